@@ -259,7 +259,7 @@ Columns = Annotated[
         help="What a column is: number, date, category, text, id, ignore; several times, or a TOML file with [columns].",
     ),
 ]
-Exact = Annotated[bool, typer.Option("--exact-labels", help="Labels that differ in capitals only are several classes.")]
+Exact = Annotated[bool, typer.Option("--exact-labels", help="Labels that differ in capitals are several.")]
 Names = Annotated[bool | None, typer.Option("--names/--no-names", help="Whether the first line holds names.")]
 
 
@@ -367,10 +367,9 @@ def predict(
     out: Annotated[Path, typer.Option("--out", help="The CSV file to be written.")] = Path("predictions.csv"),
 ) -> None:
     """Predict the rows of a table: class and probabilities."""
-    from specmargin.assessment import predict_file
-
     import warnings
 
+    from specmargin.assessment import predict_file
     from specmargin.exceptions import SpecmarginWarning
 
     _keep(file, out)

@@ -33,7 +33,10 @@ def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
             )
         return "AutoSSL", "No method is shown to be better; its mixture holds supervised classifiers, too."
     if BASELINE in by_name or "ridge" in by_name:
-        return BASELINE if BASELINE in by_name else "ridge", "No method that uses unlabelled rows is shown to be better."
+        return (
+            BASELINE if BASELINE in by_name else "ridge",
+            "No method that uses unlabelled rows is shown to be better.",
+        )
     return min(ran, key=_loss).name, "It has the least log-loss of those that were run."
 
 

@@ -17,12 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError, SolverNotInstalledError
+from specmargin.exceptions import SolverNotInstalledError
 from specmargin.labels import label_array
 from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray, BoolArray
 
-__all__ = ["KINDS", "ColumnType", "as_cells", "as_texts", "distinct", "infer_types", "missing_in", "pandas", "spelling"]
+__all__ = [
+    "KINDS",
+    "ColumnType",
+    "as_cells",
+    "as_texts",
+    "distinct",
+    "infer_types",
+    "missing_in",
+    "option",
+    "pandas",
+    "spelling",
+]
 
 KINDS = ("number", "date", "category", "text", "id", "ignore")
 """What a column can be said to be; "number:1.234,5", "number:all", "date:%d/%m/%Y", "category:exact" say more."""
@@ -41,10 +52,22 @@ _PARTS = (
     r"(?P<number>[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|[Ii]nf(?:inity)?))\s*(?P<after>[^\d\s.,][^\d]{0,14})?$"
 )
 _GAP = r"(?<=\d)[ '’\u00a0\u202f](?=\d{3}(?!\d))"
-_DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%Y")
+_DATES: tuple[str, ...] = (
+    "ISO8601",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d.%m.%y",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+    "%d-%m-%Y",
+)
 _DATES += ("%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%m/%Y")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
-_LIKE_A_DATE = r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8} \d.*"
+_LIKE_A_DATE = (
+    r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8} \d.*"
+)
 _MOST = 0.95
 """Share of the cells that a number or a date must fit for the column to be of numbers or dates."""
 _WORDS_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
@@ -149,7 +172,9 @@ def as_texts(cells: AnyArray) -> AnyArray:
     if cells.dtype.kind == "O":
         return cells
     listed = np.datetime_as_string(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
-    texts = [f"{v:.0f}" if isinstance(v, float) and v == round(v) and abs(v) < 1e16 else str(v) for v in _finite(listed)]
+    texts = [
+        f"{v:.0f}" if isinstance(v, float) and v == round(v) and abs(v) < 1e16 else str(v) for v in _finite(listed)
+    ]
     texts = [text.removesuffix("T00:00:00") for text in texts]
     return _objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
 
@@ -256,11 +281,15 @@ def _typed(
     if form:
         return ColumnType("date", form, note=note)
     if n and (zeros or long):
-        note = f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
+        note = (
+            f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
+        )
     elif fit.share >= 0.5:
         other = fit.there[~fit.there.index.isin(fit.numbers.index)]
         odd = f", others such as {other.iloc[0]!r} (row {other.index[0] + 1})" if len(other) else ""
-        note = f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {_option(name, 'number')}"
+        note = (
+            f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {option(name, 'number')}"
+        )
     words = fit.there.str.split().str.len().mean() if n else 0.0
     text = words >= _WORDS_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
     return ColumnType("text" if text else "category", note=note)
@@ -284,11 +313,11 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
         form = _COMMA if separator == ";" and small else _POINT
     other = _COMMA if form == _POINT else _POINT
     first, second = (_value(marked.iloc[:1], one).iloc[0] for one in (form, other))
-    option = _option(name, f"number:{other}")
-    return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option}"
+    return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
 
 
-def _option(name: str, kind: str) -> str:
+def option(name: str, kind: str) -> str:
+    """Return the option of the command line that says what a column is."""
     return f"--columns {quote(f'{name}={kind}')}"
 
 
@@ -325,7 +354,7 @@ def _date_form(there: Any, name: str) -> tuple[str, str]:
     if not equal or (_times(there, equal[0]) == _times(there, best)).all():
         return best, ""
     one, two = (f"{_times(there.iloc[:1], form).iloc[0]:%Y-%m-%d}" for form in (best, equal[0]))
-    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say {_option(name, f'date:{equal[0]}')}"
+    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{equal[0]}')}"
 
 
 def _marks(values: AnyArray) -> tuple[float, ...]:

@@ -257,7 +257,8 @@ def _verdict(row: Row, n_labeled: int, before: float) -> str:
         verdict = "worse: take the supervised one" if not row.is_supervised else "worse than the baseline"
     elif row.power < 0.5:
         needed = labels_needed(before)
-        verdict = f"cannot tell with {n_labeled} labels: a halved error shows with {f'about {needed}' if needed else 'more than 5000'}"
+        told = f"about {needed}" if needed else "more than 5000"
+        verdict = f"cannot tell with {n_labeled} labels: a halved error shows with {told}"
     else:
         verdict = "no difference seen"
     if row.differs > 0.3 and not row.is_supervised:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.assessment.columns import missing_in, spelling
+from specmargin.assessment.columns import missing_in, option, spelling
 from specmargin.assessment.comparison import FEWEST
 from specmargin.assessment.roles import Roles
 from specmargin.assessment.table import Table
@@ -59,9 +59,7 @@ def spellings(labels: AnyArray) -> dict[str, list[Any]]:
     return dict(spelled)
 
 
-def find_flaws(
-    table: Table, labels: AnyArray, roles: Roles, target: str = "y", *, exact: bool = False
-) -> list[Flaw]:
+def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", *, exact: bool = False) -> list[Flaw]:
     """Return the flaws of a table and of its labels.
 
     Parameters
@@ -87,7 +85,9 @@ def find_flaws(
     """
     flaws = [Flaw("file", note) for note in table.notes]
     flaws += [_dropped(name, reason) for name, reason in roles.dropped.items()]
-    flaws += [Flaw("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()]
+    flaws += [
+        Flaw("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()
+    ]
     flaws += _odd(table, roles)
     flaws += _missing(table, roles)
     flaws += _scales(table, roles)
@@ -109,7 +109,7 @@ def _dropped(name: str, reason: str) -> Flaw:
     }
     kind = next((kind for begin, kind in kinds.items() if reason.startswith(begin)), "column that tells too much")
     kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as you said")) else kind
-    asked = "" if reason.startswith("is ignored") else f" If it should be, say --columns {name}=KIND."
+    asked = "" if reason.startswith("is ignored") else f" If it should be, say {option(name, 'KIND')}."
     return Flaw(kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}")
 
 
@@ -122,13 +122,15 @@ def _odd(table: Table, roles: Roles) -> list[Flaw]:
     for name in roles.used:
         kind, odd = table.types[name], table.odd(name)
         if odd:
-            cells = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:_LISTED]) + (", ..." if len(odd) > 5 else "")
+            cells = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:_LISTED]) + (
+                ", ..." if len(odd) > 5 else ""
+            )
             text = f"{name!r} is read as {kind.spelled()}; {len(odd)} cells are none and count as missing: {cells}."
             flaws.append(Flaw("odd cells", text))
         if kind.marks:
             marks = ", ".join(_plain(mark) for mark in kind.marks)
             text = f"{name!r} holds {marks}, far from all other numbers: it counts as missing. "
-            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say --columns {name}=number:all."))
+            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say {option(name, 'number:all')}."))
     return flaws
 
 

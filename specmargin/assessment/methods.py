@@ -326,7 +326,7 @@ class Numbers(Method):
         self.name, self.title = name, {"ridge": "ridge (supervised)", "mean": "mean of the labels"}.get(name, name)
         self.is_supervised = name in ("ridge", "mean")
 
-    def fit(self, X: Matrix, codes: FloatArray, seed: int) -> FittedMethod:
+    def fit(self, X: Matrix, codes: AnyArray, seed: int) -> FittedMethod:
         """Fit to labels with nan for unlabelled rows; what tunes itself is tuned on the labels alone."""
         from sklearn.dummy import DummyRegressor
         from sklearn.linear_model import RidgeCV

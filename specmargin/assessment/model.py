@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from specmargin.archive import read_archive, write_archive
+from specmargin.assessment.columns import as_texts
 from specmargin.assessment.methods import FittedMethod
 from specmargin.assessment.predictions import Predictions
-from specmargin.assessment.columns import as_texts
 from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
 from specmargin.estimators.storage import pack_estimator, unpack_estimator

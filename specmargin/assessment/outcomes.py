@@ -175,7 +175,9 @@ def _run(method: Method, X: Matrix, codes: IntArray, seed: int, clock: Budget, s
     if not reason and clock.seconds is not None and not (isinstance(method, Automatic) and method.is_shared):
         seconds = forecast(method, X, codes, seed)
         if seconds > clock.left:
-            reason = f"it would take about {seconds:.0f} s, and {max(clock.left, 0):.0f} s of {clock.seconds:g} s are left"
+            reason = (
+                f"it would take about {seconds:.0f} s, and {max(clock.left, 0):.0f} s of {clock.seconds:g} s are left"
+            )
     if reason:
         say(f"{method.title}: skipped: {reason}")
         return replace(skipped, notes=[f"skipped: {reason}"])

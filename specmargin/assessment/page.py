@@ -53,7 +53,7 @@ def _summary(c: Any) -> str:
 
 
 def _columns(c: Any) -> str:
-    """What was read, and what is wrong with it."""
+    """Return what was read, and what is wrong with it."""
     listed = "<p>No flaw was seen.</p>"
     if c.flaws:
         lines = [f"<li><b>{escape(flaw.kind)}</b>: {escape(flaw.text)}</li>" for flaw in c.flaws]

@@ -298,5 +298,7 @@ def _skops() -> Any:
     try:
         import skops.io
     except ImportError as error:
-        raise SolverNotInstalledError("models of tables are stored by skops: pip install 'specmargin[tables]'.") from error
+        raise SolverNotInstalledError(
+            "models of tables are stored by skops: pip install 'specmargin[tables]'."
+        ) from error
     return skops.io

@@ -183,8 +183,9 @@ class Comparison:
         """Return the report as lines of text, with the table of columns and the flaws or without them."""
         data, lines = self.data, column_lines(self.data.columns) if table else []
         counts = ", ".join(f"{name!r} {int((data.codes == k).sum())}" for k, name in enumerate(data.classes.tolist()))
+        counts = f" ({counts})" if counts else ""
         lines.append(
-            f"{len(data.codes)} rows, {data.n_labeled} labelled{f' ({counts})' if counts else ''}, {data.X.shape[1]} features of "
+            f"{len(data.codes)} rows, {data.n_labeled} labelled{counts}, {data.X.shape[1]} features of "
             f"{len(data.roles.used) or data.X.shape[1]} columns"
         )
         lines += [f"! {flaw}" for flaw in self.flaws] if table else []

@@ -137,8 +137,10 @@ def _of_rows(name: str, column: AnyArray, table: Table) -> str:
         return ""
     if column.dtype.kind == "O" and different >= (0.95 * n if n >= 20 else n):
         length = np.mean([len(value.split()) for value in column])
-        return "has another value in every row, and names the row" if length < 3 and n == different else (
-            f"has {different} values in {n} rows, and names the row" if length < 3 else ""
+        return (
+            "has another value in every row, and names the row"
+            if length < 3 and n == different
+            else (f"has {different} values in {n} rows, and names the row" if length < 3 else "")
         )
     if column.dtype.kind == "f" and different == n and np.all(column == np.round(column)):
         steps = np.diff(column)

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
-from specmargin.assessment.columns import KINDS, MISSING, ColumnType, as_cells, as_texts, infer_types, pandas
+from specmargin.assessment.columns import KINDS, MISSING, ColumnType, as_cells, as_texts, infer_types, option, pandas
 from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
@@ -248,13 +248,14 @@ def read_table(path: str | os.PathLike[str], *, columns: Any = (), names: bool |
 
 def _csv(file: Path, names: bool | None) -> Table:
     text, notes = _decoded(file)
+    skipped = 0
     first, _, rest = text.lstrip("\r\n").partition("\n")
     told = first.strip().lower().removeprefix('"').removeprefix("sep=")
     if first.strip().lower().lstrip('"').startswith("sep=") and len(told.strip('"')) <= 1:
-        separator, text = told.strip('"') or "\t", rest
+        separator, skipped, text = told.strip('"') or "\t", text.count("\n") - rest.count("\n"), rest
     else:
         separator = max(_SEPARATORS, key=lambda one: _cut(text, one))
-    rows = _records(file, text, separator)
+    rows = _records(file, text, separator, skipped)
     if len(rows) < 2 and names is not False:
         raise InvalidInputError(f"the file {str(file)!r} has {len(rows)} lines; {_READ}.")
     width = len(rows[0][1])
@@ -304,15 +305,15 @@ def _cut(text: str, separator: str) -> tuple[float, int]:
     return (float(np.mean(np.array(widths) == width)), width) if width > 1 else (0.0, 0)
 
 
-def _records(file: Path, text: str, separator: str) -> list[tuple[int, list[str]]]:
+def _records(file: Path, text: str, separator: str, skipped: int) -> list[tuple[int, list[str]]]:
     """Return the lines with cells, by csv: pandas fills short lines up, and closes quotes where a file ends."""
     limit = csv.field_size_limit(sys.maxsize if sys.maxsize < 2**31 else 2**31 - 1)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        return [(lines.line_num, row) for row in lines if any(cell.strip() for cell in row) or len(row) > 1]
+        return [(skipped + lines.line_num, row) for row in lines if any(cell.strip() for cell in row) or len(row) > 1]
     except csv.Error as error:
         raise InvalidInputError(
-            f"the file {str(file)!r} stops to be CSV at line {lines.line_num} ({error}); a quote opens a cell and has "
+            f"the file {str(file)!r} stops to be CSV at line {skipped + lines.line_num} ({error}); a quote opens a cell and has "
             "to close it: put cells with quotes or line ends into quotes, and double the quotes in them."
         ) from error
     finally:
@@ -339,7 +340,7 @@ def _holds_values(rows: Sequence[Sequence[str]]) -> bool:
         steps = set(np.diff(above[np.isfinite(above)]).tolist())
         return bool(np.isfinite(above).all() and not (len(above) > 2 and len(steps) == 1 and min(steps) > 0))
     seen = [first in column for first, column in zip(rows[0], (set(as_texts(c)) for c in columns), strict=True)]
-    return len(rows) > 3 and np.mean(seen) > 0.5
+    return bool(len(rows) > 3 and np.mean(seen) > 0.5)
 
 
 def _swallowed(rows: list[tuple[int, list[str]]], separator: str, width: int) -> list[str]:
@@ -446,7 +447,9 @@ def target_labels(values: Any, unlabeled: Any, named: str, kind: str) -> AnyArra
     numbers, odd = infer_types({"": cells}, {"": kind})[""].read(cells)
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
-        raise InvalidInputError(f"{named} holds {str(cells[row])!r} in row {row + 1}, which is no number; mend the cell.")
+        raise InvalidInputError(
+            f"{named} holds {str(cells[row])!r} in row {row + 1}, which is no number; mend the cell."
+        )
     labels = np.empty(len(numbers), dtype=object)
     labels[:] = [float(value) if np.isfinite(value) else None for value in numbers]
     return labels
@@ -463,7 +466,9 @@ def class_labels(values: Any, unlabeled: Any = None, named: str = "y", *, anythi
         given = as_texts(as_cells(given))
     listed = (as_texts(as_cells(given)) if anything and given.dtype.kind == "f" else given).tolist()
     listed = [str(value) if isinstance(value, date) else value for value in listed]
-    gone = [is_missing(v) or _same(v, unlabeled) or (isinstance(v, str) and v.strip().lower() in MISSING) for v in listed]
+    gone = [
+        is_missing(v) or _same(v, unlabeled) or (isinstance(v, str) and v.strip().lower() in MISSING) for v in listed
+    ]
     there = [value for value, missing in zip(listed, gone, strict=True) if not missing]
     whole = {value: _whole(value) for value in there}
     ints = None not in whole.values()
@@ -490,7 +495,7 @@ def _quantity(named: str, value: Any, different: int) -> InvalidInputError:
     column = named.removeprefix("the column ").strip("'")
     return InvalidInputError(
         f"{named} holds numbers such as {value} ({different} different ones): a quantity, no class. For regression say "
-        f"--columns {column}=number (in Python columns={{{column!r}: 'number'}}), which sm.LapRLSRegressor and others "
+        f"{option(column, 'number')} (in Python columns={{{column!r}: 'number'}}), which sm.LapRLSRegressor and others "
         f"fit; for classes say {column}=category, or give each class a name, 'low' and 'high' by a limit say."
     )
 
@@ -507,4 +512,6 @@ def _whole(value: Any) -> int | None:
 def _same(value: Any, marker: Any) -> bool:
     if is_missing(marker) or is_missing(value):
         return False
-    return bool(value == marker or str(value) == str(marker) or (isinstance(value, float) and f"{value:g}" == str(marker)))
+    return bool(
+        value == marker or str(value) == str(marker) or (isinstance(value, float) and f"{value:g}" == str(marker))
+    )

@@ -174,12 +174,12 @@ _PARAMETERS: dict[str, Any] = {
 
 
 def literal(name: object) -> str:
-    """Return a name as matplotlib draws it letter by letter: a pair of dollars would be mathematics.
+    r"""Return a name as matplotlib draws it letter by letter: a pair of dollars would be mathematics.
 
     Examples
     --------
     >>> print(literal("$1 to $2"))
-    \\$1 to \\$2
+    \$1 to \$2
     """
     return str(name).replace("$", r"\$")
 

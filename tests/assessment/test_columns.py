@@ -81,7 +81,12 @@ def test_ambiguous_marks_are_decided_by_the_file_and_said() -> None:
 
 
 def test_names_that_look_like_numbers() -> None:
-    for cells in (["007", "012"], ["1234567890123456789", "1234567890123456790"], ["A11", "A12"], ["1st", "2nd", "3rd"]):
+    for cells in (
+        ["007", "012"],
+        ["1234567890123456789", "1234567890123456790"],
+        ["A11", "A12"],
+        ["1st", "2nd", "3rd"],
+    ):
         kind, values = read(*cells)
         assert kind.kind == "category"
         assert values == cells
@@ -91,8 +96,22 @@ def test_names_that_look_like_numbers() -> None:
 
 @pytest.mark.parametrize(
     "spelling",
-    ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S+00:00", "%Y-%m-%d %H:%M", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y"]
-    + ["%m/%d/%y", "%d %b %Y", "%B %d, %Y", "%d-%b-%y", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M:%S"],
+    [
+        "%Y-%m-%d",
+        "%Y-%m-%dT%H:%M:%S+00:00",
+        "%Y-%m-%d %H:%M",
+        "%Y/%m/%d",
+        "%d.%m.%Y",
+        "%d.%m.%y",
+        "%m/%d/%Y",
+        "%d/%m/%Y",
+        "%m/%d/%y",
+        "%d %b %Y",
+        "%B %d, %Y",
+        "%d-%b-%y",
+        "%m/%d/%Y %H:%M",
+        "%d.%m.%Y %H:%M:%S",
+    ],
 )
 def test_dates_in_every_spelling(spelling) -> None:
     days = [datetime(2024, 1, 1) + timedelta(int(k)) for k in np.random.default_rng(0).permutation(300)[:60]]

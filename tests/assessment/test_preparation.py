@@ -82,7 +82,7 @@ def test_unknown_values_and_lost_columns() -> None:
     assert not X[:, [k for k, name in enumerate(names) if name.startswith("note")]].any()
     with pytest.raises(InvalidInputError, match="'note' are missing"):
         prepared.read(new.without("note"))
-    with pytest.raises(InvalidInputError, match="'age' held numbers .* now holds 'x' in row 1"):
+    with pytest.raises(InvalidInputError, match=r"'age' held numbers .* now holds 'x' in row 1"):
         prepared.read(as_table({**new.columns, "age": ["x", "y"]}))
     _, notes, remarks = prepared.read(new)
     assert notes == ["'town': 'Paris' (row 1) was in no row that the model was fitted with."]

@@ -153,7 +153,14 @@ def test_the_table_of_what_was_read() -> None:
     table = as_table({"weight": cells, "id": range(100, 144), "kept": np.arange(44) % 5})
     labels = objects(["a", "b"] * 10 + [None] * 24)
     rows = described(table.reading({"kept": "category"}), choose_roles(table, labels), labels, "y")
-    assert rows[0] == {"column": "y", "role": "label", "type": "2 classes", "example": "a", "missing": 24, "odd cells": ""}
+    assert rows[0] == {
+        "column": "y",
+        "role": "label",
+        "type": "2 classes",
+        "example": "a",
+        "missing": 24,
+        "odd cells": "",
+    }
     assert [row["role"] for row in rows] == ["label", "feature", "id", "feature"]
     assert rows[1]["type"] == "number, decimal comma, kg"
     assert (rows[1]["missing"], rows[1]["odd cells"]) == (2, "'heavy' (row 43)")

@@ -206,7 +206,7 @@ def test_estimators_of_scikit_learn_are_saved_and_others_are_not(tmp_path) -> No
     model = fit_table(X, y, method=LogisticRegression())
     model.save(tmp_path / "model.npz")
     assert (load_model(tmp_path / "model.npz").predict_proba(X) == model.predict_proba(X)).all()
-    with pytest.raises(InvalidTypeError, match="Odd holds .*Odd, which is not read back.*skops"):
+    with pytest.raises(InvalidTypeError, match=r"Odd holds .*Odd, which is not read back.*skops"):
         fit_table(X, y, method=Odd()).save(tmp_path / "odd.npz")
 
 
@@ -434,6 +434,8 @@ def test_words_before_the_details(compared) -> None:
     before = re.sub(r"<(svg|details|style).*?</\1>", " ", before, flags=re.DOTALL)
     words = re.sub(r"<[^>]*>", " ", before).split()
     assert 100 < len(words) <= 600
-    order = [text.index(f"<h2>{head}") for head in ("What was read", "Flaws of the data", "Methods", "Where it is wrong")]
+    order = [
+        text.index(f"<h2>{head}") for head in ("What was read", "Flaws of the data", "Methods", "Where it is wrong")
+    ]
     assert order == sorted(order)
     assert text.index("corrected for its being chosen") < order[0]
