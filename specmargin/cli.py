@@ -251,8 +251,27 @@ Unlabeled = Annotated[
 ]
 
 
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=KIND",
+        help="What a column is: number, date, category, text, id, ignore; several times, or a TOML file with [columns].",
+    ),
+]
+Exact = Annotated[bool, typer.Option("--exact-labels", help="Labels that differ in capitals are several.")]
+Names = Annotated[bool | None, typer.Option("--names/--no-names", help="Whether the first line holds names.")]
+
+
 def _report(line: str) -> None:
     typer.echo(line, err=True)
+
+
+def _keep(read: Path, *written: Path) -> None:
+    """Refuse to overwrite what is read."""
+    for path in written:
+        if path.exists() and read.exists() and path.samefile(read):
+            raise InvalidInputError(f"{str(path)!r} is the file that is read, and would be overwritten; name another.")
 
 
 @app.command(epilog="Example: specmargin compare patients.csv --target outcome --budget 120")
@@ -264,18 +283,29 @@ def compare(
     methods: Annotated[str | None, typer.Option("--methods", help="Names, with commas; a choice by default.")] = None,
     text: TextColumns = None,
     ignore: Ignored = None,
+    columns: Columns = None,
+    names: Names = None,
+    exact: Exact = False,
     unlabeled: Unlabeled = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the methods.")
+    ] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--quiet", help="Lines of what is being done; by default on a terminal.")
     ] = None,
 ) -> None:
     """Compare methods on a table with some labels, and say whether the unlabelled rows help.
 
     Writes page.html, table.csv, predictions.csv and model.npz. A run that was ended goes on where it stopped.
     """
+    import sys
+
     from specmargin.assessment import compare_file
 
+    folder = file.with_name(f"{file.stem}-compared") if out is None else out
+    _keep(file, *(folder / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")))
+    shown = sys.stderr.isatty() if progress is None else progress
     spread = None
     if scheduler is not None:
         from specmargin.assessment.outcomes import run_away
@@ -283,7 +313,6 @@ def compare(
         from specmargin.experiments.engine.fingerprint import fingerprint
 
         spread = partial(on_cluster, address=scheduler, code=partial(fingerprint, run_away))
-    folder = file.with_name(f"{file.stem}-compared") if out is None else out
     comparison = compare_file(
         file,
         target,
@@ -292,12 +321,15 @@ def compare(
         methods=methods,
         text=text or (),
         ignore=ignore or (),
+        columns=columns or (),
+        names=names,
+        exact=exact,
         unlabeled=unlabeled,
         random_state=seed,
-        progress=_report,
+        progress=_report if shown else None,
         spread=spread,
     )
-    typer.echo(repr(comparison))
+    typer.echo("\n".join(comparison.lines(table=not shown)))
     for path in comparison.save(folder):
         typer.echo(f"written: {path}")
 
@@ -310,17 +342,22 @@ def fit(
     method: Annotated[str, typer.Option("--method", help="As for compare.")] = "AutoSSL",
     text: TextColumns = None,
     ignore: Ignored = None,
+    columns: Columns = None,
+    names: Names = None,
+    exact: Exact = False,
     unlabeled: Unlabeled = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
 ) -> None:
     """Fit one method to a table and write the model to a file, without pickle."""
     from specmargin.assessment import fit_table, read_table, split_target
+    from specmargin.assessment.result import column_lines
 
-    table, labels = split_target(read_table(file), target, unlabeled)
-    options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "random_state": seed}
+    _keep(file, model)
+    table, labels = split_target(read_table(file, columns=columns or (), names=names), target, unlabeled)
+    options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "exact": exact, "random_state": seed}
     fitted = fit_table(table, labels, method=method, unlabeled=None, target=target, **options)
     fitted.save(model)
-    typer.echo(f"{fitted!r}\nwritten: {model}")
+    typer.echo("\n".join([*column_lines(fitted.columns), *table.notes, repr(fitted), f"written: {model}"]))
 
 
 @app.command(epilog="Example: specmargin predict model.npz new.csv --out predictions.csv")
@@ -330,11 +367,18 @@ def predict(
     out: Annotated[Path, typer.Option("--out", help="The CSV file to be written.")] = Path("predictions.csv"),
 ) -> None:
     """Predict the rows of a table: class and probabilities."""
-    from specmargin.assessment import predict_file
+    import warnings
 
-    predictions = predict_file(model, file)
+    from specmargin.assessment import predict_file
+    from specmargin.exceptions import SpecmarginWarning
+
+    _keep(file, out)
+    _keep(model, out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecmarginWarning)  # they are notes of the predictions
+        predictions = predict_file(model, file)
     predictions.to_csv(out)
-    typer.echo(f"{predictions!r}\nwritten: {out}")
+    typer.echo("\n".join([*(f"! {note}" for note in predictions.notes), repr(predictions), f"written: {out}"]))
 
 
 @datasets_app.command("list")

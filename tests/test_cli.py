@@ -99,16 +99,58 @@ def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
     result = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3)
     assert result.exit_code == 0, result.output
     assert "40 rows, 14 labelled" in result.stdout
-    assert "tuned SVM: fold 10 of 10" in result.stderr
+    assert result.stdout.startswith("column  role     type")
+    assert result.stderr == ""  # no terminal
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["model.npz", "page.html", "predictions.csv", "rows", "table.csv"]
-    again = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3)
+    again = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3, "--progress")
+    assert "column  role" in again.stderr
+    assert "column  role" not in again.stdout
     assert again.stderr.count("kept from an earlier run") == 3
     assert run("fit", *common, "--method", "svm", "--model", "svm.npz").exit_code == 0
     assert run("predict", "svm.npz", "flowers.csv", "--out", "later.csv").exit_code == 0
     assert len((tmp_path / "later.csv").read_text().splitlines()) == 41
     spent = run("compare", *common, "--methods", "svm", "--out", "none", "--budget", 1e-9)
     assert (spent.exit_code, "the budget of 1e-09 s was spent" in spent.stderr) == (2, True)
+
+
+def test_what_is_read_is_never_overwritten(run, tmp_path):
+    text = "x,z,kind\n" + "".join(f"{i % 2 + i / 100},{i % 3},{'pq'[i % 2] if i < 20 else ''}\n" for i in range(30))
+    (tmp_path / "t.csv").write_text(text)
+    (tmp_path / "link.csv").symlink_to("t.csv")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "predictions.csv").write_text(text)
+    assert run("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "m.npz").exit_code == 0
+    model = (tmp_path / "m.npz").read_bytes()
+    for command in (
+        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "t.csv"),
+        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "link.csv"),
+        ("predict", "m.npz", "t.csv", "--out", "t.csv"),
+        ("predict", "m.npz", "t.csv", "--out", "m.npz"),
+        ("compare", "out/predictions.csv", "--target", "kind", "--methods", "majority", "--out", "out"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 2, command
+        assert "is the file that is read, and would be overwritten; name another" in result.stderr
+    assert (tmp_path / "t.csv").read_text() == (tmp_path / "out" / "predictions.csv").read_text() == text
+    assert (tmp_path / "m.npz").read_bytes() == model
+
+
+def test_types_are_said_on_the_command_line(run, tmp_path):
+    text = "x;z;price\n" + "".join(f"{i % 7},5;{i % 3};{3 * (i % 7)},25\n" for i in range(30))
+    (tmp_path / "t.csv").write_text(text)
+    refused = run("fit", "t.csv", "--target", "price", "--model", "m.npz")
+    assert (refused.exit_code, "--columns price=number" in refused.stderr) == (2, True)
+    result = run("fit", "t.csv", "--target", "price", "--columns", "price=number", "--columns", "z=category")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"z +feature +category, as you said", result.stdout)
+    (tmp_path / "new.csv").write_text("x;z\n3,5;1\n3,5;9\n")
+    result = run("predict", "model.npz", "new.csv")
+    assert result.exit_code == 0, result.output
+    assert "! 'z': '9' (row 2) was in no row that the model was fitted with." in result.stdout
+    rows = (tmp_path / "predictions.csv").read_text().splitlines()
+    assert rows[0] == "row,labelled,label,predicted,remark"
+    assert abs(float(rows[1].split(",")[3]) - 9.25) < 0.5
 
 
 def test_help_imports_nothing_heavy():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specmargin.assessment.comparison import FEWEST, Row
+from specmargin.assessment.comparison import FEWEST, Row, labels_needed
 from specmargin.assessment.methods import BASELINE
 from specmargin.exceptions import InvalidInputError
 
@@ -15,7 +15,7 @@ __all__ = ["choose", "next_steps"]
 
 def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
     """Return the name of the method to be used, and why."""
-    ran = [row for row in rows if row.was_run and row.name != "majority"]
+    ran = [row for row in rows if row.was_run and row.name not in ("majority", "mean")]
     if not ran:
         reasons = "; ".join(f"{row.title}: {', '.join(row.notes)}" for row in rows if not row.was_run)
         raise InvalidInputError(f"no method could be run ({reasons}); allow more time or memory, or name others.")
@@ -23,7 +23,7 @@ def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
     better = [row for row in ran if row.verdict.startswith("better than supervised")]
     automatic = by_name.get("AutoSSL")
     if better:
-        best = min(better, key=lambda row: row.log_loss)
+        best = min(better, key=_loss)
         return best.name, f"It is {best.verdict} (p = {best.p:.3f})."
     if automatic is not None and not automatic.verdict.startswith("worse"):
         if n_labeled < FEWEST:
@@ -32,10 +32,16 @@ def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
                 f"With {n_labeled} labels nothing can be counted; its mixture holds supervised classifiers, too.",
             )
         return "AutoSSL", "No method is shown to be better; its mixture holds supervised classifiers, too."
-    if BASELINE in by_name:
-        return BASELINE, "No method that uses unlabelled rows is shown to be better."
-    best = min(ran, key=lambda row: row.log_loss if np.isfinite(row.log_loss) else np.inf)
-    return best.name, "It has the least log-loss of those that were run."
+    if BASELINE in by_name or "ridge" in by_name:
+        return (
+            BASELINE if BASELINE in by_name else "ridge",
+            "No method that uses unlabelled rows is shown to be better.",
+        )
+    return min(ran, key=_loss).name, "It has the least log-loss of those that were run."
+
+
+def _loss(row: Row) -> float:
+    return next((value for value in (row.log_loss, row.error) if np.isfinite(value)), np.inf)
 
 
 def next_steps(rows: Sequence[Row], name: str, n_labeled: int) -> list[str]:
@@ -46,10 +52,11 @@ def next_steps(rows: Sequence[Row], name: str, n_labeled: int) -> list[str]:
     if l < FEWEST:
         steps.append(f"Label at least {FEWEST - l} more rows: below {FEWEST} labels no error can be counted.")
     elif np.isfinite(row.power) and row.power < 0.5:
-        steps.append(
-            f"With {l} labels a halving of the error would be seen with probability {row.power:.2f} only; label more "
-            "rows before you trust a difference."
-        )
+        needed = labels_needed(next((one.error for one in rows if one.verdict == "the baseline"), np.nan))
+        if needed:
+            steps.append(f"A method of half the error would be told from the baseline with about {needed} labels.")
+        else:
+            steps.append("So few labels are wrong that even 5000 would not tell the methods apart: take the simplest.")
     if np.isfinite(row.differs) and row.differs > 0:
         steps.append(
             f"Check rows that it decides otherwise than the supervised baseline ({row.differs:.0%} of the unlabelled "

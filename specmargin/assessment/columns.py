@@ -1,102 +1,390 @@
-"""Columns of a table: cells of text become numbers, dates or texts.
+"""Columns of a table: what each is read as, inferred once or said by the user, and read so ever after.
 
-A column is a one-dimensional array of one of three types: float64 (nan is missing), datetime64 (NaT is missing), or
-objects that are str (None is missing).
+Cells are texts as they were written (None is missing), or the numbers and times that a data frame holds. A `ColumnType`
+turns them into float64 (nan is missing), datetime64 (NaT) or texts, and names the cells that it cannot read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import date, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from numbers import Real
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import SolverNotInstalledError
 from specmargin.labels import label_array
-from specmargin.labels.markers import is_missing, missing_values
+from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray, BoolArray
 
-__all__ = ["MISSING", "as_column", "distinct", "missing_in", "typed_column"]
+__all__ = [
+    "KINDS",
+    "ColumnType",
+    "as_cells",
+    "as_texts",
+    "distinct",
+    "infer_types",
+    "missing_in",
+    "option",
+    "pandas",
+    "spelling",
+]
 
-MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "<NA>", "null", "NULL", "?"})
-"""Cells that hold nothing."""
+KINDS = ("number", "date", "category", "text", "id", "ignore")
+"""What a column can be said to be; "number:1.234,5", "number:all", "date:%d/%m/%Y", "category:exact" say more."""
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "null", "?", "nat"})
+"""Cells that hold nothing, in small letters;"""
+_ABSENT = MISSING | {"-", "--", "–", "—", ".", "none", "nil", "unknown", "missing", "n.a.", "k.a.", "#div/0!"}
+_ABSENT |= {"#value!", "#ref!", "#name?", "#num!", "#null!"}
+"""and those that hold no number and no date."""
+_POINT, _COMMA = "1,234.5", "1.234,5"
+_FORMS = {
+    _POINT: r"[+-]?(?=[.,]*\d)(?:[1-9]\d{0,2}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
+    _COMMA: r"[+-]?(?=[.,]*\d)(?:[1-9]\d{0,2}(?:\.\d{3})+|\d*)(?:,\d*)?(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
+}
+_PARTS = (
+    r"^(?P<before>[€$£¥<>~]|EUR|USD|GBP|CHF)?\s*"
+    r"(?P<number>[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|[Ii]nf(?:inity)?))\s*(?P<after>[^\d\s.,][^\d]{0,14})?$"
+)
+_GAP = r"(?<=\d)[ '’\u00a0\u202f](?=\d{3}(?!\d))"
+_DATES: tuple[str, ...] = (
+    "ISO8601",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d.%m.%y",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+    "%d-%m-%Y",
+)
+_DATES += ("%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%m/%Y")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
+_LIKE_A_DATE = (
+    r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8} \d.*"
+)
+_MOST = 0.95
+"""Share of the cells that a number or a date must fit for the column to be of numbers or dates."""
+_WORDS_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
+"""Mean number of words, and share of different cells, from which on a column is text."""
 
-_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf|infinity)")
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?Z?")
-_DOTS = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 
-
-def typed_column(cells: Sequence[str]) -> AnyArray:
-    """Return the column of the cells of a file, read as numbers or dates where all of them can be.
-
-    Examples
-    --------
-    >>> typed_column(["1.5", "", "2"]).tolist(), typed_column(["1,5", "2"]).tolist()
-    ([1.5, nan, 2.0], [1.5, 2.0])
-    >>> typed_column(["red", "?"]).tolist(), typed_column(["2024-02-01"]).dtype
-    (['red', None], dtype('<M8[s]'))
-    """
-    stripped = [cell.strip() for cell in cells]
-    there = [cell for cell in stripped if cell not in MISSING]
-    if all(_NUMBER.fullmatch(cell) for cell in there):
-        return np.array([float(cell) if cell not in MISSING else np.nan for cell in stripped], dtype=np.float64)
-    if all(_COMMA.fullmatch(cell) for cell in there):
-        plain = (cell.replace(".", "").replace(",", ".") if cell not in MISSING else "nan" for cell in stripped)
-        return np.array([float(cell) for cell in plain], dtype=np.float64)
-    dates = _dates(stripped, there)
-    if dates is not None:
-        return dates
-    return _objects([None if cell in MISSING else cell for cell in stripped])
-
-
-def _dates(cells: list[str], there: list[str]) -> AnyArray | None:
-    if all(_ISO.fullmatch(cell) for cell in there):
-        iso = [cell.removesuffix("Z").replace(" ", "T") if cell not in MISSING else "NaT" for cell in cells]
-    elif all(_DOTS.fullmatch(cell) for cell in there):
-        iso = [_DOTS.sub(_year_first, cell) if cell not in MISSING else "NaT" for cell in cells]
-    else:
-        return None
+def pandas() -> Any:
+    """Return pandas, or say what brings it."""
     try:
-        return np.array(iso, dtype="datetime64[s]")
-    except ValueError:  # no such day
-        return None
+        import pandas as pd
+    except ImportError as error:
+        raise SolverNotInstalledError("tables are read with pandas: pip install 'specmargin[tables]'.") from error
+    return pd
 
 
-def _year_first(day: re.Match[str]) -> str:
-    return f"{day[3]}-{int(day[2]):02d}-{int(day[1]):02d}"
+@dataclass(frozen=True)
+class ColumnType:
+    """What a column is read as.
 
-
-def as_column(values: Any) -> AnyArray:
-    """Return a column of an array, of pandas or of polars as one of the three types.
+    Parameters
+    ----------
+    kind : {"number", "date", "category", "text"}
+    form : str
+        Of numbers, how one thousand and a half is written, "1,234.5" or "1.234,5"; of dates, a format of strptime or
+        "ISO8601"; of categories, "exact" where capitals and blanks count.
+    unit : str
+        What stands beside the numbers, such as "kg".
+    marks : tuple of float
+        Numbers that stand for missing ones, such as -999.
+    said : bool
+        Whether the user said so.
+    note : str
+        What was ambiguous, and how it was decided.
 
     Examples
     --------
-    >>> as_column([1, 2]).tolist(), as_column(["a", None]).tolist(), as_column([True, False]).tolist()
-    ([1.0, 2.0], ['a', None], ['True', 'False'])
+    >>> kind = infer_types({"weight": as_cells(["1,234.5 kg", "950 kg", "-"])})["weight"]
+    >>> kind.kind, kind.unit, kind.read(as_cells(["2,000 kg", "heavy"]))[0].tolist()
+    ('number', 'kg', [2000.0, nan])
+    """
+
+    kind: str
+    form: str = ""
+    unit: str = ""
+    marks: tuple[float, ...] = ()
+    said: bool = False
+    note: str = ""
+
+    def read(self, cells: AnyArray) -> tuple[AnyArray, BoolArray]:
+        """Return the values of a column, and where a cell is neither missing nor can be read."""
+        none = np.zeros(len(cells), dtype=bool)
+        if self.kind in ("category", "text"):
+            return as_texts(cells), none
+        if cells.dtype.kind == ("f" if self.kind == "number" else "M"):
+            values, odd = cells, none
+        else:
+            texts = _series(cells)
+            parsed = _numbers(texts, self.form, self.unit) if self.kind == "number" else _times(texts, self.form)
+            unread = texts.notna() & parsed.isna() & ~texts.str.lower().isin(_ABSENT)
+            values, odd = parsed.to_numpy(), unread.to_numpy(dtype=bool)
+        return np.where(np.isin(values, self.marks), np.nan, values) if self.marks else values, odd
+
+    def spelled(self) -> str:
+        """Return the type in words."""
+        told = {_POINT: "", _COMMA: ", decimal comma", "exact": ", exact"}.get(self.form, f" {self.form}")
+        return f"{self.kind}{told if self.form else ''}{f', {self.unit}' if self.unit else ''}"
+
+
+def as_cells(values: Any) -> AnyArray:
+    """Return a column of a file, an array, pandas or polars: floats, times, or objects that are texts or None.
+
+    Examples
+    --------
+    >>> as_cells([1, None]).tolist(), as_cells([" a ", "?"]).tolist(), as_cells([True]).tolist()
+    ([1.0, nan], ['a', None], ['True'])
     """
     array = label_array(values)
     if array.dtype.kind in "iuf":
         return array.astype(np.float64)
     if array.dtype.kind == "M":
         return array.astype("datetime64[s]")
-    missing = missing_values(array) if array.dtype.kind in "OUS" else np.zeros(len(array), dtype=bool)
-    listed = array.tolist()
-    numbers = [value for value, gone in zip(listed, missing, strict=True) if not gone]
-    if numbers and all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
-        return np.array([np.nan if is_missing(value) else float(value) for value in listed], dtype=np.float64)
-    if numbers and all(isinstance(value, date) for value in numbers):
-        days = [None if gone else _naive(value) for value, gone in zip(listed, missing, strict=True)]
-        return np.array(days, dtype="datetime64[s]")
-    return _objects([None if gone else str(value) for value, gone in zip(listed, missing, strict=True)])
+    listed = [None if is_missing(value) else value for value in array.tolist()]
+    there = [value for value in listed if value is not None]
+    if there and all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in there):
+        if all(abs(value) < 2**53 or isinstance(value, float) for value in there):
+            return np.array([np.nan if value is None else float(value) for value in listed])
+    elif there and all(isinstance(value, date) for value in there):
+        times = pandas().to_datetime(pandas().Series(listed), utc=True, errors="coerce")
+        return np.asarray(times.dt.tz_localize(None).to_numpy().astype("datetime64[s]"))
+    texts = [None if value is None else str(value).strip() for value in listed]
+    return _objects([None if text is None or text.lower() in MISSING else text for text in texts])
 
 
-def _naive(day: date) -> date:
-    return day.replace(tzinfo=None) if isinstance(day, datetime) else day
+def as_texts(cells: AnyArray) -> AnyArray:
+    """Return cells as texts, None for missing ones: what was written, whole numbers without a point.
+
+    Examples
+    --------
+    >>> as_texts(np.array([1234567.0, 0.5, np.nan])).tolist()
+    ['1234567', '0.5', None]
+    """
+    if cells.dtype.kind == "O":
+        return cells
+    listed = np.datetime_as_string(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
+    texts = [
+        f"{v:.0f}" if isinstance(v, float) and v == round(v) and abs(v) < 1e16 else str(v) for v in _finite(listed)
+    ]
+    texts = [text.removesuffix("T00:00:00") for text in texts]
+    return _objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
 
 
-def _objects(values: Sequence[Any]) -> AnyArray:
+def _finite(values: list[Any]) -> list[Any]:
+    return [str(v) if isinstance(v, float) and not np.isfinite(v) else v for v in values]
+
+
+def spelling(text: str) -> str:
+    """Return a text without what does not count: capitals, and blanks at its ends or twice.
+
+    Examples
+    --------
+    >>> spelling(" New  York") == spelling("NEW YORK ")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
+def infer_types(
+    columns: Mapping[str, AnyArray], said: Mapping[str, str] | None = None, separator: str = "", *, marks: bool = True
+) -> dict[str, ColumnType]:
+    """Return the type of every column.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        Cells.
+    said : mapping of str to str, optional
+        Some of `KINDS`, by the names of columns.
+    separator : str, default ""
+        Of the file: a comma is rather decimal where cells are separated by semicolons.
+    marks : bool, default True
+        Whether to look for numbers that stand for missing ones.
+
+    Examples
+    --------
+    >>> types = infer_types({"pay": as_cells(["1.234,5", "87"]), "day": as_cells(["31.12.2024"])})
+    >>> [kind.spelled() for kind in types.values()]
+    ['number, decimal comma', 'date %d.%m.%Y']
+    """
+    said = said or {}
+    # First the columns that tell how numbers are written, then those that may be read in two ways.
+    fits = {name: _fit(cells) for name, cells in columns.items() if cells.dtype.kind == "O"}
+    forms = {fit.form for fit in fits.values() if fit.form}
+    types = {}
+    for name, cells in columns.items():
+        word, _, detail = said.get(name, "").partition(":")
+        kind = _typed(cells, fits.get(name), forms, separator, name, word, detail)
+        kind = replace(kind, said=word in ("number", "date", "category", "text"))
+        if kind.kind == "number" and marks and detail != "all":
+            kind = replace(kind, marks=_marks(kind.read(cells)[0]))
+        types[name] = kind
+    return types
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Texts of a column, and how many of them are numbers: `form` is "" where both forms fit as well."""
+
+    there: Any
+    numbers: Any
+    unit: str
+    share: float
+    form: str
+
+
+def _fit(cells: AnyArray) -> _Fit:
+    texts = _series(cells)
+    there = texts[texts.notna() & ~texts.str.lower().isin(_ABSENT)]
+    numbers, units = _split(there)
+    given = units[numbers.notna()]
+    unit = str(given.mode().iloc[0]) if len(given) else ""
+    numbers = numbers[(units == unit) & numbers.notna()]
+    counts = {form: int(numbers.str.fullmatch(pattern).sum()) for form, pattern in _FORMS.items()}
+    best = max(counts, key=lambda form: counts[form])
+    form = "" if len(set(counts.values())) == 1 else best
+    return _Fit(there, numbers, unit, counts[best] / max(len(there), 1), form)
+
+
+def _split(texts: Any) -> tuple[Any, Any]:
+    """Return the numbers in texts, and what stands beside them."""
+    parts = texts.str.replace(_GAP, "", regex=True).str.replace("−", "-").str.extract(_PARTS)
+    beside = parts["before"].fillna("").str.strip() + parts["after"].fillna("").str.strip()
+    return parts["number"], beside.where(parts["number"].notna(), "")
+
+
+def _typed(
+    cells: AnyArray, fit: _Fit | None, forms: set[str], separator: str, name: str, word: str, detail: str
+) -> ColumnType:
+    if word in ("category", "text"):
+        return ColumnType(word, detail if word == "category" else "")
+    if fit is None:
+        return ColumnType(word if word in ("number", "date") else {"f": "number"}.get(cells.dtype.kind, "date"))
+    if word == "date":
+        return ColumnType("date", detail or _date_form(fit.there, name)[0] or "ISO8601")
+    n = len(fit.there)
+    zeros = fit.numbers.str.fullmatch(r"[+-]?0\d+").sum() > (1 - _MOST) * n
+    long = fit.numbers.str.fullmatch(r"[+-]?\d{16,}").sum() > (1 - _MOST) * n
+    if word == "number" or (n and fit.share >= _MOST and not zeros and not long):
+        form, note = (detail, "") if detail in _FORMS else _form(fit, forms, separator, name)
+        return ColumnType("number", form, fit.unit, note=note)
+    form, note = _date_form(fit.there, name)
+    if form:
+        return ColumnType("date", form, note=note)
+    if n and (zeros or long):
+        note = (
+            f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
+        )
+    elif fit.share >= 0.5:
+        other = fit.there[~fit.there.index.isin(fit.numbers.index)]
+        odd = f", others such as {other.iloc[0]!r} (row {other.index[0] + 1})" if len(other) else ""
+        note = (
+            f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {option(name, 'number')}"
+        )
+    words = fit.there.str.split().str.len().mean() if n else 0.0
+    text = words >= _WORDS_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
+    return ColumnType("text" if text else "category", note=note)
+
+
+def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, str]:
+    """Return how numbers are written, and what is ambiguous about it."""
+    marked = fit.numbers[fit.numbers.str.contains(r"[.,]", regex=True)]
+    if fit.form or not len(marked):
+        return fit.form or _POINT, ""
+    plain = fit.numbers[~fit.numbers.index.isin(marked.index)]
+    small = len(plain) > 0 and bool((plain.str.lstrip("+-").str.len() <= 3).all())
+    comma = bool(marked.str.contains(",").any())
+    if not comma and not small and separator != ";" and _COMMA not in forms:
+        return _POINT, ""
+    if len(forms) == 1:
+        (form,) = forms
+    elif comma:
+        form = _COMMA if separator == ";" and not len(plain) else _POINT
+    else:
+        form = _COMMA if separator == ";" and small else _POINT
+    other = _COMMA if form == _POINT else _POINT
+    first, second = (_value(marked.iloc[:1], one).iloc[0] for one in (form, other))
+    return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
+
+
+def option(name: str, kind: str) -> str:
+    """Return the option of the command line that says what a column is."""
+    return f"--columns {quote(f'{name}={kind}')}"
+
+
+def _numbers(texts: Any, form: str, unit: str) -> Any:
+    numbers, units = _split(texts)
+    return _value(numbers.where(units == unit), form or _POINT)
+
+
+def _value(numbers: Any, form: str) -> Any:
+    thousands, decimal = (",", ".") if form == _POINT else (".", ",")
+    fits = numbers.str.fullmatch(_FORMS[form]).fillna(False).astype(bool)
+    plain = numbers.where(fits).str.replace(thousands, "").str.replace(decimal, ".")
+    return pandas().to_numeric(plain, errors="coerce").astype(np.float64)
+
+
+def _times(texts: Any, form: str) -> Any:
+    times = pandas().to_datetime(texts, format=form, errors="coerce", utc=True)
+    return times.dt.tz_localize(None).astype("datetime64[s]")
+
+
+def _date_form(there: Any, name: str) -> tuple[str, str]:
+    """Return the format that fits nearly all cells, "" if none does, and what is ambiguous about it."""
+    n = len(there)
+    if not n or there.str.fullmatch(_LIKE_A_DATE).mean() < _MOST:
+        return "", ""
+    forms = ["ISO8601", *(day + clock for day in _DATES[1:] for clock in _CLOCKS)]
+    few = there.iloc[:: max(1, n // 200)]
+    likely = [form for form in forms if _times(few, form).notna().mean() >= 0.5]
+    counts = {form: int(_times(there, form).notna().sum()) for form in likely}
+    best = max(counts, key=lambda form: counts[form], default="")
+    if not best or counts[best] < _MOST * n:
+        return "", ""
+    equal = [form for form in counts if counts[form] == counts[best] and form != best]
+    if not equal or (_times(there, equal[0]) == _times(there, best)).all():
+        return best, ""
+    one, two = (f"{_times(there.iloc[:1], form).iloc[0]:%Y-%m-%d}" for form in (best, equal[0]))
+    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{equal[0]}')}"
+
+
+def _marks(values: AnyArray) -> tuple[float, ...]:
+    """Return numbers that stand far from all others, as -999 and 99999999 do: a few, or repeated digits."""
+    there, marks = values[np.isfinite(values)], []
+    n = len(there)
+    for _ in range(6):
+        different = np.unique(there)
+        if len(different) < 4:
+            break
+        with np.errstate(over="ignore"):
+            far, spread = max(
+                (different[1] - different[0], different[-1] - different[1], different[0]),
+                (different[-1] - different[-2], different[-2] - different[0], different[-1]),
+                key=lambda end: end[0],
+            )[:2]
+            mark = different[0] if far == different[1] - different[0] else different[-1]
+        digits = re.fullmatch(r"-?([789])\1+", f"{mark:.0f}") is not None and mark == round(mark)
+        if not (far > (3.0 if digits else 1e3) * spread and (digits or (there == mark).sum() <= (1 - _MOST) * n)):
+            break
+        marks.append(float(mark))
+        there = there[there != mark]
+    return tuple(marks)
+
+
+def _series(cells: AnyArray) -> Any:
+    return pandas().Series(as_texts(cells), dtype="str")
+
+
+def _objects(values: list[Any]) -> AnyArray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -104,7 +392,9 @@ def _objects(values: Sequence[Any]) -> AnyArray:
 
 def missing_in(column: AnyArray) -> BoolArray:
     """Return the mask of the missing entries; infinite numbers count as missing."""
-    return ~np.isfinite(column) if column.dtype.kind == "f" else missing_values(column)
+    if column.dtype.kind == "f":
+        return ~np.isfinite(column)
+    return np.asarray(pandas().isna(column), dtype=bool)
 
 
 def distinct(column: AnyArray) -> AnyArray:

@@ -5,18 +5,20 @@ The mathematics of one row is `specmargin.candidates.comparison`; this adds Holm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binom
 
 from specmargin.assessment.evaluation import Outcome, log_loss
+from specmargin.assessment.methods import labeled_rows
 from specmargin.candidates import compare_errors, error_estimate
-from specmargin.candidates.comparison import FEWEST
-from specmargin.typing import FloatArray, IntArray
+from specmargin.candidates.comparison import FEWEST, mcnemar_power
+from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["FEWEST", "Row", "compare_outcomes", "holm"]
+__all__ = ["FEWEST", "Row", "compare_outcomes", "error_of_choice", "holm", "labels_needed", "relative_error"]
 
 _LEVEL = 0.05
 _NAN = float("nan")
@@ -92,7 +94,7 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     return out
 
 
-def compare_outcomes(outcomes: Sequence[Outcome], codes: IntArray, baseline: str) -> list[Row]:
+def compare_outcomes(outcomes: Sequence[Outcome], codes: AnyArray, baseline: str) -> list[Row]:
     """Return the row of each outcome.
 
     Parameters
@@ -103,18 +105,20 @@ def compare_outcomes(outcomes: Sequence[Outcome], codes: IntArray, baseline: str
     baseline : str
         Name of the outcome that all are compared with; if it was not run, nothing is compared.
     """
-    known, hidden = codes[codes >= 0], codes < 0
+    labelled = labeled_rows(codes)
+    known, hidden = codes[labelled], ~np.isin(np.arange(len(codes)), labelled)
     reference = next((one for one in outcomes if one.name == baseline and one.was_run), None)
     rows = [_row(one, reference, known, hidden) for one in outcomes]
-    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name != "majority"]
+    before = next((row.error for row in rows if reference is not None and row.name == reference.name), _NAN)
+    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name not in ("majority", "mean")]
     better, worse = holm([rows[k].p for k in tested]), holm([rows[k].p_worse for k in tested])
     for at, k in enumerate(tested):
         row = replace(rows[k], p=float(better[at]), p_worse=float(worse[at]))
-        rows[k] = replace(row, verdict=_verdict(row, len(known)))
+        rows[k] = replace(row, verdict=_verdict(row, len(known), before))
     return rows
 
 
-def _row(one: Outcome, reference: Outcome | None, known: IntArray, hidden: npt.NDArray[np.bool_]) -> Row:
+def _row(one: Outcome, reference: Outcome | None, known: AnyArray, hidden: npt.NDArray[np.bool_]) -> Row:
     row = Row(
         one.name,
         one.title,
@@ -128,7 +132,9 @@ def _row(one: Outcome, reference: Outcome | None, known: IntArray, hidden: npt.N
     )
     if not one.was_run:
         return replace(row, verdict="not run")
-    if reference is not None and one is not reference:
+    if known.dtype.kind == "f":
+        return _number_row(row, one, reference, known)
+    if reference is not None and one is not reference and hidden.any():
         decided, other = (outcome.probabilities[hidden].argmax(axis=1) for outcome in (one, reference))
         row = replace(row, differs=float(np.mean(decided != other)))
     if len(known) < FEWEST:
@@ -151,16 +157,108 @@ def _row(one: Outcome, reference: Outcome | None, known: IntArray, hidden: npt.N
     return replace(row, verdict="looks at no feature") if one.name == "majority" else row
 
 
+def _number_row(row: Row, one: Outcome, reference: Outcome | None, known: FloatArray) -> Row:
+    """Return the row of a regressor: its error in units of the labels' deviation, and the sign test."""
+    if len(known) < FEWEST:
+        return replace(row, verdict=_TOO_FEW if one is not reference else "the baseline")
+    residuals = one.held_out[:, 0] - known
+    rng = np.random.default_rng(0)
+    drawn = np.sqrt((residuals[rng.integers(len(known), size=(500, len(known)))] ** 2).mean(axis=1)) / known.std()
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    row = replace(row, error=relative_error(residuals, known), interval=(float(low), float(high)))
+    if reference is None or one is reference:
+        return replace(row, verdict="the baseline" if reference else "the supervised baseline was not run")
+    theirs = np.abs(reference.held_out[:, 0] - known)
+    wins, losses = int((np.abs(residuals) < theirs).sum()), int((np.abs(residuals) > theirs).sum())
+    p, p_worse = (float(binom.sf(k - 1, wins + losses, 0.5)) for k in (wins, losses))
+    row = replace(row, wins=wins, losses=losses, p=p, p_worse=p_worse)
+    return replace(row, verdict="looks at no feature") if one.name == "mean" else row
+
+
+def relative_error(residuals: FloatArray, labels: FloatArray) -> float:
+    """Return the root of the mean squared error in units of the labels' standard deviation.
+
+    Examples
+    --------
+    >>> relative_error(np.array([1.0, -1.0]), np.array([0.0, 4.0]))
+    0.5
+    """
+    return float(np.sqrt((residuals**2).mean()) / labels.std())
+
+
+def labels_needed(error: float) -> int | None:
+    """Return about how many labels show a halving of an error with probability 0.8; None for more than 5000.
+
+    Examples
+    --------
+    >>> labels_needed(0.4), labels_needed(0.1), labels_needed(0.001)
+    (70, 300, None)
+    """
+    for n in (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000):
+        if mcnemar_power(error, error / 2.0, n) >= 0.8:
+            return n
+    return None
+
+
+def error_of_choice(
+    outcomes: Sequence[Outcome],
+    codes: AnyArray,
+    baseline: str,
+    choose: Callable[[Sequence[Row], int], tuple[str, str]],
+    n_draws: int = 100,
+) -> tuple[float, float, float]:
+    """Return the error of the chosen method without the favour of its choice, and a 95 % interval.
+
+    The least of several errors at the same labels is too small. Labels are drawn with replacement, the choice is made
+    by those that were drawn, and the error is counted at the others (the bootstrap bias correction of Tsamardinos,
+    Greasidou and Borboudakis, 2018).
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+    codes : ndarray of shape (n,)
+    baseline : str
+    choose : callable
+        Returns a name and a reason, from rows and the number of labels.
+    n_draws : int, default 100
+    """
+    known, ran = codes[labeled_rows(codes)], [one for one in outcomes if one.was_run]
+    l, rng, errors = len(known), np.random.default_rng(0), []
+    if l < FEWEST:
+        return _NAN, _NAN, _NAN
+    names = set()
+    for _ in range(n_draws):
+        drawn = rng.integers(l, size=l)
+        out = np.setdiff1d(np.arange(l), drawn)
+        if not len(out) or len(np.unique(known[drawn])) < 2:
+            continue
+        some = [replace(one, held_out=one.held_out[drawn], probabilities=one.probabilities[:0]) for one in ran]
+        name, _ = choose(compare_outcomes(some, known[drawn], baseline), l)
+        names.add(name)
+        held = next(one.held_out for one in ran if one.name == name)[out]
+        if known.dtype.kind == "f":
+            errors.append(relative_error(held[:, 0] - known[out], known))
+        else:
+            errors.append((float(np.mean(held.argmax(axis=1) != known[out])) * l + 0.5) / (l + 1.0))
+    if len(names) < 2:  # every draw chooses the same: there is nothing to correct
+        row = next((row for row in compare_outcomes(ran, codes, baseline) if row.name in names), Row("", ""))
+        return row.error, *row.interval
+    low, high = np.quantile(errors, [0.025, 0.975])
+    return float(np.mean(errors)), float(low), float(high)
+
+
 _TOO_FEW = "too few labels to judge"
 
 
-def _verdict(row: Row, n_labeled: int) -> str:
+def _verdict(row: Row, n_labeled: int, before: float) -> str:
     if row.p < _LEVEL:
         return "better than supervised" if not row.is_supervised else "better than the baseline"
     if row.p_worse < _LEVEL:
         verdict = "worse: take the supervised one" if not row.is_supervised else "worse than the baseline"
     elif row.power < 0.5:
-        verdict = f"cannot tell with {n_labeled} labels (power {row.power:.2f} for halving the error)"
+        needed = labels_needed(before)
+        told = f"about {needed}" if needed else "more than 5000"
+        verdict = f"cannot tell with {n_labeled} labels: a halved error shows with {told}"
     else:
         verdict = "no difference seen"
     if row.differs > 0.3 and not row.is_supervised:

@@ -8,6 +8,7 @@ labels, so that they need no folds.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,13 +17,16 @@ from typing import Any
 import numpy as np
 
 from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
-from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds
+from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds, labeled_rows
+from specmargin.exceptions import SpecmarginError
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
-__all__ = ["Outcome", "evaluate"]
+__all__ = ["Outcome", "evaluate", "forecast"]
 
 _FOLDS = 10
+_TRIED = 300
+"""Labelled rows, and unlabelled ones, of the fit that a forecast is made from."""
 _LEAST = 1e-6
 """Probability of a class, for its logarithm."""
 
@@ -78,7 +82,7 @@ def evaluate(
     method : Method
     X : {ndarray, sparse matrix} of shape (n, d)
     codes : ndarray of shape (n,)
-        Classes 0, 1, ...; -1 for unlabelled rows.
+        Classes 0, 1, ..., -1 for unlabelled rows; or numbers, nan for unlabelled rows.
     seed : int
         Deals out the folds.
     budget : Budget
@@ -90,7 +94,7 @@ def evaluate(
     BudgetExceededError
         If the time is over, or would be before the last fold.
     """
-    known, n_classes = np.flatnonzero(codes >= 0), int(codes.max()) + 1
+    known, n_classes = labeled_rows(codes), _n_classes(codes)
     common: dict[str, Any] = {
         "name": method.name,
         "title": method.title,
@@ -107,9 +111,11 @@ def evaluate(
         else:
             folds = inner_folds(codes, seed, _FOLDS)
             held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress, meter)
-            held, scale = _calibrated(held_scores, tested, codes[known], fitted)
-        probabilities = np.exp(scores) if fitted.is_calibrated else class_probabilities(scale * scores)
-    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+            held, scale = _calibrated(held_scores, tested, codes[known], fitted) if n_classes else (held_scores, 1.0)
+        probabilities = scores
+        if n_classes:
+            probabilities = np.exp(scores) if fitted.is_calibrated else class_probabilities(scale * scores)
+            probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
     return Outcome(
         **common,
         held_out=np.asarray(held),
@@ -123,6 +129,30 @@ def evaluate(
     )
 
 
+def _n_classes(codes: AnyArray) -> int:
+    """Return the number of classes, 0 for labels that are numbers."""
+    return 0 if codes.dtype.kind == "f" else int(codes.max()) + 1
+
+
+def forecast(method: Method, X: Matrix, codes: AnyArray, seed: int) -> float:
+    """Return about how many seconds `evaluate` will take, from one fit to fewer rows; 0 if that fails."""
+    rng, known = np.random.default_rng(seed), labeled_rows(codes)
+    first = np.unique(codes[known], return_index=True)[1] if _n_classes(codes) else np.arange(2)
+    given = np.union1d(known[first], rng.permutation(known)[:_TRIED])
+    others = rng.permutation(np.setdiff1d(np.arange(X.shape[0]), known))[:_TRIED]
+    rows = np.sort(np.r_[given, others])
+    ratio = len(known) / len(given) if method.is_supervised else X.shape[0] / len(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        try:
+            method.trial.fit(X[rows], codes[rows], seed)
+        except (SpecmarginError, MemoryError, ValueError, ArithmeticError):
+            return 0.0
+        each = (time.perf_counter() - start) * max(ratio, 1.0) ** method.growth
+    return each * (1 if isinstance(method, Automatic) else 1 + min(_FOLDS, len(known)))
+
+
 def _decided(
     method: Method,
     X: Matrix,
@@ -134,16 +164,16 @@ def _decided(
     meter: Meter,
 ) -> tuple[FloatArray, IntArray]:
     """Return scores (l, K) of the labelled rows, and the fold that tests each."""
-    known, n_classes = np.flatnonzero(codes >= 0), int(codes.max()) + 1
+    known, n_classes = labeled_rows(codes), _n_classes(codes)
     place = {int(i): k for k, i in enumerate(known)}
-    scores, tested = np.zeros((len(known), n_classes)), np.zeros(len(known), dtype=np.intp)
+    scores, tested = np.zeros((len(known), max(n_classes, 1))), np.zeros(len(known), dtype=np.intp)
     start = budget.spent
     for k, (_, test) in enumerate(folds):
         part = codes.copy()
-        part[test] = -1
+        part[test] = -1 if n_classes else np.nan
         rows = [place[int(i)] for i in test]
-        left = np.unique(part[part >= 0])
-        if len(left) == 1:
+        left = np.unique(part[labeled_rows(part)])
+        if len(left) == 1 and n_classes:
             # One class is left: nothing can be fitted, and that class is named.
             scores[rows, left[0]] = 1.0
         else:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from specmargin.assessment.columns import missing_in
+from specmargin.assessment.columns import missing_in, option, spelling
 from specmargin.assessment.comparison import FEWEST
 from specmargin.assessment.roles import Roles
 from specmargin.assessment.table import Table
 from specmargin.typing import AnyArray
 
-__all__ = ["Flaw", "find_flaws"]
+__all__ = ["Flaw", "find_flaws", "spellings"]
 
 _SCALES = 1e3
 _UNEQUAL = 5.0
@@ -44,7 +45,21 @@ class Flaw:
         return f"{self.kind}: {self.text}"
 
 
-def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y") -> list[Flaw]:
+def spellings(labels: AnyArray) -> dict[str, list[Any]]:
+    """Return the labels that differ in capitals and blanks only, the most frequent one first.
+
+    Examples
+    --------
+    >>> spellings(np.array(["ja", "Ja", "ja", None, "nein"], dtype=object))
+    {'ja': ['ja', 'Ja'], 'nein': ['nein']}
+    """
+    spelled: dict[str, list[Any]] = defaultdict(list)
+    for label, _ in Counter(label for label in labels if label is not None).most_common():
+        spelled[spelling(str(label))].append(label)
+    return dict(spelled)
+
+
+def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", *, exact: bool = False) -> list[Flaw]:
     """Return the flaws of a table and of its labels.
 
     Parameters
@@ -56,6 +71,8 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y") 
     roles : Roles
     target : str
         Name of the labels.
+    exact : bool, default False
+        Whether capitals and blanks tell classes apart.
 
     Examples
     --------
@@ -68,10 +85,15 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y") 
     """
     flaws = [Flaw("file", note) for note in table.notes]
     flaws += [_dropped(name, reason) for name, reason in roles.dropped.items()]
+    flaws += [
+        Flaw("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()
+    ]
+    flaws += _odd(table, roles)
     flaws += _missing(table, roles)
     flaws += _scales(table, roles)
     flaws += _infinite(table, roles)
-    flaws += _classes(labels, target)
+    if not any(isinstance(label, float) for label in labels):
+        flaws += _classes(labels, target, exact)
     return flaws + _contradictions(table, labels, roles)
 
 
@@ -81,17 +103,45 @@ def _dropped(name: str, reason: str) -> Flaw:
         "is empty": "empty column",
         "holds the same": "repeated column",
         "repeats the labels": "column that equals the labels",
-        "has another": "column that numbers the rows",
         "is ignored": "ignored column",
+        "is a text": "column without words",
+        "tells the class": "the label in other words",
     }
-    kind = next(kind for begin, kind in kinds.items() if reason.startswith(begin))
-    return Flaw(kind, f"{name!r} {reason}; it is not used.")
+    kind = next((kind for begin, kind in kinds.items() if reason.startswith(begin)), "column that tells too much")
+    kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as you said")) else kind
+    asked = "" if reason.startswith("is ignored") else f" If it should be, say {option(name, 'KIND')}."
+    return Flaw(kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}")
+
+
+_DECIDED = ("column that numbers the rows", "the label in other words", "column that tells too much")
+
+
+def _odd(table: Table, roles: Roles) -> list[Flaw]:
+    """Cells that cannot be read, and numbers that stand for missing ones."""
+    flaws = []
+    for name in roles.used:
+        kind, odd = table.types[name], table.odd(name)
+        if odd:
+            cells = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:_LISTED]) + (
+                ", ..." if len(odd) > 5 else ""
+            )
+            text = f"{name!r} is read as {kind.spelled()}; {len(odd)} cells are none and count as missing: {cells}."
+            flaws.append(Flaw("odd cells", text))
+        if kind.marks:
+            marks = ", ".join(_plain(mark) for mark in kind.marks)
+            text = f"{name!r} holds {marks}, far from all other numbers: it counts as missing. "
+            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say {option(name, 'number:all')}."))
+    return flaws
+
+
+def _plain(number: float) -> str:
+    return f"{number:.0f}" if abs(number) < 1e15 and number == round(number) else f"{number:g}"
 
 
 def _missing(table: Table, roles: Roles) -> list[Flaw]:
     flaws = []
     for name, role in roles.used.items():
-        n = int(missing_in(table.columns[name]).sum())
+        n = int(missing_in(table.columns[name]).sum()) - len(table.odd(name))
         if n:
             done = {
                 "category": "they are a category of their own",
@@ -142,7 +192,7 @@ def _scales(table: Table, roles: Roles) -> list[Flaw]:
     ]
 
 
-def _classes(labels: AnyArray, target: str) -> list[Flaw]:
+def _classes(labels: AnyArray, target: str, exact: bool) -> list[Flaw]:
     counts = Counter(label for label in labels if label is not None)
     flaws, total = [], sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: -item[1])
@@ -167,15 +217,13 @@ def _classes(labels: AnyArray, target: str) -> list[Flaw]:
                 f"{many} labels of {most!r}, {few} of {least!r}; look at the balanced accuracy, too.",
             )
         )
-    spelled: dict[str, list[str]] = defaultdict(list)
-    for label in counts:
-        spelled[str(label).strip().casefold()].append(str(label))
-    for several in spelled.values():
+    for several in spellings(labels).values():
         if len(several) > 1:
             names = " and ".join(map(repr, several))
-            flaws.append(
-                Flaw("spelling of labels", f"{names} count as different classes; spell them alike if they are one.")
-            )
+            told = f"{names} count as one class, {several[0]!r}; if they are several, say exact=True (--exact-labels)"
+            if exact:
+                told = f"{names} count as different classes, as you said"
+            flaws.append(Flaw("spelling of labels", f"{told}."))
     if len(counts) > 20 and total < 3 * len(counts):
         flaws.append(
             Flaw("many classes", f"{total} labels of {len(counts)} classes: is {target!r} the column of labels?")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from specmargin import estimators
 from specmargin.assessment.tuned_svm import TunedSVM
@@ -21,7 +21,7 @@ from specmargin.candidates import SUPERVISED
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = [
     "BASELINE",
@@ -31,6 +31,7 @@ __all__ = [
     "Size",
     "choose_methods",
     "inner_folds",
+    "labeled_rows",
 ]
 
 BASELINE = "baseline"
@@ -62,8 +63,23 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     "SpectralGraphTransducer": ({"C": 1e4}, {"C": 1e2}, {"C": 1.0}),
 }
 """Parameters that folds of the labels choose from; the first counts where errors are equal."""
-_OWN = ("LapRLSCV", "LapSVMCV")
-"""Estimators that tune themselves by exact leave-one-out."""
+_DENSE = ("LapRLSCV", "LapSVMCV", "LapSVM", "LapRLS")
+"""Estimators with matrices of all pairs of rows."""
+
+
+_NUMBERS = ("ridge", "mean", "SpectralFilterRegressor", "LapRLSRegressor")
+"""What is compared by default where the labels are numbers; all others are compared with the first."""
+
+
+def labeled_rows(codes: AnyArray) -> IntArray:
+    """Return the rows that have a label: a code of a class from 0, or a number that is not nan.
+
+    Examples
+    --------
+    >>> labeled_rows(np.array([1, -1, 0])).tolist(), labeled_rows(np.array([-2.5, np.nan])).tolist()
+    ([0, 2], [0])
+    """
+    return np.flatnonzero(~np.isnan(codes) if codes.dtype.kind == "f" else codes >= 0)
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ class Size:
     @classmethod
     def of(cls, X: Matrix, codes: IntArray) -> Size:
         """Return the size of features and of the codes of their classes."""
-        known = codes[codes >= 0]
+        known = codes[labeled_rows(codes)]
         stored = X.nnz if hasattr(X, "nnz") else X.size
         return cls(X.shape[0], X.shape[1], len(known), len(np.unique(known)), int(stored))
 
@@ -118,6 +134,8 @@ class FittedMethod:
             Whether these are the samples that it was fitted to, which some classifiers know better.
         """
         estimator = self.estimator
+        if not n_classes:
+            return np.asarray(estimator.predict(X), dtype=float)[:, None]
         if self.is_calibrated:
             p = getattr(estimator, "probabilities_", None) if trained else None
             f = np.log(np.maximum(estimator.predict_proba(X) if p is None else p, 1e-12))
@@ -140,6 +158,13 @@ class Method(ABC):
     judged: str = "folds of the labels"
     """How it is judged."""
     is_supervised: bool = False
+    growth: float = 2.0
+    """Power of the rows that its time grows by, at the most."""
+
+    @property
+    def trial(self) -> Method:
+        """What is fitted to fewer rows to forecast its time."""
+        return self
 
     @abstractmethod
     def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
@@ -198,11 +223,22 @@ class Automatic(Method):
     """
 
     judged = "exact leave-one-out"
+    growth = 1.5
 
     def __init__(self, supervised: bool, shared: dict[str, Any] | None = None) -> None:
         self.name = BASELINE if supervised else "AutoSSL"
         self.title = "supervised baseline" if supervised else "AutoSSL"
         self.is_supervised, self._shared = supervised, shared
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the other method of the comparison has fitted it already."""
+        return bool(self._shared)
+
+    @property
+    def trial(self) -> Method:
+        """The same without what is shared."""
+        return Automatic(self.is_supervised and self._shared is None)
 
     def bytes_needed(self, size: Size) -> float:
         """Estimate the memory of some 25 maps of 300 columns, and of their filters."""
@@ -234,16 +270,17 @@ class Named(Method):
     def __init__(self, name: str) -> None:
         self.name = self.title = name
         self.grid = GRIDS.get(name, ({},))
+        self.growth = 3.0 if name in _DENSE else 2.0
 
     def bytes_needed(self, size: Size) -> float:
         """Matrices of all pairs of rows for kernels, some hundred eigenvectors for spectra."""
-        if self.name in (*_OWN, "LapSVM", "LapRLS"):
+        if self.name in _DENSE:
             return _UNIT * (4.0 * size.n**2 + 3.0 * size.stored)
         return _UNIT * (1500.0 * size.n + 4.0 * size.stored)
 
     def refuses(self, size: Size) -> str:
         """Refuse matrices of all pairs of very many rows."""
-        if self.name in (*_OWN, "LapSVM", "LapRLS") and size.n > _DENSE_ROWS:
+        if self.name in _DENSE and size.n > _DENSE_ROWS:
             return (
                 f"it factorises a matrix of all pairs of {size.n} rows, which takes too long above {_DENSE_ROWS} rows"
             )
@@ -282,12 +319,33 @@ class Given(Method):
         return FittedMethod(fitted, "as it was passed")
 
 
+class Numbers(Method):
+    """The mean, ridge regression on the labelled rows, or a regressor of the package: for labels that are numbers."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.title = name, {"ridge": "ridge (supervised)", "mean": "mean of the labels"}.get(name, name)
+        self.is_supervised = name in ("ridge", "mean")
+
+    def fit(self, X: Matrix, codes: AnyArray, seed: int) -> FittedMethod:
+        """Fit to labels with nan for unlabelled rows; what tunes itself is tuned on the labels alone."""
+        from sklearn.dummy import DummyRegressor
+        from sklearn.linear_model import RidgeCV
+
+        known = labeled_rows(codes)
+        if not self.is_supervised:
+            return FittedMethod(getattr(estimators, self.name)().fit(X, codes), "its defaults")
+        if self.name == "mean":
+            return FittedMethod(DummyRegressor().fit(np.zeros((len(known), 1)), codes[known]), "")
+        ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X[known], codes[known])
+        return FittedMethod(ridge, f"alpha = {ridge.alpha_:.3g}")
+
+
 def _knows_unlabeled(estimator: Any) -> bool:
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     return "unlabeled" in last.get_params() or type(last).__module__.startswith("sklearn.semi_supervised")
 
 
-def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
+def choose_methods(methods: Sequence[Any] | str | None, *, numbers: bool = False) -> list[Method]:
     """Return the methods of names and estimators; the standard ones for None.
 
     Parameters
@@ -296,6 +354,8 @@ def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
         "majority", "svm" (tuned), "baseline" (the supervised mixture of AutoSSL), "AutoSSL", names of classifiers of
         the package, or classifiers, as they are. A text is split at its commas. The baseline is always among them,
         because all others are compared with it.
+    numbers : bool, default False
+        Whether labels are numbers: then "ridge" (the baseline), "mean", and regressors of the package.
 
     Examples
     --------
@@ -303,7 +363,7 @@ def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
     ['baseline', 'AutoSSL', 'STORM']
     """
     if methods is None:
-        wanted: list[Any] = list(STANDARD)
+        wanted: list[Any] = list(_NUMBERS if numbers else STANDARD)
     elif isinstance(methods, str):
         wanted = [name.strip() for name in methods.split(",") if name.strip()]
     elif isinstance(methods, Sequence):
@@ -314,6 +374,14 @@ def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
         )
     if not wanted:
         raise InvalidInputError(f"methods={shown(methods)} names none; take some of {', '.join(STANDARD)}.")
+    if numbers:
+        known = {name.lower(): name for name in (*_NUMBERS, *_of_kind(RegressorMixin))}
+        unknown = [one for one in wanted if not isinstance(one, str) or one.lower() not in known]
+        if unknown:
+            raise InvalidInputError(
+                f"methods names {shown(unknown[0])}, which fits no numbers; take some of {', '.join(known.values())}."
+            )
+        return [Numbers(name) for name in dict.fromkeys(("ridge", *(known[one.lower()] for one in wanted)))]
     named = [one.lower() for one in wanted if isinstance(one, str)]
     shared: dict[str, Any] | None = {} if "autossl" in named else None
     chosen: dict[str, Method] = {}
@@ -334,7 +402,7 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
             return own[one.lower()]()
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
-        known = {name.lower(): name for name in _classifiers()}
+        known = {name.lower(): name for name in _of_kind(ClassifierMixin)}
         if one.lower() not in known:
             names = ", ".join(["majority", "svm", BASELINE, *sorted(known.values())])
             raise InvalidInputError(f"methods names {one!r}, which is unknown; take some of {names}.")
@@ -347,15 +415,19 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
     return Given(one, type(one).__name__)
 
 
-def _classifiers() -> list[str]:
-    return [name for name in estimators.__all__ if issubclass(getattr(estimators, name), ClassifierMixin)]
+def _of_kind(kind: type) -> list[str]:
+    return [name for name in estimators.__all__ if issubclass(getattr(estimators, name), kind)]
 
 
 def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> list[tuple[IntArray, IntArray]]:
     """Return folds of the labelled rows, which always train with all unlabelled ones."""
     import warnings
 
-    n_splits = max(2, min(n_folds, int((codes >= 0).sum())))
+    known = labeled_rows(codes)
+    n_splits = max(2, min(n_folds, len(known)))
+    if codes.dtype.kind == "f":
+        drawn = np.random.default_rng(seed).permutation(known)
+        return [(np.setdiff1d(known, test), np.sort(test)) for test in np.array_split(drawn, n_splits)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with one label: the list of flaws names them
         return list(LabeledKFold(n_splits, random_state=seed).split(codes, codes))

@@ -1,27 +1,27 @@
 """A fitted classifier of tables: preparation of the columns, estimator and classes; `fit_table`, and files of it.
 
-A file holds arrays and JSON and no pickle. Estimators of the package are stored as `specmargin.save` does; the tuned
-SVM and the majority class as the labelled rows and the parameters, from which they are fitted again.
+A file holds arrays and JSON and no pickle. Estimators of the package are stored as `specmargin.save` does, the
+preparation of the columns and classifiers of scikit-learn by skops.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from specmargin.archive import read_archive, write_archive
-from specmargin.arrays import sparse_from_parts
+from specmargin.assessment.columns import as_texts
 from specmargin.assessment.methods import FittedMethod
 from specmargin.assessment.predictions import Predictions
-from specmargin.assessment.preparation import Preparation
+from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
-from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.estimators.storage import pack_estimator, unpack_estimator
+from specmargin.exceptions import SpecmarginWarning
 from specmargin.objectives.calibration import class_probabilities
 from specmargin.proofs.packing import contents_of
 from specmargin.typing import AnyArray, FloatArray
@@ -43,13 +43,19 @@ class TableModel:
     fitted : FittedMethod
         The estimator, fitted to codes of the classes.
     classes_ : ndarray of shape (K,)
-        Objects.
+        Objects; none where the labels are numbers.
     scale : float
         Of decisions that are no probabilities.
     name : str
         Of the method.
     target : str
         Name of the labels.
+    identifier : str
+        Name of the column that names the rows, "" if there is none.
+    columns : list of dict
+        What was read: see `specmargin.assessment.roles.described`.
+    names : bool
+        Whether the file had a line of names.
     """
 
     preparation: Preparation
@@ -58,6 +64,9 @@ class TableModel:
     scale: float = 1.0
     name: str = ""
     target: str = "y"
+    identifier: str = ""
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    names: bool = True
 
     @property
     def estimator(self) -> Any:
@@ -65,20 +74,32 @@ class TableModel:
         return self.fitted.estimator
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities (m, K) of the rows of a table."""
-        features = self.preparation.transform(as_table(X))
-        scores = self.fitted.scores(features, len(self.classes_))
-        p = np.exp(scores) if self.fitted.is_calibrated else class_probabilities(self.scale * scores)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+        """Return probabilities (m, K) of the rows of a table; of numbers, the predictions (m, 1)."""
+        return self.predictions(X).probabilities
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the classes (m,) of the rows of a table."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        """Return the classes (m,) of the rows of a table, or numbers."""
+        return self.predictions(X).predicted
 
     def predictions(self, X: Any, labels: AnyArray | None = None) -> Predictions:
-        """Return classes and probabilities of the rows of a table, next to the labels that it has."""
-        p = self.predict_proba(X)
-        return Predictions(self.classes_, p, np.full(len(p), None, dtype=object) if labels is None else labels)
+        """Return classes and probabilities of the rows of a table, next to the labels that it has.
+
+        Warns
+        -----
+        SpecmarginWarning
+            If a cell cannot be read, or holds a value that the model does not know: it names column and row.
+        """
+        given = as_table(X)
+        table, notes, remarks = self.preparation.read(given)
+        for note in notes:
+            warnings.warn(note, SpecmarginWarning, stacklevel=2)
+        p = self.fitted.scores(self.preparation.transform(table), len(self.classes_))
+        if len(self.classes_):
+            p = np.exp(p) if self.fitted.is_calibrated else class_probabilities(self.scale * p)
+            p = np.asarray(p / p.sum(axis=1, keepdims=True))
+        labels = np.full(len(p), None, dtype=object) if labels is None else labels
+        ids = {name: as_texts(given.cells[name]) for name in (self.identifier,) if name in given.cells}
+        return Predictions(self.classes_, p, labels, ids, tuple(notes), tuple(remarks))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `load_model` reads.
@@ -86,7 +107,7 @@ class TableModel:
         Raises
         ------
         TypeError
-            If the estimator is a foreign one, which no file can hold without pickle.
+            If the estimator is neither of this package nor of scikit-learn: no file can hold it without pickle.
         """
         prepared, arrays = self.preparation.state()
         arrays = {f"preparation/{name}": array for name, array in arrays.items()}
@@ -96,13 +117,17 @@ class TableModel:
             "scale": self.scale,
             "name": self.name,
             "target": self.target,
+            "identifier": self.identifier,
+            "columns": self.columns,
+            "names": self.names,
             "chosen": self.fitted.chosen,
             "estimator": _packed(self.estimator, arrays),
         }
         write_archive(path, KIND, header, arrays)
 
     def __repr__(self) -> str:
-        return f"TableModel({self.name}: {self.fitted.chosen}; classes {self.classes_.tolist()})"
+        what = f"classes {self.classes_.tolist()}" if len(self.classes_) else "numbers"
+        return f"TableModel({self.name}: {self.fitted.chosen}; {what})"
 
 
 def load_model(path: str | os.PathLike[str]) -> TableModel:
@@ -132,39 +157,17 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
         classes = np.empty(len(header["classes"]), dtype=object)
         classes[:] = header["classes"]
         fitted = FittedMethod(_unpacked(header["estimator"], arrays), header["chosen"])
-        return TableModel(preparation, fitted, classes, header["scale"], header["name"], header["target"])
+        own_fields = {name: header[name] for name in ("scale", "name", "target", "identifier", "columns", "names")}
+        return TableModel(preparation, fitted, classes, **own_fields)
 
 
 def _packed(estimator: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
     """Return an estimator as JSON, and put its arrays among the others."""
-    if isinstance(estimator, TunedSVM):
-        X = estimator.X_
-        if sp.issparse(X):
-            arrays |= {"svm/data": X.data, "svm/indices": X.indices, "svm/indptr": X.indptr}
-        else:
-            arrays["svm/X"] = np.asarray(X)
-        arrays |= {"svm/y": estimator.y_}
-        return {"kind": "svm", "shape": list(X.shape), "chosen": estimator.chosen_, "options": estimator.options_}
-    if type(estimator).__name__ == "DummyClassifier":
-        arrays["prior"] = np.asarray(estimator.class_prior_)
-        arrays["classes"] = np.asarray(estimator.classes_)
-        return {"kind": "majority"}
-    return {"kind": "package", **pack_estimator(estimator, arrays, "estimator/")}
+    if type(estimator).__module__.startswith("specmargin.estimators"):
+        return {"kind": "package", **pack_estimator(estimator, arrays, "estimator/")}
+    arrays["skops"] = to_bytes(estimator)
+    return {"kind": "skops"}
 
 
 def _unpacked(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
-    if packed["kind"] == "svm":
-        if "svm/X" in arrays:
-            X: Any = arrays["svm/X"]
-        else:
-            parts = (arrays["svm/data"], arrays["svm/indices"], arrays["svm/indptr"])
-            X = sparse_from_parts("svm", parts, packed["shape"])
-        return TunedSVM.refitted(X, arrays["svm/y"], packed["options"], packed["chosen"])
-    if packed["kind"] == "majority":
-        from sklearn.dummy import DummyClassifier
-
-        # One sample per class, weighted by its share.
-        dummy = DummyClassifier(strategy="prior")
-        n = len(arrays["classes"])
-        return dummy.fit(np.zeros((n, 1)), arrays["classes"], sample_weight=arrays["prior"])
-    return unpack_estimator(packed, arrays)
+    return from_bytes(arrays["skops"]) if packed["kind"] == "skops" else unpack_estimator(packed, arrays)

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import sparse_from_parts
-from specmargin.assessment.evaluation import Outcome, evaluate
+from specmargin.assessment.evaluation import Outcome, evaluate, forecast
 from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
-from specmargin.assessment.methods import Method, Size
+from specmargin.assessment.methods import Automatic, Method, Size
 from specmargin.assessment.result import Prepared
 from specmargin.assessment.store import RowStore
 from specmargin.exceptions import SpecmarginError
@@ -173,6 +173,12 @@ def _run(method: Method, X: Matrix, codes: IntArray, seed: int, clock: Budget, s
         reason = f"it needs about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
     if not reason and clock.left <= 0:
         reason = f"the budget of {clock.seconds:g} s was spent before it"
+    if not reason and clock.seconds is not None and not (isinstance(method, Automatic) and method.is_shared):
+        seconds = forecast(method, X, codes, seed)
+        if seconds > clock.left:
+            reason = (
+                f"it would take about {seconds:.0f} s, and {max(clock.left, 0):.0f} s of {clock.seconds:g} s are left"
+            )
     if reason:
         say(f"{method.title}: skipped: {reason}")
         return replace(skipped, notes=[f"skipped: {reason}"])

@@ -12,26 +12,22 @@ import numpy as np
 from specmargin import __version__
 from specmargin.assessment._style import CSS
 from specmargin.assessment.comparison import FEWEST, Row
-from specmargin.markup import captioned, document
+from specmargin.markup import captioned, document, table
 
 __all__ = ["page"]
 
 _SHOWN = 12
 """Rows of a table that are shown."""
+_MOST_COLUMNS = 300
 
 
 def page(comparison: Any) -> str:
     """Return the page of a `Comparison` as text."""
-    sections = [
-        _summary(comparison),
-        _flaws(comparison),
-        _methods(comparison),
-        _mistakes(comparison),
-        _curve(comparison),
-        _diagnosis(comparison),
-        _predictions(comparison),
-        _explained(comparison),
-    ]
+    numbers = not len(comparison.data.classes)
+    sections = [_summary(comparison), _columns(comparison), _methods(comparison)]
+    if not numbers:
+        details = (_mistakes, _curve, _diagnosis, _predictions, _explained)
+        sections += [section(comparison) for section in details]
     title = f"specmargin: {comparison.data.target!r}"
     body = "\n".join(section for section in sections if section)
     return document(title, f"{body}\n<footer>specmargin {escape(__version__)}</footer>", CSS)
@@ -44,28 +40,35 @@ def _summary(c: Any) -> str:
     )
     row = c.row(c.chosen)
     steps = "".join(f"<li>{escape(step)}</li>" for step in c.next_steps) or "<li>Nothing stands out.</li>"
-    if np.isnan(row.error):
-        error = f"With {data.n_labeled} labels no error can be told: {FEWEST} are the least."
-    else:
-        error = (
-            f"Of {data.n_labeled} left-out labels it has {_percent(row.error)} wrong "
-            f"({_percent(row.interval[0])} to {_percent(row.interval[1])})."
-        )
+    error = c.told_error or f"With {data.n_labeled} labels no error can be told: {FEWEST} are the least."
+    classes = f"<div><b>{len(data.classes)}</b>classes</div>" if counts else ""
+    told = f"<p>Labels of each class:</p><ul class=inline>{counts}</ul>" if counts else ""
     return (
         f"<header><h1>Which method for {escape(repr(data.target))}?</h1>"
         f"<p class=lead>Take <b>{escape(row.title)}</b>. {escape(c.why)} {escape(error)}</p></header>"
         f"<section><div class=facts><div><b>{len(data.codes)}</b>rows</div><div><b>{data.n_labeled}</b>labels</div>"
-        f"<div><b>{len(data.classes)}</b>classes</div><div><b>{data.X.shape[1]}</b>features</div></div>"
-        f"<p>Labels of each class:</p><ul class=inline>{counts}</ul>"
-        f"<h2>What to do next</h2><ul>{steps}</ul></section>"
+        f"{classes}<div><b>{data.X.shape[1]}</b>features</div></div>"
+        f"{told}<h2>What to do next</h2><ul>{steps}</ul></section>"
     )
 
 
-def _flaws(c: Any) -> str:
-    if not c.flaws:
-        return "<section><h2>The data</h2><p>No flaw was seen.</p></section>"
-    items = "".join(f"<li><b>{escape(flaw.kind)}</b>: {escape(flaw.text)}</li>" for flaw in c.flaws)
-    return f"<section><h2>Flaws of the data</h2><ul class=flaws>{items}</ul></section>"
+def _columns(c: Any) -> str:
+    """Return what was read, and what is wrong with it."""
+    listed = "<p>No flaw was seen.</p>"
+    if c.flaws:
+        lines = [f"<li><b>{escape(flaw.kind)}</b>: {escape(flaw.text)}</li>" for flaw in c.flaws]
+        more = f"<details><summary>{len(lines) - 8} more</summary><ul>{''.join(lines[8:])}</ul></details>"
+        listed = f"<ul class=flaws>{''.join(lines[:8])}</ul>{more if len(lines) > 8 else ''}"
+    rows, read = c.data.columns, ""
+    if rows:
+        body = [[str(cell) for cell in row.values()] for row in rows[:_MOST_COLUMNS]]
+        whole = table([name.capitalize() for name in rows[0]], body, label="What was read", texts=(1, 2, 3, 5))
+        more = f"<p>... and {len(rows) - _MOST_COLUMNS} more columns.</p>" if len(rows) > _MOST_COLUMNS else ""
+        read = f"<h2>What was read</h2>{whole}{more}"
+        if len(rows) > _SHOWN:
+            read = f"<h2>What was read</h2><details><summary>{len(rows)} columns</summary>{whole}{more}</details>"
+        read += "<p><small>Another type or role is said by <code>--columns NAME=KIND</code>.</small></p>"
+    return f"<section>{read}<h2>Flaws of the data</h2>{listed}</section>"
 
 
 _COLUMNS = (
@@ -88,12 +91,11 @@ def _methods(c: Any) -> str:
         f"<li><b>{escape(row.title)}</b>: {escape('; '.join(row.notes))}</li>" for row in c.rows if not row.was_run
     )
     skipped = f"<p>Not run:</p><ul>{skipped}</ul>" if skipped else ""
-    warned = "".join(
-        f"<li><b>{escape(row.title)}</b>: {escape(note)}</li>"
-        for row in c.rows
-        if row.was_run
-        for note in row.notes[:5]
-    )
+    by_note: dict[str, list[str]] = {}
+    for row in c.rows:
+        for note in row.notes if row.was_run else ():
+            by_note.setdefault(note, []).append(row.title)
+    warned = "".join(f"<li><b>{escape(', '.join(who))}</b>: {escape(note)}</li>" for note, who in by_note.items())
     warned = f"<details><summary>What methods warned of</summary><ul>{warned}</ul></details>" if warned else ""
     return (
         f"<section><h2>Methods</h2>{_errors(c)}"
@@ -266,7 +268,6 @@ def _table(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
 def _explained(c: Any) -> str:
     judged = {row.title: row.judged for row in c.rows if row.was_run}
     how = "".join(f"<li>{escape(title)}: {escape(text)}</li>" for title, text in judged.items())
-    used = "".join(f"<li>{escape(name)}: {escape(role)}</li>" for name, role in list(c.data.roles.used.items())[:100])
     return (
         "<section><h2>How this was computed</h2><ul>"
         "<li>Every method is tuned on labels alone. A left-out label was used neither for fitting nor for tuning.</li>"
@@ -276,7 +277,6 @@ def _explained(c: Any) -> str:
         "the number of methods. 'Cannot tell' means that this many labels would miss a halving of the error more often "
         "than not.</li></ul>"
         f"<details><summary>How each method was judged</summary><ul>{how}</ul></details>"
-        f"<details><summary>How columns were read</summary><ul>{used or '<li>as they are</li>'}</ul></details>"
         "</section>"
     )
 

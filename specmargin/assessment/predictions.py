@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,17 @@ class Predictions:
     Parameters
     ----------
     classes : ndarray of shape (K,)
-        Objects.
+        Objects; none where the labels are numbers.
     probabilities : ndarray of shape (n, K)
+        Where the labels are numbers, the predictions (n, 1).
     labels : ndarray of shape (n,)
         What was given: objects, None for unlabelled rows.
+    ids : dict of str to ndarray
+        The column that names the rows, if there is one.
+    notes : tuple of str
+        What was strange about the rows.
+    remarks : tuple of str
+        The same for each row; empty where nothing was.
 
     Examples
     --------
@@ -43,10 +50,15 @@ class Predictions:
     classes: AnyArray
     probabilities: FloatArray
     labels: AnyArray
+    ids: Mapping[str, AnyArray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def predicted(self) -> AnyArray:
-        """Most probable class of each row, (n,)."""
+        """Most probable class of each row, (n,); or the number."""
+        if not len(self.classes):
+            return self.probabilities[:, 0]
         return self.classes[self.probabilities.argmax(axis=1)]
 
     @property
@@ -58,13 +70,14 @@ class Predictions:
         """Return the columns of the table of predictions by name: what a data frame is made of."""
         columns: dict[str, list[Any]] = {
             "row": list(range(1, len(self.labels) + 1)),
+            **{name: ["" if value is None else value for value in values] for name, values in self.ids.items()},
             "labelled": ["yes" if known else "no" for known in self.labeled],
             "label": ["" if label is None else label for label in self.labels],
             "predicted": self.predicted.tolist(),
         }
         for k, name in enumerate(self.classes):
             columns[f"p({name})"] = [round(float(p), 6) for p in self.probabilities[:, k]]
-        return columns
+        return {**columns, "remark": list(self.remarks)} if any(self.remarks) else columns
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a CSV file: row, labelled, label, predicted, and a probability for each class."""
@@ -75,7 +88,8 @@ class Predictions:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        return f"Predictions({len(self)} rows, {int(self.labeled.sum())} labelled, classes {self.classes.tolist()})"
+        what = f"classes {self.classes.tolist()}" if len(self.classes) else "numbers"
+        return f"Predictions({len(self)} rows, {int(self.labeled.sum())} labelled, {what})"
 
 
 def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:

@@ -1,34 +1,36 @@
-"""From named columns to features: what scikit-learn's `ColumnTransformer` learns, kept as plain arrays.
+"""From named columns to features: scikit-learn's `ColumnTransformer`, fitted once and stored whole by skops.
 
-`Preparation.fit` makes a `ColumnTransformer` (median, missing indicator and standard scores for numbers and dates,
-one-hot codes with rare values together for categories, TF-IDF for text), fits it to all rows without looking at labels,
-and keeps what it has learned. `transform` computes the same features from those arrays, and `state` is what a file
-needs: no pickle.
+Median, missing indicator and standard scores for numbers and dates, one-hot codes with rare values together for
+categories, TF-IDF for text. It is fitted to all rows without looking at labels.
 """
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.assessment.columns import missing_in
+from specmargin.assessment.columns import ColumnType, as_texts, missing_in, pandas, spelling
 from specmargin.assessment.table import Table
-from specmargin.exceptions import InvalidInputError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverNotInstalledError
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
-__all__ = ["Preparation", "column_transformer", "shared_unit"]
+__all__ = ["Preparation", "column_transformer", "from_bytes", "shared_unit", "to_bytes"]
 
-ABSENT = "(missing)"
-"""The category of missing entries."""
+_ABSENT = "(missing)"
 _RARE = 0.01
 """Share of the rows below which categories are put together, but at least two rows."""
 _MOST_TERMS = 20_000
 _SPARSE_ABOVE = 200
 """Categories and terms above which features are kept sparse."""
+_LARGEST = 1e150
+"""Numbers whose squares can be added up."""
+_TRUSTED = ("numpy.dtype", "specmargin.assessment.tuned_svm.TunedSVM")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,35 +41,21 @@ class Preparation:
     ----------
     roles : dict of str to {"number", "date", "category", "text"}
         Of the columns that are used, in their order; empty for a matrix without names.
-    medians, means, scales : ndarray of shape (a,)
-        Of numbers and dates.
-    indicated : list of str
-        Numbers and dates with missing entries.
-    categories : dict of str to list of str
-        Values that have a feature of their own; all others share the last one, if there are rare ones.
-    rare : dict of str to bool
-        Whether the column has a feature of the rare values.
-    terms : dict of str to list of str
-        Of text columns.
-    idf : dict of str to ndarray
-        Inverse document frequencies of the terms.
+    types : dict of str to ColumnType
+        What these columns, and the one that names the rows, are read as.
+    transformer : ColumnTransformer, optional
+        Fitted; None for a sparse matrix, which is left as it is.
     n_passed : int
-        Features of a sparse matrix, which is left as it is.
+        Features of a sparse matrix.
     """
 
     roles: dict[str, str]
-    medians: FloatArray = field(default_factory=lambda: np.empty(0))
-    means: FloatArray = field(default_factory=lambda: np.empty(0))
-    scales: FloatArray = field(default_factory=lambda: np.empty(0))
-    indicated: list[str] = field(default_factory=list)
-    categories: dict[str, list[str]] = field(default_factory=dict)
-    rare: dict[str, bool] = field(default_factory=dict)
-    terms: dict[str, list[str]] = field(default_factory=dict)
-    idf: dict[str, FloatArray] = field(default_factory=dict)
+    types: dict[str, ColumnType] = field(default_factory=dict)
+    transformer: Any = None
     n_passed: int = 0
 
     @classmethod
-    def fit(cls, table: Table, roles: Mapping[str, str]) -> Preparation:
+    def fit(cls, table: Table, roles: Mapping[str, str], identifier: str = "") -> Preparation:
         """Learn from all rows of a table.
 
         Parameters
@@ -75,6 +63,8 @@ class Preparation:
         table : Table
         roles : mapping of str to {"number", "date", "category", "text"}
             Of the columns to be used.
+        identifier : str, default ""
+            The column that names the rows.
 
         Examples
         --------
@@ -82,176 +72,169 @@ class Preparation:
         >>> table = as_table({"age": [20.0, 40.0, None, None], "town": ["Rome", "Oslo", "Rome", "Oslo"]})
         >>> prepared = Preparation.fit(table, {"age": "number", "town": "category"})
         >>> prepared.feature_names
-        ['age', 'age is missing', 'town = Oslo', 'town = Rome']
+        ['age', 'age is missing', 'town = oslo', 'town = rome']
         >>> prepared.transform(table)[:3].round(2).tolist()
         [[-1.41, 0.0, 0.0, 1.0], [1.41, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
         """
         if table.matrix is not None:
             return cls({}, n_passed=table.matrix.shape[1])
-        roles = {name: roles[name] for name in table.columns if name in roles}
-        transformer = column_transformer(roles, table)
-        transformer.fit(_array(table, roles))
-        return cls._of(transformer, roles)
-
-    @classmethod
-    def _of(cls, transformer: Any, roles: dict[str, str]) -> Preparation:
-        named, learned = transformer.named_transformers_, {}
-        if "numbers" in named:
-            impute, scale = named["numbers"]
-            learned = {"medians": impute.statistics_, "means": scale.mean_, "scales": scale.scale_}
-            numbers = _of_kind(roles, "number", "date")
-            learned["indicated"] = [numbers[j] for j in named["missing"].features_] if "missing" in named else []
-        categories, rare = {}, {}
-        if "categories" in named:
-            onehot = named["categories"]
-            infrequent = onehot.infrequent_categories_
-            for name, values, few in zip(_of_kind(roles, "category"), onehot.categories_, infrequent, strict=True):
-                together = set() if few is None else set(few.tolist())
-                categories[name] = [str(value) for value in values if value not in together]
-                rare[name] = few is not None
-        terms, idf = {}, {}
-        for name in _of_kind(roles, "text"):
-            vectorizer = named[f"text {name}"]
-            terms[name] = vectorizer.get_feature_names_out().tolist()
-            idf[name] = vectorizer.idf_
-        return cls(roles, **learned, categories=categories, rare=rare, terms=terms, idf=idf)
+        roles = {name: roles[name] for name in table.cells if name in roles}
+        types = {name: kind for name, kind in table.types.items() if name in roles or name == identifier}
+        prepared = cls(roles, types, column_transformer(roles, table))
+        prepared.transformer.fit(prepared._frame(table))
+        numbers = [table.columns[name] for name, role in roles.items() if role in ("number", "date")]
+        if shared_unit(numbers):
+            scaler = prepared.transformer.named_transformers_["numbers"][-1]
+            unit = float(np.sqrt(np.mean(scaler.var_)))
+            scaler.scale_ = np.full(len(numbers), unit if unit > 0 else 1.0)
+        return prepared
 
     @property
     def feature_names(self) -> list[str]:
         """One name per feature."""
-        names = _of_kind(self.roles, "number", "date")
-        names += [f"{name} is missing" for name in self.indicated]
-        for name, values in self.categories.items():
-            names += [f"{name} = {value}" for value in values]
-            names += [f"{name} = (rare)"] if self.rare[name] else []
-        for name, terms in self.terms.items():
-            names += [f"{name}: {term}" for term in terms]
-        return names or [f"x{j}" for j in range(self.n_passed)]
+        if self.transformer is None:
+            return [f"x{j}" for j in range(self.n_passed)]
+        names = []
+        for name in self.transformer.get_feature_names_out():
+            block, _, rest = name.partition("__")
+            if block in ("numbers", "missing"):
+                names.append(rest if block == "numbers" else f"{rest.removeprefix('missingindicator_')} is missing")
+                continue
+            column = list(self.roles)[int(block.split()[1])]
+            value = rest.removeprefix(f"{column}_").replace("infrequent_sklearn", "(rare)")
+            names.append(f"{column} = {value}" if self.roles[column] == "category" else f"{column}: {rest}")
+        return names
 
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, d) of a table that has the same columns."""
-        if self.n_passed:
-            return _passed(table, self.n_passed)
-        self._check(table)
-        numbers = _of_kind(self.roles, "number", "date")
-        blocks: list[Any] = []
-        if numbers:
-            values = np.column_stack([_numbers(table.columns[name]) for name in numbers])
-            filled = np.where(np.isnan(values), self.medians, values)
-            blocks.append((filled - self.means) / self.scales)
-        if self.indicated:
-            blocks.append(np.column_stack([missing_in(table.columns[name]) for name in self.indicated]).astype(float))
-        blocks += [self._one_hot(name, table.columns[name]) for name in self.categories]
-        blocks += [self._text(name, table.columns[name]) for name in self.terms]
-        if self.is_sparse:
-            X = sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
-            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as libsvm wants them
+        if self.transformer is None:
+            X = table.matrix if table.matrix is not None else np.column_stack(list(table.columns.values()))
+            if X.shape[1] != self.n_passed:
+                raise InvalidInputError(
+                    f"X has {X.shape[1]} features, the model was fitted with {self.n_passed}; pass as many."
+                )
             return X
-        return np.hstack([np.asarray(block.todense()) if sp.issparse(block) else block for block in blocks])
+        X = self.transformer.transform(self._frame(table))
+        if not sp.issparse(X):
+            return np.asarray(X)
+        if sum(not name.startswith(("numbers__", "missing__")) for name in self._outputs) <= _SPARSE_ABOVE:
+            return np.asarray(X.toarray())
+        X = sp.csr_array(X)
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as libsvm wants them
+        return X
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether the features are a sparse matrix."""
-        return sum(map(len, (*self.categories.values(), *self.terms.values()))) > _SPARSE_ABOVE
+    def _outputs(self) -> list[str]:
+        return list(self.transformer.get_feature_names_out())
 
-    def _check(self, table: Table) -> None:
-        lost = [name for name in self.roles if name not in table.columns]
-        if lost:
+    def read(self, table: Table) -> tuple[Table, list[str], list[str]]:
+        """Read another table by the same types.
+
+        Returns
+        -------
+        table : Table
+        notes : list of str
+            Cells that cannot be read, and values that were in no row of the table that this was fitted to.
+        remarks : list of str
+            The same, for each row.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or most of its cells cannot be read.
+        """
+        lost = [name for name in self.roles if name not in table.cells]
+        if self.transformer is None or lost:
+            if self.transformer is None and not lost:
+                return table, [], [""] * table.n_rows
             raise InvalidInputError(
                 f"the columns {', '.join(map(repr, lost))} are missing, which the model was fitted with; the table has "
-                f"{', '.join(map(repr, table.columns)) or 'no columns'}. Pass a table with the same columns."
+                f"{', '.join(map(repr, table.cells)) or 'no columns'}. Pass a table with the same columns."
             )
-        for name in _of_kind(self.roles, "number", "date"):
-            if table.columns[name].dtype.kind == "O" and not missing_in(table.columns[name]).all():
-                first = next(value for value in table.columns[name] if value is not None)
+        table = Table(
+            {name: cells for name, cells in table.cells.items() if name in self.types},
+            given=table.given,
+            fixed=self.types,
+        )
+        notes, remarks = [], [""] * table.n_rows
+        for name, role in self.roles.items():
+            odd = table.odd(name)
+            there = int((~missing_in(as_texts(table.cells[name]))).sum())
+            if len(odd) > max(2, 0.5 * there) or (odd and len(odd) == there):
                 raise InvalidInputError(
-                    f"the column {name!r} held numbers or dates when the model was fitted, and now holds {first!r}; "
-                    "mend the column."
+                    f"the column {name!r} held numbers or dates when the model was fitted "
+                    f"({self.types[name].spelled()}), and now holds {odd[0][1]!r} in row {odd[0][0]}; mend the column."
                 )
+            strange = [(row, cell, "cannot be read, and counts as missing") for row, cell in odd]
+            if role == "category":
+                strange += self._unknown(name, table.columns[name])
+            for row, cell, what in strange:
+                remarks[row - 1] += f"{'; ' if remarks[row - 1] else ''}{name}: {cell!r} {what}"
+            if strange:
+                cells = ", ".join(dict.fromkeys(f"{cell!r} (row {row})" for row, cell, _ in strange[:4]))
+                more = f" and {len(strange) - 4} more" if len(strange) > 4 else ""
+                notes.append(f"{name!r}: {cells}{more} {strange[0][2]}.")
+        return table, notes, remarks
 
-    def _one_hot(self, name: str, column: AnyArray) -> Any:
-        values, codes = np.unique(_texts(column), return_inverse=True)
-        place = {value: j for j, value in enumerate(self.categories[name])}
-        width = len(place) + self.rare[name]
-        # Unknown values count as rare; where there are none, they have no feature.
-        at = np.array([place.get(value, len(place)) for value in values.tolist()])[codes]
-        kept = np.flatnonzero(at < width)
-        return sp.csr_array((np.ones(len(kept)), (kept, at[kept])), shape=(len(column), width))
+    def _unknown(self, name: str, column: AnyArray) -> list[tuple[int, str, str]]:
+        step = f"category {list(self.roles).index(name)}"
+        known = set(self.transformer.named_transformers_[step].categories_[0].tolist())
+        keys = self._keys(name, column)
+        new = [i for i, key in enumerate(keys) if key not in known and column[i] is not None]
+        return [(i + 1, column[i], "was in no row that the model was fitted with") for i in new]
 
-    def _text(self, name: str, column: AnyArray) -> Any:
-        vectorizer = _vectorizer(vocabulary=self.terms[name])
-        vectorizer.idf_ = self.idf[name]
-        return sp.csr_array(vectorizer.transform(_texts(column, "")))
+    def _keys(self, name: str, column: AnyArray) -> list[str]:
+        exact = self.types[name].form == "exact"
+        return [_ABSENT if text is None else text if exact else spelling(text) for text in column]
+
+    def _frame(self, table: Table) -> Any:
+        columns: dict[str, Any] = {}
+        for name, role in self.roles.items():
+            column = table.columns[name]
+            if role in ("number", "date"):
+                columns[name] = _numbers(name, column)
+            else:
+                keys = self._keys(name, column) if role == "category" else [text or "" for text in column]
+                columns[name] = pandas().Series(keys, dtype=object)
+        return pandas().DataFrame(columns)
 
     def state(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return what a file needs: a header that JSON knows, and arrays."""
-        header = {
-            "roles": [[name, role] for name, role in self.roles.items()],
-            "indicated": self.indicated,
-            "categories": [[name, values, self.rare[name]] for name, values in self.categories.items()],
-            "texts": list(self.terms),
-            "n_passed": self.n_passed,
-        }
-        arrays = {"medians": self.medians, "means": self.means, "scales": self.scales}
-        for k, name in enumerate(self.terms):
-            arrays |= {f"terms{k}": np.array(self.terms[name], dtype=str), f"idf{k}": np.asarray(self.idf[name])}
-        return header, arrays
+        header = {"roles": [list(item) for item in self.roles.items()], "n_passed": self.n_passed}
+        header["types"] = [[name, asdict(kind)] for name, kind in self.types.items()]
+        return header, {} if self.transformer is None else {"transformer": to_bytes(self.transformer)}
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Preparation:
         """Return the preparation that `state` has described."""
-        return cls(
-            dict(header["roles"]),
-            arrays["medians"],
-            arrays["means"],
-            arrays["scales"],
-            list(header["indicated"]),
-            {name: values for name, values, _ in header["categories"]},
-            {name: rare for name, _, rare in header["categories"]},
-            {name: arrays[f"terms{k}"].tolist() for k, name in enumerate(header["texts"])},
-            {name: arrays[f"idf{k}"] for k, name in enumerate(header["texts"])},
-            header["n_passed"],
-        )
+        types = {name: ColumnType(**{**kind, "marks": tuple(kind["marks"])}) for name, kind in header["types"]}
+        transformer = from_bytes(arrays["transformer"]) if "transformer" in arrays else None
+        return cls(dict(header["roles"]), types, transformer, header["n_passed"])
 
 
 def column_transformer(roles: Mapping[str, str], table: Table) -> Any:
-    """Return scikit-learn's transformer of the columns of a table, to be fitted to objects (n, number of roles)."""
+    """Return scikit-learn's transformer of the columns of a table, not yet fitted."""
     from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    place = {name: j for j, name in enumerate(roles)}
     steps: list[tuple[str, Any, Any]] = []
-    numbers = [place[name] for name in _of_kind(roles, "number", "date")]
+    numbers = [name for name, role in roles.items() if role in ("number", "date")]
     if numbers:
-        scale = _scaler(table, _of_kind(roles, "number", "date"))
-        steps.append(("numbers", make_pipeline(SimpleImputer(strategy="median"), scale), numbers))
-        if any(missing_in(table.columns[name]).any() for name in _of_kind(roles, "number", "date")):
+        steps.append(("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers))
+        if any(missing_in(table.columns[name]).any() for name in numbers):
             steps.append(("missing", MissingIndicator(features="missing-only", error_on_new=False), numbers))
-    categories = [place[name] for name in _of_kind(roles, "category")]
-    if categories:
-        onehot = OneHotEncoder(
-            min_frequency=max(2, int(np.ceil(_RARE * table.n_rows))), handle_unknown="infrequent_if_exist"
-        )
-        steps.append(("categories", onehot, categories))
-    steps += [(f"text {name}", _vectorizer(), place[name]) for name in _of_kind(roles, "text")]
-    return ColumnTransformer(steps)
-
-
-def _scaler(table: Table, names: list[str]) -> Any:
-    from sklearn.preprocessing import StandardScaler
-
-    class SharedScaler(StandardScaler):
-        """Columns of one unit: centred, and divided by one number."""
-
-        def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-            super().fit(X, y, sample_weight)
-            unit = float(np.sqrt(np.mean(np.asarray(self.var_))))
-            self.scale_ = np.full(X.shape[1], unit if unit > 0 else 1.0)
-            return self
-
-    return SharedScaler() if shared_unit([table.columns[name] for name in names]) else StandardScaler()
+    fewest = max(2, int(np.ceil(_RARE * table.n_rows)))
+    for j, (name, role) in enumerate(roles.items()):
+        if role == "category":
+            onehot = OneHotEncoder(min_frequency=fewest, handle_unknown="infrequent_if_exist")
+            steps.append((f"category {j}", onehot, [name]))
+        elif role == "text":
+            words = TfidfVectorizer(sublinear_tf=True, min_df=2, max_features=_MOST_TERMS)
+            steps.append((f"text {j}", words, name))
+    return ColumnTransformer(steps, sparse_threshold=1.0)
 
 
 def shared_unit(columns: list[AnyArray]) -> bool:
@@ -271,45 +254,51 @@ def shared_unit(columns: list[AnyArray]) -> bool:
     return len(varies) > 0 and bool(np.mean(varies >= varies.max() / 2) >= 0.5)
 
 
-def _vectorizer(vocabulary: Any = None) -> Any:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return TfidfVectorizer(sublinear_tf=True, min_df=2, max_features=_MOST_TERMS, vocabulary=vocabulary)
-
-
-def _of_kind(roles: Mapping[str, str], *kinds: str) -> list[str]:
-    return [name for name, role in roles.items() if role in kinds]
-
-
-def _array(table: Table, roles: Mapping[str, str]) -> AnyArray:
-    array = np.empty((table.n_rows, len(roles)), dtype=object)
-    for j, (name, role) in enumerate(roles.items()):
-        column = table.columns[name]
-        if role in ("number", "date"):
-            array[:, j] = _numbers(column)
-        else:
-            array[:, j] = _texts(column, "" if role == "text" else ABSENT)
-    return array
-
-
-def _numbers(column: AnyArray) -> FloatArray:
+def _numbers(name: str, column: AnyArray) -> FloatArray:
     """Return numbers, dates as days; nan for what is missing or infinite."""
-    if column.dtype.kind == "O":
-        return np.full(len(column), np.nan)
     values = column.astype("datetime64[s]").astype(np.float64) / 86400.0 if column.dtype.kind == "M" else column
-    return np.where(missing_in(column), np.nan, values)
+    values = np.where(missing_in(column), np.nan, values)
+    if np.any(np.abs(values) > _LARGEST):
+        row = int(np.flatnonzero(np.abs(values) > _LARGEST)[0])
+        raise InvalidInputError(
+            f"the column {name!r} holds {values[row]:g} in row {row + 1}, too large to be squared; mend the cell, or "
+            "leave the column out."
+        )
+    return values
 
 
-def _texts(column: AnyArray, absent: str = ABSENT) -> AnyArray:
-    gone = missing_in(column)
-    plain = column.tolist() if column.dtype.kind != "f" else [f"{value:g}" for value in column]
-    out = np.empty(len(column), dtype=object)
-    out[:] = [absent if missing else str(value) for value, missing in zip(plain, gone, strict=True)]
-    return out
+def to_bytes(estimator: Any) -> AnyArray:
+    """Return an estimator of scikit-learn as bytes, by skops.
+
+    Raises
+    ------
+    TypeError
+        If it holds what skops does not trust.
+    """
+    data = _skops().dumps(estimator)
+    foreign = sorted(set(_skops().get_untrusted_types(data=data)) - set(_TRUSTED))
+    if foreign:
+        raise InvalidTypeError(
+            f"{type(estimator).__name__} holds {', '.join(foreign)}, which is not read back from a file; save it with "
+            "a tool of its own, skops with a list of types that you trust say."
+        )
+    return np.frombuffer(data, dtype=np.uint8)
 
 
-def _passed(table: Table, n_features: int) -> Matrix:
-    X = table.matrix if table.matrix is not None else np.column_stack(list(table.columns.values()))
-    if X.shape[1] != n_features:
-        raise InvalidInputError(f"X has {X.shape[1]} features, the model was fitted with {n_features}; pass as many.")
-    return X
+def from_bytes(data: AnyArray) -> Any:
+    """Return the estimator of `to_bytes`; only types of scikit-learn, numpy and scipy are made, and nothing is run."""
+    content = data.tobytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as members:  # they are stored as they are: nothing unpacks to more
+        if sum(info.file_size for info in members.infolist()) > len(content):
+            raise InvalidInputError("it holds a compressed member, which specmargin does not write.")
+    return _skops().loads(content, trusted=list(_TRUSTED))
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise SolverNotInstalledError(
+            "models of tables are stored by skops: pip install 'specmargin[tables]'."
+        ) from error
+    return skops.io

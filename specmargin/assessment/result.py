@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -15,6 +16,7 @@ from specmargin.assessment.comparison import FEWEST, Row
 from specmargin.assessment.evaluation import Outcome
 from specmargin.assessment.flaws import Flaw
 from specmargin.assessment.learning import LearningCurve, learning_curve
+from specmargin.assessment.methods import labeled_rows
 from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
@@ -23,12 +25,14 @@ from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
-__all__ = ["Comparison", "Prepared"]
+__all__ = ["Comparison", "Prepared", "aligned", "column_lines"]
 
 _UNLABELED = "\0"
 """A label that no class has."""
 _MOST_ROWS, _MOST_LABELS, _MANY_LABELS = 5000, 1000, 200
 """Of a learning curve, which would take too long beyond."""
+_COLUMNS = 40
+"""Lines of the table of columns in a terminal."""
 _HEADINGS = ("method", "error", "95 % interval", "balanced", "log-loss", "+/-", "p", "differs", "seconds", "MB")
 
 
@@ -48,6 +52,10 @@ class Prepared:
     feature_names : list of str
     roles : Roles
     target : str
+    columns : list of dict
+        What was read: see `specmargin.assessment.roles.described`.
+    ids : dict of str to ndarray
+        The column that names the rows, if there is one.
     """
 
     X: Matrix
@@ -57,11 +65,13 @@ class Prepared:
     feature_names: list[str]
     roles: Roles
     target: str
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    ids: dict[str, AnyArray] = field(default_factory=dict)
 
     @property
     def n_labeled(self) -> int:
         """Number of labels."""
-        return int((self.codes >= 0).sum())
+        return len(labeled_rows(self.codes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,6 +98,8 @@ class Comparison:
         Left-out decisions and probabilities of each method that was run.
     next_steps : tuple of str
         What to do next.
+    error : tuple of float
+        Of the chosen method, corrected for its being chosen by the same labels, and a 95 % interval.
     """
 
     rows: tuple[Row, ...]
@@ -99,20 +111,23 @@ class Comparison:
     data: Prepared
     outcomes: dict[str, Outcome]
     next_steps: tuple[str, ...] = ()
+    error: tuple[float, float, float] = (np.nan, np.nan, np.nan)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
-        """What the graph of neighbours looks like; None where there are fewer than three rows."""
+        """What the graph of neighbours looks like; None with fewer than three rows, or numbers as labels."""
         from specmargin.diagnosis import diagnose
 
         labels = np.array([_UNLABELED if label is None else str(label) for label in self.data.labels], dtype=object)
-        return diagnose(self.data.X, labels, unlabeled=_UNLABELED) if len(labels) > 2 else None
+        if len(labels) < 3 or not len(self.data.classes):
+            return None
+        return diagnose(self.data.X, labels, unlabeled=_UNLABELED)
 
     @cached_property
     def learning_curve(self) -> LearningCurve | None:
         """Errors with a quarter, a half and three quarters of the labels; None for few or very many."""
         n, l = len(self.data.codes), self.data.n_labeled
-        if n > _MOST_ROWS or l > _MOST_LABELS:
+        if n > _MOST_ROWS or l > _MOST_LABELS or not len(self.data.classes):
             return None
         return learning_curve(self.data.X, self.data.codes, n_draws=1 if l > _MANY_LABELS else None)
 
@@ -156,38 +171,43 @@ class Comparison:
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         paths = [target / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")]
-        self.to_html(paths[0])
-        self.to_csv(paths[1])
         self.predictions.to_csv(paths[2])
-        self.model.save(paths[3])
+        self.to_csv(paths[1])
+        try:
+            self.model.save(paths[3])
+        finally:
+            self.to_html(paths[0])
         return paths
 
-    def lines(self) -> list[str]:
-        """Return the report as lines of text."""
-        data, lines = self.data, []
+    def lines(self, *, table: bool = True) -> list[str]:
+        """Return the report as lines of text, with the table of columns and the flaws or without them."""
+        data, lines = self.data, column_lines(self.data.columns) if table else []
         counts = ", ".join(f"{name!r} {int((data.codes == k).sum())}" for k, name in enumerate(data.classes.tolist()))
+        counts = f" ({counts})" if counts else ""
         lines.append(
-            f"{len(data.codes)} rows, {data.n_labeled} labelled ({counts}), {data.X.shape[1]} features of "
+            f"{len(data.codes)} rows, {data.n_labeled} labelled{counts}, {data.X.shape[1]} features of "
             f"{len(data.roles.used) or data.X.shape[1]} columns"
         )
-        lines += [f"! {flaw}" for flaw in self.flaws]
+        lines += [f"! {flaw}" for flaw in self.flaws] if table else []
         lines += ["", *self._table_lines(), ""]
         lines += [f"{row.title}: {row.verdict}" for row in self.rows if row.was_run]
         lines += [f"{row.title}: not run: {'; '.join(row.notes)}" for row in self.rows if not row.was_run]
         if data.n_labeled >= FEWEST:
-            lines += ["", *_EXPLAINED]
-        return [*lines, "", f"Chosen: {self.row(self.chosen).title}. {self.why}", *self.next_steps]
+            lines += ["", *(_EXPLAINED if len(data.classes) else _EXPLAINED_NUMBERS)]
+        chosen = f"Chosen: {self.row(self.chosen).title}. {self.why}"
+        return [*lines, "", chosen, *([self.told_error] if self.told_error else []), *self.next_steps]
+
+    @property
+    def told_error(self) -> str:
+        """The error of the chosen method, corrected, in words; "" where there are too few labels."""
+        if np.isnan(self.error[0]):
+            return ""
+        error, low, high = (f"{value:.1%}" for value in self.error)
+        what = "Its error" if len(self.data.classes) else "Its error, as a share of the labels' deviation,"
+        return f"{what} is about {error} ({low} to {high}), corrected for its being chosen by the same labels."
 
     def _table_lines(self) -> list[str]:
-        cells = [_HEADINGS, *(_cells(row) for row in self.rows if row.was_run)]
-        widths = [max(len(line[j]) for line in cells) for j in range(len(_HEADINGS))]
-        return [
-            "  ".join(
-                cell.ljust(width) if j == 0 else cell.rjust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in cells
-        ]
+        return aligned([_HEADINGS, *(_cells(row) for row in self.rows if row.was_run)], 1)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -196,6 +216,39 @@ class Comparison:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
+def aligned(cells: Sequence[Sequence[str]], n_left: int) -> list[str]:
+    """Return lines of text with columns, the first `n_left` set to the left.
+
+    Examples
+    --------
+    >>> aligned([("a", "bc"), ("abc", "1")], 1)
+    ['a    bc', 'abc   1']
+    """
+    widths = [max(len(line[j]) for line in cells) for j in range(len(cells[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if j < n_left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the table of columns as lines of text; the first 40 of very many."""
+    if not columns:
+        return []
+    lines = aligned([tuple(columns[0]), *(tuple(map(str, row.values())) for row in columns[:_COLUMNS])], 6)
+    more = [f"... and {len(columns) - _COLUMNS} more columns"] if len(columns) > _COLUMNS else []
+    return [*lines, *more, ""]
+
+
+_EXPLAINED_NUMBERS = (
+    "error: root of the mean squared error at left-out labels, as a share of their standard deviation;",
+    "  the interval is that of 500 draws of the labels.",
+    "+/-: labels that it alone, or ridge alone, has come nearer to.",
+    "p: exact one-sided sign test that it comes nearer than ridge, Holm over the rows.",
+)
 _EXPLAINED = (
     "error: share of left-out labels that is wrong, (wrong + 1/2) / (labels + 1);",
     "  the 95 % interval of the counted errors holds in about 80 % of cases.",

@@ -1,25 +1,39 @@
-"""What a column is used as: number, date, category or text; and which columns are of no use, and why."""
+"""What a column is used as, and which are not used: useless ones, names of rows, and those that give labels away.
+
+A column may tell the labels of labelled rows, and be unknown or another thing for the rows that are to be predicted.
+`shifts` looks for that: what holds for more of the unlabelled rows than of the rows of any class cannot come from other
+shares of the classes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
+from scipy.stats import hypergeom
 
-from specmargin.assessment.columns import distinct, missing_in
+from specmargin.assessment.columns import as_texts, distinct, missing_in, spelling
+from specmargin.assessment.comparison import holm
 from specmargin.assessment.table import Table
 from specmargin.exceptions import InvalidInputError
-from specmargin.typing import AnyArray
+from specmargin.typing import AnyArray, BoolArray
 
-__all__ = ["Roles", "choose_roles"]
+__all__ = ["Roles", "choose_roles", "described", "shifts"]
 
-_LENGTH_OF_TEXT = 3.0
-"""Mean number of words from which on a column is text,"""
-_DISTINCT_OF_TEXT = 0.5
-"""and the share of different values."""
-_ID = re.compile(r"(^|[_\W])(id|ids|index|uuid|guid|key|rownum|row|nr|no|number)$", re.IGNORECASE)
+_ID = re.compile(
+    r"(^|[_\W])(id|ids|idx|index|uuid|guid|key|rownum|row|nr|no|number|obs|observation|case|record|subject)$"
+    r"|^unnamed: ?\d+$|^#$",
+    re.IGNORECASE,
+)
+_LEVEL = 0.01
+_LARGE = 0.5
+"""Difference of shares from which on a column is left out, not only named."""
+_FEWEST = 5
+"""Rows of a class or of the unlabelled ones that a share is told of."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +45,19 @@ class Roles:
     used : dict of str to {"number", "date", "category", "text"}
     dropped : dict of str to str
         Reason, as the end of a sentence whose subject is the column.
+    doubts : dict of str to str
+        What is strange about columns that are used.
+    identifier : str
+        The column that names the rows, "" if there is none.
     """
 
     used: dict[str, str]
     dropped: dict[str, str]
+    doubts: dict[str, str] = field(default_factory=dict)
+    identifier: str = ""
 
 
-def choose_roles(
-    table: Table, labels: AnyArray, *, text: Sequence[str] = (), ignore: Sequence[str] = (), target: str = "y"
-) -> Roles:
+def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: bool = True) -> Roles:
     """Choose a role for each column of a table.
 
     Parameters
@@ -47,95 +65,218 @@ def choose_roles(
     table : Table
     labels : ndarray of shape (n,)
         Objects, None for unlabelled rows: a column that repeats them is not used.
-    text, ignore : sequence of str
-        Columns that are text, and columns not to be used.
     target : str
         Name of the labels, for the reasons.
+    strict : bool, default True
+        Whether a column with one value for each class is left out; a fit that tells no error only names it.
 
     Examples
     --------
     >>> from specmargin.assessment.table import as_table
     >>> table = as_table({"id": [1, 2, 3, 4], "x": [0.1, 0.3, 0.2, 0.5], "z": [1, 1, 1, 1]})
     >>> roles = choose_roles(table, np.array(["a", None, "b", None], dtype=object))
-    >>> roles.used, roles.dropped["z"]
-    ({'x': 'number'}, 'holds one value, 1, in all rows')
+    >>> roles.used, roles.dropped["z"], roles.identifier
+    ({'x': 'number'}, 'holds one value, 1, in all rows', 'id')
     """
-    for name in (*text, *ignore):
-        if name not in table.columns:
-            raise InvalidInputError(
-                f"there is no column {name!r} to be read as text or to be ignored; name some of "
-                f"{', '.join(map(repr, table.columns)) or 'none: X is a matrix'}."
-            )
     used: dict[str, str] = {}
     dropped: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     known: dict[tuple[str, bytes], str] = {}
+    names_rows = [name for name, kind in table.said.items() if kind == "id" and name in table.cells]
     for name, column in table.columns.items():
-        if name in ignore:
-            dropped[name] = "is ignored, as you asked"
+        kind = table.types[name]
+        if table.said.get(name) in ("ignore", "id"):
+            dropped[name] = "is ignored, as you asked" if table.said[name] == "ignore" else "names the row, as you said"
             continue
-        reason = _useless(name, column, labels, target, table.given, name in text)
-        key = (column.dtype.kind, _content(column))
+        reason = _useless(column) or ("" if kind.said else _of_rows(name, column, table))
+        key = (column.dtype.kind, repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes())
         if not reason and key in known:
             reason = f"holds the same as the column {known[key]!r}"
+        if "the row" in reason:
+            names_rows.append(name)
+        if not reason and not kind.said:
+            doubt, certain = _tells(as_texts(column), labels, len(table.cells), target)
+            reason, doubts[name] = (doubt, "") if certain == "same" or (certain and strict) else ("", doubt)
+        if not reason and kind.kind == "text" and not _repeats_words(column):
+            reason = "is a text whose words do not repeat"
         if reason:
             dropped[name] = reason
         else:
             known.setdefault(key, name)
-            used[name] = "text" if name in text else _role(column)
+            used[name] = kind.kind
+    for name, (text, large) in shifts(table, used, labels).items():
+        if large and strict and not table.types[name].said:
+            dropped[name] = text
+            del used[name]
+        else:
+            doubts[name] = f"{doubts[name]}; it {text}" if doubts.get(name) else text
     if not used and table.matrix is None:
         reasons = "; ".join(f"{name!r} {reason}" for name, reason in dropped.items())
-        raise InvalidInputError(f"no column is left to learn from: {reasons}. Pass at least one feature that varies.")
-    return Roles(used, dropped)
+        raise InvalidInputError(
+            f"no column is left to learn from: {reasons}. Pass at least one feature that varies, or say what such a "
+            "column is, --columns NAME=number say: then it is used."
+        )
+    doubts = {name: doubt for name, doubt in doubts.items() if doubt and name in used}
+    return Roles(used, dropped, doubts, names_rows[0] if names_rows else "")
 
 
-def _content(column: AnyArray) -> bytes:
-    return repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes()
-
-
-def _useless(name: str, column: AnyArray, labels: AnyArray, target: str, given: bool, is_text: bool) -> str:
+def _useless(column: AnyArray) -> str:
     """Return the reason why a column is of no use, "" if there is none."""
     missing, values = missing_in(column), distinct(column)
     if missing.all():
         return "is empty"
     if len(values) == 1 and not missing.any():
-        return f"holds one value, {_shown(values[0])}, in all rows"
-    if _repeats(column, labels):
-        return f"repeats the labels of {target!r}: what it says is not known for new rows"
-    if not given or is_text or missing.any() or len(values) < len(column) or len(column) < 4:
-        return ""
-    if column.dtype.kind == "O":
-        length = np.mean([len(value.split()) for value in column])
-        return "has another value in every row, and names the row" if length < _LENGTH_OF_TEXT else ""
-    if column.dtype.kind == "f" and np.all(column == np.round(column)):
-        counted = np.ptp(column) == len(column) - 1
-        if counted or _ID.search(name):
-            return "has another whole number in every row, and numbers the rows"
+        return f"holds one value, {f'{values[0]:g}' if column.dtype.kind == 'f' else repr(str(values[0]))}, in all rows"
     return ""
 
 
-def _repeats(column: AnyArray, labels: AnyArray) -> bool:
-    there = np.flatnonzero([label is not None for label in labels])
-    if len(there) < 2 or len({str(labels[i]) for i in there}) < 2:
-        return False
-    return all(_same(column[i], labels[i]) for i in there)
+def _of_rows(name: str, column: AnyArray, table: Table) -> str:
+    """Return why a column names or numbers the rows, "" if it does not."""
+    n, different = len(column), len(distinct(column))
+    if not table.given or missing_in(column).any() or n < 4:
+        return ""
+    if column.dtype.kind == "O" and different >= (0.95 * n if n >= 20 else n):
+        length = np.mean([len(value.split()) for value in column])
+        return (
+            "has another value in every row, and names the row"
+            if length < 3 and n == different
+            else (f"has {different} values in {n} rows, and names the row" if length < 3 else "")
+        )
+    if column.dtype.kind == "f" and different == n and np.all(column == np.round(column)):
+        steps = np.diff(column)
+        if np.ptp(column) == n - 1 or _ID.search(name) or (name == "column 1" and "column 2" not in table.cells):
+            return "has another whole number in every row, and numbers the rows"
+        if n >= 10 and (np.all(steps > 0) or np.all(steps < 0)):
+            return "has a whole number that grows from row to row, and numbers the rows"
+    return ""
 
 
-def _same(value: object, label: object) -> bool:
-    if isinstance(label, int) and isinstance(value, float):
-        return value == label
-    return value is not None and str(value) == str(label)
+def _repeats_words(column: AnyArray) -> bool:
+    seen: set[str] = set()
+    for text in column[~missing_in(column)]:
+        words = set(re.findall(r"\b\w\w+\b", text.lower()))
+        if words & seen:
+            return True
+        seen |= words
+    return False
 
 
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else repr(str(value))
+def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> tuple[str, str]:
+    """Return how a column tells the classes of labelled rows, and "same", "one to one" or "" for less than that."""
+    known = [i for i, label in enumerate(labels) if label is not None]
+    rows = [i for i in known if values[i] is not None]
+    if len(rows) < max(2, 0.8 * len(known)) or any(isinstance(labels[i], float) for i in rows):
+        return "", ""
+    keys, classes = [spelling(values[i]) for i in rows], [spelling(str(labels[i])) for i in rows]
+    if len(set(classes)) < 2 or 3 * len(set(keys)) > 2 * len(rows):
+        return "", ""
+    if keys == classes and len(rows) == len(known):
+        return f"repeats the labels of {target!r}: what it says is not known for new rows", "same"
+    pairs, k, K = len(set(zip(keys, classes, strict=True))), len(set(keys)), len(set(classes))
+    if pairs > max(k, K) or (pairs == k and k > K and 3 * k > len(rows)):
+        return "", ""
+    # At most so many of all orders of the labels have this property: the chance, for labels without any relation.
+    few, log_maps = (classes, k * np.log(K)) if pairs == k else (keys, K * np.log(k))
+    log_chance = log_maps + sum(gammaln(few.count(one) + 1) for one in set(few)) - gammaln(len(rows) + 1)
+    if log_chance + np.log(n_columns) > np.log(_LEVEL):
+        return "", ""
+    if pairs == k == K:
+        return f"tells the class on all {len(rows)} labelled rows, one value for each: the label in other words", "all"
+    how = "its value tells the class" if pairs == k else "the class tells its value"
+    return f"is strange: on all {len(rows)} labelled rows {how}; is it known before the label?", ""
 
 
-def _role(column: AnyArray) -> str:
-    if column.dtype.kind == "f":
-        return "number"
-    if column.dtype.kind == "M":
-        return "date"
-    there = column[~missing_in(column)]
-    length = np.mean([len(value.split()) for value in there])
-    different = len(set(there.tolist())) / len(there)
-    return "text" if length >= _LENGTH_OF_TEXT and different >= _DISTINCT_OF_TEXT else "category"
+def shifts(table: Table, used: Mapping[str, str], labels: AnyArray) -> dict[str, tuple[str, bool]]:
+    """Return what holds for more of the unlabelled rows than of any class, and whether for many more, by column.
+
+    Exact one-sided tests (hypergeometric) of missing entries, of values, and of both sides of the deciles, each
+    against the class where it holds most; Bonferroni within a column, Holm over the columns.
+
+    Parameters
+    ----------
+    table : Table
+    used : mapping of str to str
+        Kinds of the columns to be looked at.
+    labels : ndarray of shape (n,)
+        Objects, None for unlabelled rows.
+
+    Examples
+    --------
+    >>> from specmargin.assessment.table import as_table
+    >>> reason = [None if i > 19 else "moved" for i in range(60)]
+    >>> labels = np.array(["a" if i % 2 else "b" for i in range(20)] + [None] * 40, dtype=object)
+    >>> shifts(as_table({"reason": reason}), {"reason": "category"}, labels)["reason"][1]
+    True
+    """
+    hidden = np.array([label is None for label in labels], dtype=bool)
+    names = sorted({str(label) for label in labels[~hidden]})
+    groups = [np.array([label is not None and str(label) == name for label in labels]) for name in names]
+    groups = [group for group in groups if group.sum() >= _FEWEST] if len(names) <= 50 else []
+    groups = groups or [~hidden]
+    n, sizes = int(hidden.sum()), np.array([group.sum() for group in groups])
+    if n < _FEWEST or sizes.min() < _FEWEST:
+        return {}
+    worst: dict[str, tuple[float, float, str]] = {}
+    for name in used:
+        told = []
+        for what, holds in _events(table.columns[name]):
+            k, others = int(holds[hidden].sum()), np.array([holds[group].sum() for group in groups])
+            p = hypergeom.sf(k - 1, n + sizes, k + others, n).max()
+            share, most = k / n, float((others / sizes).max())
+            told.append((p, most - share, f"{what} in {share:.0%} of the unlabelled rows, in {most:.0%} of any class"))
+        p, more, text = min(told)
+        worst[name] = min(1.0, p * len(told)), -more, text
+    p_values = holm([p for p, *_ in worst.values()])
+    return {
+        name: (f"{text} (p = {p:.1g}): not the same thing for new rows", more >= _LARGE)
+        for (name, (_, more, text)), p in zip(worst.items(), p_values, strict=True)
+        if p < _LEVEL
+    }
+
+
+def _events(column: AnyArray) -> Iterator[tuple[str, BoolArray]]:
+    missing = missing_in(column)
+    yield "is missing", missing
+    yield "is known", ~missing
+    if column.dtype.kind == "O":
+        values, counts = np.unique(column[~missing].astype(str), return_counts=True)
+        for value in values[np.argsort(-counts, kind="stable")[:20]]:
+            yield f"is {str(value)[:30]!r}", column == value
+            yield f"is something else than {str(value)[:30]!r}", (column != value) & ~missing
+        return
+    numbers = column.astype(np.float64) if column.dtype.kind == "M" else column
+    for limit in np.unique(np.quantile(numbers[~missing], np.linspace(0, 1, 11), method="lower")):
+        shown = str(np.datetime64(int(limit), "s"))[:10] if column.dtype.kind == "M" else f"{limit:g}"
+        with np.errstate(invalid="ignore"):
+            yield f"is at most {shown}", ~missing & (numbers <= limit)
+            yield f"is above {shown}", ~missing & (numbers > limit)
+
+
+def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list[dict[str, Any]]:
+    """Return what was read: name, role, type, example, missing cells and odd ones of each column, the labels first.
+
+    Examples
+    --------
+    >>> from specmargin.assessment.table import as_table
+    >>> table, labels = as_table({"x": ["1,5", "2,5"]}), np.array(["a", None], dtype=object)
+    >>> [list(row.values()) for row in described(table, choose_roles(table, labels), labels, "y")][1]
+    ['x', 'feature', 'number, decimal comma', '1,5', 0, '']
+    """
+    known = [label for label in labels if label is not None]
+    kinds = "number" if known and isinstance(known[0], float) else f"{len(set(map(str, known)))} classes"
+    first = str(known[0]) if known else ""
+    rows = [_row(target, "label", kinds, first, len(labels) - len(known), "")]
+    for name, kind in table.types.items():
+        role = "feature" if name in roles.used else "id" if name == roles.identifier else "left out"
+        cells, odd = as_texts(table.cells[name]), table.odd(name)
+        there = next((cell for cell in cells if cell is not None), "")
+        missing = int(missing_in(table.columns[name]).sum()) - len(odd)
+        named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
+        said = ", as you said" if kind.said else ""
+        rows.append(_row(name, role, kind.spelled() + said, there, missing, named))
+    return rows
+
+
+def _row(name: str, role: str, kind: str, example: str, missing: int, odd: str) -> dict[str, Any]:
+    short = example if len(example) <= 24 else example[:23] + "…"
+    return {"column": name, "role": role, "type": kind, "example": short, "missing": missing, "odd cells": odd}

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from specmargin import checks
 from specmargin.assessment.choice import choose, next_steps
-from specmargin.assessment.comparison import compare_outcomes
+from specmargin.assessment.columns import as_texts
+from specmargin.assessment.comparison import compare_outcomes, error_of_choice
 from specmargin.assessment.evaluation import evaluate
-from specmargin.assessment.flaws import find_flaws
+from specmargin.assessment.flaws import find_flaws, spellings
 from specmargin.assessment.measurement import Budget
-from specmargin.assessment.methods import BASELINE, Automatic, choose_methods
+from specmargin.assessment.methods import BASELINE, Automatic, FittedMethod, choose_methods
 from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.outcomes import Spread, compute_outcomes
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
-from specmargin.assessment.result import Comparison, Prepared
-from specmargin.assessment.roles import choose_roles
+from specmargin.assessment.result import Comparison, Prepared, column_lines
+from specmargin.assessment.roles import choose_roles, described
 from specmargin.assessment.store import RowStore
-from specmargin.assessment.table import Table, as_table, class_labels, read_table, split_target
+from specmargin.assessment.table import Table, as_table, read_settings, read_table, split_target, target_labels
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
@@ -48,6 +49,12 @@ def _scalar(name: str, value: Any) -> Any:
     return value
 
 
+def _settings(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping | Sequence | os.PathLike):
+        raise InvalidTypeError(f"{name}={checks.shown(value)} says nothing of columns; pass {{'age': 'number'}} say.")
+    return read_settings(value)
+
+
 def _spread(name: str, value: Any) -> Any:
     if not callable(value):
         raise InvalidTypeError(
@@ -67,6 +74,8 @@ def _spread(name: str, value: Any) -> Any:
     progress=checks.maybe(_function),
     unlabeled=_scalar,
     spread=checks.maybe(_spread),
+    columns=_settings,
+    exact=checks.flag,
 )
 def compare(
     X: Any,
@@ -76,6 +85,8 @@ def compare(
     unlabeled: Any = -1,
     text: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    columns: Any = (),
+    exact: bool = False,
     target: str = "y",
     budget: float | None = None,
     random_state: int = 0,
@@ -102,6 +113,13 @@ def compare(
         The marker of unlabelled rows, in addition to missing values.
     text, ignore : sequence of str
         Columns to be read as text, and not to be used.
+    columns : mapping of str to str, sequence of NAME=KIND, or path of a TOML file
+        What columns are, where it is not to be inferred: "number", "date", "category", "text", "id" or "ignore";
+        "number:1.234,5", "date:%d/%m/%Y", "number:all" and "category:exact" say more. A column that is said to be
+        something is used, whatever is strange about it. The labels are numbers, for regression, where they are said
+        to be: ``columns={"y": "number"}``.
+    exact : bool, default False
+        Whether labels that differ in capitals and blanks only are different classes.
     target : str
         Name of the labels in the report.
     budget : float, optional
@@ -139,15 +157,16 @@ def compare(
     True
     """
     say = progress or (lambda _: None)
-    chosen_methods, clock = choose_methods(methods), Budget(budget)
-    table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
-    data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target)
-    flaws = find_flaws(table, labels, data.roles, target)
-    for flaw in flaws:
-        say(f"! {flaw}")
+    table, labels, numbers = _labelled(X, y, unlabeled, read_settings(columns), text, ignore, target)
+    chosen_methods, clock = choose_methods(methods, numbers=numbers), Budget(budget)
+    baseline = chosen_methods[0].name if numbers else BASELINE
+    data, preparation = prepare(table, labels, target=target, exact=exact)
+    flaws = find_flaws(table, labels, data.roles, target, exact=exact)
+    for line in (*column_lines(data.columns), *(f"! {flaw}" for flaw in flaws)):
+        say(line)
     store = RowStore(folder, data.X, data.codes, random_state)
     outcomes = compute_outcomes(chosen_methods, data, random_state, clock, store, say, spread)
-    rows = compare_outcomes(list(outcomes.values()), data.codes, BASELINE)
+    rows = compare_outcomes(list(outcomes.values()), data.codes, baseline)
     name, why = choose(rows, data.n_labeled)
     best = outcomes[name]
     fitted = best.fitted
@@ -156,8 +175,8 @@ def compare(
         say(f"{best.title}: fitted to all labels")
         alone = next(method for method in chosen_methods if method.name == name)
         fitted = (Automatic(supervised=True) if name == BASELINE else alone).fit(data.X, data.codes, random_state)
-    model = TableModel(preparation, fitted, data.classes, best.scale, best.title, target)
-    predictions = Predictions(data.classes, best.probabilities, data.labels)
+    model = _model(preparation, fitted, data, best.scale, best.title, table)
+    predictions = Predictions(data.classes, best.probabilities, data.labels, data.ids)
     return Comparison(
         tuple(rows),
         tuple(flaws),
@@ -168,10 +187,41 @@ def compare(
         data,
         outcomes,
         tuple(next_steps(rows, name, data.n_labeled)),
+        error_of_choice(list(outcomes.values()), data.codes, baseline, choose),
     )
 
 
-def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = None, **options: Any) -> Comparison:
+def _labelled(
+    X: Any, y: Any, unlabeled: Any, said: dict[str, str], text: Sequence[str], ignore: Sequence[str], target: str
+) -> tuple[Table, AnyArray, bool]:
+    """Return the table as it is to be read, its labels, and whether these are numbers."""
+    table = as_table(X)
+    marker = None if is_missing(unlabeled) else unlabeled
+    own = {**table.said, **said} if target not in table.cells else {}
+    said = {name: kind for name, kind in said.items() if not (own and name == target)}
+    table = table.reading({**said, **dict.fromkeys(text, "text"), **dict.fromkeys(ignore, "ignore")})
+    labels = target_labels(y, marker, target, own.get(target, ""))
+    return table, labels, any(isinstance(label, float) for label in labels)
+
+
+def _model(
+    preparation: Preparation, fitted: FittedMethod, data: Prepared, scale: float, title: str, table: Table
+) -> TableModel:
+    identifier = data.roles.identifier
+    return TableModel(
+        preparation, fitted, data.classes, scale, title, data.target, identifier, data.columns, table.names
+    )
+
+
+def compare_file(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    unlabeled: Any = None,
+    columns: Any = (),
+    names: bool | None = None,
+    **options: Any,
+) -> Comparison:
     r"""Read a file and compare methods on it.
 
     Parameters
@@ -182,6 +232,8 @@ def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = 
         The column of labels.
     unlabeled : scalar, optional
         A label that means "no label", in addition to empty cells.
+    columns, names
+        As for `read_table`.
     **options
         As for `compare`.
 
@@ -195,7 +247,8 @@ def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = 
     >>> compare_file(file, "kind", methods=["majority"]).predictions
     Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
     """
-    table, labels = split_target(read_table(path), target, unlabeled)
+    table = read_table(path, columns=columns, names=names)
+    table, labels = split_target(table, target, unlabeled)
     return compare(table, labels, unlabeled=None, target=target, **options)
 
 
@@ -207,6 +260,8 @@ def fit_table(
     unlabeled: Any = -1,
     text: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    columns: Any = (),
+    exact: bool = False,
     target: str = "y",
     random_state: int = 0,
 ) -> TableModel:
@@ -214,7 +269,7 @@ def fit_table(
 
     Parameters
     ----------
-    X, y, unlabeled, text, ignore, target, random_state
+    X, y, unlabeled, text, ignore, columns, exact, target, random_state
         As for `compare`; all rows may be labelled.
     method : str or classifier, default "AutoSSL"
         As one of the methods of `compare`.
@@ -232,15 +287,15 @@ def fit_table(
     >>> model.predict({"size": [0.0, 2.5]}).tolist()
     ['iris', 'rose']
     """
-    method = next(one for one in choose_methods([method])[::-1])
-    table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
-    data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target, all_labeled=True)
+    table, labels, numbers = _labelled(X, y, unlabeled, read_settings(columns), text, ignore, target)
+    method = choose_methods(["ridge" if numbers and method == "AutoSSL" else method], numbers=numbers)[-1]
+    data, preparation = prepare(table, labels, target=target, exact=exact, judged=False)
     fitted, scale = method.fit(data.X, data.codes, random_state), 1.0
-    if not fitted.is_calibrated:
+    if not fitted.is_calibrated and not numbers:
         # Probabilities need decisions about left-out labels.
         outcome = evaluate(method, data.X, data.codes, seed=random_state, budget=Budget(None), progress=lambda _: None)
         fitted, scale = outcome.fitted, outcome.scale
-    return TableModel(preparation, fitted, data.classes, scale, method.title, target)
+    return _model(preparation, fitted, data, scale, method.title, table)
 
 
 def predict_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Predictions:
@@ -265,21 +320,16 @@ def predict_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) ->
     >>> predict_file(file.with_suffix(".npz"), file)
     Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
     """
-    fitted, table = load_model(model), read_table(path)
-    labels = None
-    if fitted.target in table.columns:
-        table, labels = split_target(table, fitted.target)
+    fitted = load_model(model)
+    table, labels = read_table(path, names=fitted.names), None
+    if fitted.target in table.cells:
+        kind = "number" if not len(fitted.classes_) else "category"
+        table, labels = split_target(table.reading({fitted.target: kind}), fitted.target)
     return fitted.predictions(table, labels)
 
 
 def prepare(
-    table: Table,
-    labels: AnyArray,
-    *,
-    text: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    target: str = "y",
-    all_labeled: bool = False,
+    table: Table, labels: AnyArray, *, target: str = "y", exact: bool = False, judged: bool = True
 ) -> tuple[Prepared, Preparation]:
     """Return features and codes of classes, and what was learned to make them.
 
@@ -288,11 +338,11 @@ def prepare(
     table : Table
         Without labels.
     labels : ndarray of shape (n,)
-        Objects, None for unlabelled rows.
-    text, ignore, target
+        Objects, None for unlabelled rows; floats are no classes.
+    target, exact
         As for `compare`.
-    all_labeled : bool, default False
-        Whether every row may be labelled.
+    judged : bool, default True
+        Whether errors will be told: then some row must be unlabelled, and columns that give labels away are left out.
     """
     if len(labels) != table.n_rows:
         raise InvalidInputError(f"X has {table.n_rows} rows, y has {len(labels)} labels; pass one label per row.")
@@ -302,23 +352,34 @@ def prepare(
             f"no row is labelled: {target!r} is empty, or holds the marker everywhere. Label some rows of every class, "
             "10 or more together."
         )
-    if len(given) == len(labels) and not all_labeled:
+    if len(given) == len(labels) and judged:
         raise InvalidInputError(
             f"all {len(labels)} rows are labelled, so that there is nothing to predict and no unlabelled row to learn "
             "from. Add rows with an empty label, name the marker of unlabelled rows by unlabeled=, or hide labels by "
             "sm.hide_labels."
         )
-    classes = _sorted(given)
-    if len(classes) < 2:
+    if not exact:
+        merged = {other: several[0] for several in spellings(labels).values() for other in several[1:]}
+        if merged:
+            labels = np.array([merged.get(label, label) for label in labels] + [None], dtype=object)[:-1]
+    codes: AnyArray
+    if any(isinstance(label, float) for label in given):
+        classes = np.empty(0, dtype=object)
+        codes = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
+    else:
+        classes = _sorted([label for label in labels if label is not None])
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        codes = np.array([place.get(label, -1) for label in labels], dtype=np.intp)
+    if len(classes) == 1 or (not len(classes) and len(set(given)) == 1):
         raise InvalidInputError(
-            f"all labels are {classes[0]!r}: there is one class only. Label rows of another class, too."
+            f"all labels are {given[0]!r}: there is one class only. Label rows of another class, too."
         )
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    codes = np.array([place.get(label, -1) for label in labels], dtype=np.intp)
-    roles = choose_roles(table, labels, text=text, ignore=ignore, target=target)
-    preparation = Preparation.fit(table, roles.used)
+    roles = choose_roles(table, labels, target=target, strict=judged)
+    preparation = Preparation.fit(table, roles.used, roles.identifier)
     X = preparation.transform(table)
-    return Prepared(X, codes, classes, labels, preparation.feature_names, roles, target), preparation
+    columns = described(table, roles, labels, target) if table.given else []
+    ids = {name: as_texts(table.cells[name]) for name in (roles.identifier,) if name}
+    return Prepared(X, codes, classes, labels, preparation.feature_names, roles, target, columns, ids), preparation
 
 
 def _sorted(given: list[Any]) -> AnyArray:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from specmargin.plots.theme import PALETTE, style
+from specmargin.plots.theme import PALETTE, literal, style
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["draw_confusion", "draw_errors", "draw_learning_curve", "inline_svg"]
@@ -187,4 +187,4 @@ def _square(x: float, y: float, color: AnyArray) -> Rectangle:
 
 
 def _cut(name: str, length: int) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
+    return literal(name if len(name) <= length else name[: length - 1] + "…")

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, style
+from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, literal, style
 from specmargin.typing import AnyArray
 
 __all__ = ["DiagnosisDisplay"]
@@ -112,7 +112,7 @@ class DiagnosisDisplay:
                 marker=_MARKERS[k],
                 edgecolors="white",
                 linewidths=0.4,
-                label=str(name),
+                label=literal(name),
                 zorder=3,
             )
         ax.set_xlabel("eigenvector 1")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest
 
-from specmargin.assessment.comparison import compare_outcomes, holm
+from specmargin.assessment.choice import choose
+from specmargin.assessment.comparison import compare_outcomes, error_of_choice, holm, labels_needed
 from specmargin.assessment.evaluation import Outcome, log_loss
+from specmargin.candidates.comparison import mcnemar_power
 
 
 def outcome(name: str, wrong: list[int], l: int, n: int = 300, supervised: bool = False) -> Outcome:
@@ -67,7 +69,8 @@ def test_verdicts() -> None:
 
     assert verdict(60, [], list(range(9))) == "worse: take the supervised one"
     assert verdict(60, [], list(range(9)), supervised=True) == "worse than the baseline"
-    assert verdict(40, [0], [1]).startswith("cannot tell with 40 labels (power 0.")
+    assert verdict(40, [0], [1]) == "cannot tell with 40 labels: a halved error shows with about 1000"
+    assert verdict(40, [], [1]).endswith("shows with about 3000")
     assert verdict(200, list(range(60)), list(range(60))) == "no difference seen"
     assert verdict(8, [0], []) == "too few labels to judge"
 
@@ -88,3 +91,59 @@ def test_disagreement_is_named() -> None:
 
 def test_log_loss_is_finite() -> None:
     assert log_loss(np.array([[1.0, 0.0]]), np.array([1])) == pytest.approx(-np.log(1e-6))
+
+
+def test_labels_needed_have_the_power_and_fewer_do_not() -> None:
+    for error in (0.4, 0.2, 0.1, 0.05):
+        n = labels_needed(error)
+        assert mcnemar_power(error, error / 2, n) >= 0.8 > mcnemar_power(error, error / 2, n // 2)
+
+
+def noise(seed: int, n_methods: int, l: int = 60, n: int = 300):
+    """Methods that decide at random."""
+    rng = np.random.default_rng(seed)
+    wrong = [np.flatnonzero(rng.random(l) < 0.5).tolist() for _ in range(n_methods)]
+    return [outcome(f"m{k}", each, l) for k, each in enumerate(wrong)], codes_of(l, n)
+
+
+def test_the_error_of_the_choice_is_not_that_of_the_luckiest() -> None:
+    """On noise the least of eight errors is far below 1/2; corrected it is not."""
+
+    def luckiest(rows, n_labeled):
+        return min(rows, key=lambda row: row.error).name, ""
+
+    least, corrected = [], []
+    for seed in range(12):
+        outcomes, codes = noise(seed, 8)
+        least.append(min(row.error for row in compare_outcomes(outcomes, codes, "m0")))
+        error, low, high = error_of_choice(outcomes, codes, "m0", luckiest)
+        assert low <= error <= high
+        corrected.append(error)
+    assert np.mean(least) < 0.43
+    assert abs(np.mean(corrected) - 0.5) < 0.04
+
+
+def test_one_choice_keeps_its_error() -> None:
+    outcomes, codes = [outcome("baseline", [0, 1], 40), outcome("a", [0, 1], 40)], codes_of(40)
+    (row, _) = compare_outcomes(outcomes, codes, "baseline")
+    assert error_of_choice(outcomes, codes, "baseline", choose) == (row.error, *row.interval)
+    assert np.isnan(error_of_choice([outcome("baseline", [], 8)], codes_of(8), "baseline", choose)).all()
+
+
+def test_numbers_have_relative_errors_and_a_sign_test() -> None:
+    rng = np.random.default_rng(0)
+    y = np.r_[rng.normal(size=40), np.full(60, np.nan)]
+
+    def regressor(name: str, deviation: float) -> Outcome:
+        held = y[:40, None] + deviation * np.random.default_rng(len(name)).normal(size=(40, 1))
+        return Outcome(name, name, held_out=held, probabilities=np.zeros((100, 1)))
+
+    base, good = regressor("ridge", 1.0), regressor("good", 0.2)
+    rows = compare_outcomes([base, good], y, "ridge")
+    assert rows[1].error == pytest.approx(np.sqrt(np.mean((good.held_out[:, 0] - y[:40]) ** 2)) / y[:40].std())
+    assert rows[1].interval[0] < rows[1].error < rows[1].interval[1]
+    nearer = int(np.sum(np.abs(good.held_out[:, 0] - y[:40]) < np.abs(base.held_out[:, 0] - y[:40])))
+    assert (rows[1].wins, rows[1].losses) == (nearer, 40 - nearer)
+    assert rows[1].p == pytest.approx(binomtest(nearer, 40, alternative="greater").pvalue)
+    assert rows[1].verdict == "better than supervised"
+    assert choose(rows, 40)[0] == "good"

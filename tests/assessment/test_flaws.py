@@ -38,7 +38,7 @@ def test_flaws_of_labels_and_rows() -> None:
     table = as_table({"x": [1.0, 1.0, 2.0, np.inf, 2.0, 7.0], "z": ["u", "u", "v", "w", "v", "v"]})
     flaws = kinds(table, labels)
     assert "rows 1, 2 ('a' and 'b')" in flaws["equal rows with different labels"]
-    assert "'a' and 'A '" in flaws["spelling of labels"]
+    assert "'a' and 'A ' count as one class, 'a'" in flaws["spelling of labels"]
     assert "'unknown' counts as a class" in flaws["label that looks like a marker"]
     assert flaws["few labels"].startswith("5 labels")
     assert "'x' holds 1" in flaws["infinite entries"]
@@ -55,7 +55,7 @@ def test_a_clean_table_has_none() -> None:
 
 @pytest.mark.parametrize(("factor", "seen"), [(900.0, False), (1100.0, True)])
 def test_deviations_that_differ_by_a_thousand_are_named(factor, seen) -> None:
-    x = np.arange(40.0) ** 2
+    x = np.random.default_rng(0).permutation(np.arange(40.0) ** 2)
     table, labels = as_table({"a": x, "b": factor * x[::-1]}), np.array(["p", "q"] * 20, dtype=object)
     named = kinds(table, labels)
     assert ("columns of different scale" in named) == seen
@@ -67,3 +67,26 @@ def test_fewer_than_three_labels_for_each_of_many_classes_are_named(n, seen) -> 
     table = as_table({"a": np.random.default_rng(0).normal(size=n)})
     named = kinds(table, labels)
     assert ("many classes" in named) == seen
+
+
+def test_odd_cells_and_numbers_for_missing_ones_are_named() -> None:
+    cells = [f"{30 + i % 23}" for i in range(58)]
+    table = as_table({"m": [*cells[:20], "abc", *cells[20:], "-999"], "z": np.arange(60) % 7})
+    labels = np.array(["a", "b"] * 15 + [None] * 30, dtype=object)
+    flaws = kinds(table, labels)
+    assert "'abc' (row 21)" in flaws["odd cells"]
+    assert "'m' holds -999" in flaws["numbers for missing ones"]
+    assert "--columns m=number:all" in flaws["numbers for missing ones"]
+    kept = kinds(table.reading({"m": "number:all"}), labels)
+    assert "numbers for missing ones" not in kept
+
+
+def test_exact_labels_stay_apart() -> None:
+    labels = np.array(["ja", "Ja", "JA", "nein", None, "ja"], dtype=object)
+    table = as_table({"x": [0.5, 1.0, 2.5, 3.0, 2.0, 7.0]})
+    told = {
+        exact: {f.kind: f.text for f in find_flaws(table, labels, choose_roles(table, labels), exact=exact)}
+        for exact in (False, True)
+    }
+    assert told[False]["spelling of labels"].startswith("'ja' and 'Ja' and 'JA' count as one class, 'ja'")
+    assert "count as different classes, as you said" in told[True]["spelling of labels"]

@@ -15,9 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from specmargin.assessment import as_table
-from specmargin.assessment.columns import typed_column
 from specmargin.assessment.preparation import Preparation
-from specmargin.assessment.roles import choose_roles
 from specmargin.exceptions import InvalidInputError
 
 
@@ -83,9 +81,12 @@ def test_unknown_values_and_lost_columns() -> None:
     assert X[0, names.index("age is missing")] == 1.0
     assert not X[:, [k for k, name in enumerate(names) if name.startswith("note")]].any()
     with pytest.raises(InvalidInputError, match="'note' are missing"):
-        prepared.transform(new.without("note"))
-    with pytest.raises(InvalidInputError, match="'age' held numbers"):
-        prepared.transform(as_table({**new.columns, "age": ["x", "y"]}))
+        prepared.read(new.without("note"))
+    with pytest.raises(InvalidInputError, match=r"'age' held numbers .* now holds 'x' in row 1"):
+        prepared.read(as_table({**new.columns, "age": ["x", "y"]}))
+    _, notes, remarks = prepared.read(new)
+    assert notes == ["'town': 'Paris' (row 1) was in no row that the model was fitted with."]
+    assert remarks == ["town: 'Paris' was in no row that the model was fitted with", ""]
 
 
 def test_many_terms_are_sparse_and_a_matrix_passes() -> None:
@@ -108,19 +109,3 @@ def test_pixels_share_one_unit() -> None:
     X = Preparation.fit(table, dict.fromkeys(table.columns, "number")).transform(table)
     centred = pixels - pixels.mean(axis=0)
     np.testing.assert_allclose(X, centred / np.sqrt(centred.var(axis=0).mean()), atol=1e-12)
-
-
-def test_roles(messy) -> None:
-    labels = np.array([cell or None for cell in messy["label"]], dtype=object)
-    columns = {name: typed_column(cells) for name, cells in messy.items()}
-    table = as_table(columns)
-    roles = choose_roles(table.without("label"), labels, target="label")
-    assert roles.used == {"age": "number", "income": "number", "town": "category", "comment": "text", "since": "date"}
-    assert roles.dropped.keys() == {"customer_id", "income_copy", "country"}
-    leak = choose_roles(table, labels, target="label", ignore=["since"], text=["town"])
-    assert leak.dropped["label"].startswith("repeats the labels")
-    assert leak.used["town"] == "text"
-    with pytest.raises(InvalidInputError, match="no column 'towm'"):
-        choose_roles(table, labels, text=["towm"])
-    with pytest.raises(InvalidInputError, match="no column is left"):
-        choose_roles(as_table({"a": [1.0, 1.0]}), labels[:2])

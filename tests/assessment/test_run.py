@@ -196,12 +196,35 @@ def test_models_in_files(method, tmp_path, path) -> None:
     assert repr(again) == repr(model)
 
 
-def test_a_foreign_estimator_is_not_saved(tmp_path) -> None:
+class Odd(LogisticRegression):
+    """A class of one's own, which no file may make."""
+
+
+def test_estimators_of_scikit_learn_are_saved_and_others_are_not(tmp_path) -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))
-    model = fit_table(X, [0, 1] * 6 + [-1] * 8, method=LogisticRegression())
-    assert model.predict_proba(X).shape == (20, 2)
-    with pytest.raises(InvalidTypeError, match="skops"):
-        model.save(tmp_path / "model.npz")
+    y = [0, 1] * 6 + [-1] * 8
+    model = fit_table(X, y, method=LogisticRegression())
+    model.save(tmp_path / "model.npz")
+    assert (load_model(tmp_path / "model.npz").predict_proba(X) == model.predict_proba(X)).all()
+    with pytest.raises(InvalidTypeError, match=r"Odd holds .*Odd, which is not read back.*skops"):
+        fit_table(X, y, method=Odd()).save(tmp_path / "odd.npz")
+
+
+def test_a_file_that_unpacks_to_more_or_holds_other_types_is_refused(tmp_path) -> None:
+    import io
+    import zipfile
+
+    import skops.io
+
+    from specmargin.assessment.preparation import from_bytes
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", " " * 10**6)
+    with pytest.raises(InvalidInputError, match="compressed member"):
+        from_bytes(np.frombuffer(packed.getvalue(), dtype=np.uint8))
+    with pytest.raises(skops.io.exceptions.UntrustedTypesFoundException):
+        from_bytes(np.frombuffer(skops.io.dumps(Odd()), dtype=np.uint8))
 
 
 def test_few_labels_have_no_numbers_of_error(tmp_path) -> None:
@@ -287,11 +310,132 @@ def test_which_method_is_taken() -> None:
     assert choose([base, auto], 40)[0] == "AutoSSL"
     assert choose([base, row("AutoSSL", "worse: take the supervised one")], 40)[0] == "baseline"
     assert choose([row("majority", ""), row("svm", "", 0.4), row("c", "", 0.3)], 40)[0] == "c"
+    base = row("baseline", "the baseline", error=0.1)
     steps = next_steps([base, row("AutoSSL", "", power=0.1, differs=0.2)], "AutoSSL", 40)
-    assert ["0.10" in steps[0], "20%" in steps[1]] == [True, True]
+    assert ["300 labels" in steps[0], "20%" in steps[1]] == [True, True]
+    base = row("baseline", "the baseline", error=0.001)
+    assert "even 5000" in next_steps([base, row("AutoSSL", "", power=0.0)], "AutoSSL", 24)[0]
 
 
 def test_warnings_name_classes(path, monkeypatch) -> None:
     data, _ = prepare(*sm.assessment.split_target(read_table(path), "kind"))
     assert data.classes.tolist() == ["far", "left", "right"]
     assert evaluation.log_loss(np.eye(3), np.arange(3)) == 0.0
+
+
+def numbers_file(folder, n: int = 90):
+    """Write a table whose labels are a smooth function of one column, and return file and truth."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, size=(n, 2))
+    y = 100 + 30 * np.sin(2 * x[:, 0]) + rng.normal(size=n)
+    lines = ["name;a;b;price"]
+    for i in range(n):
+        cells = [f"H{i:03d}", f"{x[i, 0]:.3f}", f"{x[i, 1]:.3f}", f"{y[i]:.2f}" if i < 45 else ""]
+        lines.append(";".join(cells).replace(".", ","))
+    file = folder / "houses.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file, y
+
+
+def test_numbers_are_compared_fitted_and_predicted(tmp_path) -> None:
+    file, y = numbers_file(tmp_path)
+    with pytest.raises(InvalidInputError, match="--columns price=number"):
+        compare_file(file, "price")
+    said = {"price": "number"}
+    made = compare_file(file, "price", columns=said, methods=["ridge", "mean", "LapRLSRegressor"])
+    assert [row.name for row in made.rows] == ["ridge", "mean", "LapRLSRegressor"]
+    assert made.chosen == "LapRLSRegressor"
+    assert made.row("LapRLSRegressor").verdict == "better than supervised"
+    predicted = made.predictions.predicted
+    assert np.std(predicted[45:] - y[45:]) < 0.8 * np.std(y[45:])
+    _, _, predictions, model = made.save(tmp_path / "out")
+    with open(predictions, newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert list(rows[0]) == ["row", "name", "labelled", "label", "predicted"]
+    assert rows[5]["name"] == "H005"
+    again = predict_file(model, file)
+    np.testing.assert_allclose(again.predicted, load_model(model).predict(read_table(file)))
+    assert again.labels[:45].tolist() == made.predictions.labels[:45].tolist()
+    assert "Its error, as a share of the labels' deviation, is about" in repr(made)
+    with pytest.raises(InvalidInputError, match="fits no numbers; take some of ridge"):
+        compare_file(file, "price", columns=said, methods=["STORM"])
+
+
+def test_ridge_is_that_of_scikit_learn(tmp_path) -> None:
+    from sklearn.linear_model import RidgeCV
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=40)
+    given = np.where(np.arange(40) < 25, y, np.nan)
+    model = fit_table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, given, method="ridge", columns={"y": "number"})
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    own = RidgeCV(np.logspace(-3, 5, 17)).fit(Z[:25], y[:25]).predict(Z)
+    np.testing.assert_allclose(model.predict({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}), own)
+
+
+def test_spellings_of_a_label_are_one_class_unless_they_are_said_to_differ() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = ["ja", "Ja", "JA", "nein", "nein ", "ja"] * 4 + [None] * 16
+    assert sm.compare(X, y, methods=["majority"]).predictions.classes.tolist() == ["ja", "nein"]
+    apart = sm.compare(X, y, methods=["majority"], exact=True)
+    assert apart.predictions.classes.tolist() == ["JA", "Ja", "ja", "nein", "nein "]
+
+
+def test_dollars_in_names_and_a_page_that_fails_leave_the_predictions(tmp_path, monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = ["$1% to $2%", "$2% and _{more}$ $"] * 12 + [None] * 16
+    made = sm.compare(X, y, methods=["majority"])
+    assert all(path.exists() for path in made.save(tmp_path / "a"))
+    monkeypatch.setattr(Comparison, "to_html", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        made.save(tmp_path / "b")
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["model.npz", "predictions.csv", "table.csv"]
+
+
+def test_what_does_not_fit_into_the_budget_is_not_begun(path, monkeypatch) -> None:
+    monkeypatch.setattr(sm.assessment.outcomes, "forecast", lambda method, *_: 1e6 * (method.name == "svm"))
+    fitted = []
+    monkeypatch.setattr(sm.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self))
+    made = compare_file(path, "kind", methods=["svm", "majority"], budget=1000.0)
+    assert "it would take about 1000000 s" in made.row("svm").notes[0]
+    assert fitted == []
+    assert made.row("majority").was_run
+
+
+def test_a_forecast_is_of_the_order_of_what_it_takes() -> None:
+    from specmargin.assessment.evaluation import forecast
+    from specmargin.assessment.measurement import Meter
+
+    X, truth = sm.datasets.make_two_moons(n_samples=900, noise=0.1, random_state=0)
+    codes = sm.hide_labels(truth, per_class=10, random_state=0)
+    for name in ("LapRLS", "SpectralRidge"):
+        method = choose_methods([name])[-1]
+        method.fit(X[:50], codes[:50], 0)
+        seconds = forecast(method, X, codes, 0)
+        with Meter() as meter:
+            method.fit(X, codes, 0)
+        assert 0.1 < seconds / (11 * meter.seconds) < 40
+
+
+def test_values_of_no_fitted_row_are_named(tmp_path) -> None:
+    model = fit_table({"town": ["Rome", "Oslo"] * 20, "m": ["1.5", "2.5"] * 20}, ["a", "b"] * 20, method="svm")
+    with pytest.warns(sm.exceptions.SpecmarginWarning) as caught:
+        made = model.predictions({"town": ["rome ", "Paris", "Oslo"], "m": ["1.5", "2.5", "x"], "more": [1, 2, 3]})
+    assert [str(one.message)[:16] for one in caught] == ["'town': 'Paris' ", "'m': 'x' (row 3)"]
+    assert [bool(remark) for remark in made.remarks] == [False, True, True]
+    assert made.columns()["remark"] == list(made.remarks)
+
+
+def test_words_before_the_details(compared) -> None:
+    """Columns, flaws, errors and the choice are said in at most 600 words; the rest is folded or comes later."""
+    text = page_of(compared)
+    before = text[text.index("<body>") : text.index("<h2>Where it is wrong")]
+    before = re.sub(r"<(svg|details|style).*?</\1>", " ", before, flags=re.DOTALL)
+    words = re.sub(r"<[^>]*>", " ", before).split()
+    assert 100 < len(words) <= 600
+    order = [
+        text.index(f"<h2>{head}") for head in ("What was read", "Flaws of the data", "Methods", "Where it is wrong")
+    ]
+    assert order == sorted(order)
+    assert text.index("corrected for its being chosen") < order[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import UTC, date, datetime
 
 import numpy as np
 import polars
@@ -12,21 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.assessment import as_table, read_table, split_target
-from specmargin.assessment.columns import as_column, distinct, missing_in, typed_column
+from specmargin.assessment.table import read_settings
 from specmargin.exceptions import InvalidInputError
-
-
-def test_cells_become_numbers_dates_or_texts() -> None:
-    assert typed_column(["1.234,5", "-2,25", "?"]).tolist()[:2] == [1234.5, -2.25]
-    assert typed_column(["1e3", " 2 ", ".5"]).tolist() == [1000.0, 2.0, 0.5]
-    assert typed_column(["01.02.2024", ""]).astype(str).tolist() == ["2024-02-01T00:00:00", "NaT"]
-    assert typed_column(["2024-02-31", "2024-01-01"]).dtype == object  # no such day
-    assert typed_column(["1", "x"]).tolist() == ["1", "x"]
-    assert missing_in(np.array([1.0, np.inf, np.nan])).tolist() == [False, True, True]
-    assert distinct(as_column(["b", None, "a", "b"])).tolist() == ["a", "b"]
-    assert as_column([3, None]).tolist()[0] == 3.0
-    days = as_column([date(2024, 2, 1), None, datetime(2024, 2, 1, 12, tzinfo=UTC)])
-    assert days.astype(str).tolist() == ["2024-02-01T00:00:00", "NaT", "2024-02-01T12:00:00"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -78,6 +64,9 @@ def test_parquet_asks_for_pyarrow(tmp_path, monkeypatch) -> None:
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "line 3 .* has 3 cells, its first line has 2"),
         ("binary.csv", b"a\0b,c\n1,2\n", "zero bytes"),
         ("wrong.npz", b"no zip", "cannot be read as npz"),
+        ("quote.csv", b'a,y\n"5 inch,p\n6,q\n"7 inch,p\n8,q\n', "stops to be CSV at line 4"),
+        ("open.csv", b'a,y\n5,p\n"6,q\n', "stops to be CSV at line 3"),
+        ("blanks.csv", b"a b  y\n1 2  p\n3 4  q\n", "separated by blanks"),
     ],
 )
 def test_what_no_table_is(tmp_path, name: str, content: bytes | None, says: str) -> None:
@@ -90,8 +79,103 @@ def test_what_no_table_is(tmp_path, name: str, content: bytes | None, says: str)
 
 def test_labels_are_classes() -> None:
     table = as_table({"x": [1.0, 2.0, 3.0], "a": [0.5, 1.0, np.nan], "b": [1.0, 2.0, np.nan]})
-    with pytest.raises(InvalidInputError, match=r"quantity.*LapRLSRegressor"):
+    with pytest.raises(InvalidInputError, match=r"0\.5 .*quantity.*--columns a=number.*LapRLSRegressor"):
         split_target(table, "a")
     assert split_target(table, "b")[1].tolist() == [1, 2, None]
     with pytest.raises(InvalidInputError, match="no column 'c'; the columns are 'x', 'a', 'b'"):
         split_target(table, "c")
+
+
+def labels_of(*cells, **said):
+    table = as_table({"x": np.arange(len(cells)) % 3, "y": list(cells)})
+    return split_target(table.reading(said), "y")[1].tolist()
+
+
+def test_labels_are_what_was_written() -> None:
+    assert labels_of("007", "012", "") == ["007", "012", None]
+    long = ["1234567890123456789", "1234567890123456790"]
+    assert labels_of(*long) == long
+    assert labels_of("1", "-2", "NA") == [1, -2, None]
+    assert labels_of("1.0", "0.0", "1.0") == [1, 0, 1]
+    assert labels_of("2024-01-01", "2024-02-01") == ["2024-01-01", "2024-02-01"]
+    assert labels_of(np.datetime64("2024-01-01"), np.datetime64("2024-02-01")) == ["2024-01-01", "2024-02-01"]
+    assert labels_of(True, False, None) == ["True", "False", None]
+    assert labels_of("1", "x") == ["1", "x"]
+
+
+def test_a_quantity_is_refused_or_is_a_number_as_was_said() -> None:
+    for cells in (["1,5", "2,5", "3"], [str(k * k) for k in range(40)], [float(k) for k in range(40)]):
+        with pytest.raises(InvalidInputError, match="quantity"):
+            labels_of(*cells)
+        numbers = labels_of(*cells, "", y="number")
+        assert all(isinstance(value, float) for value in numbers[:-1])
+        assert numbers[-1] is None
+        assert len(set(labels_of(*cells, y="category"))) == len(cells)
+    with pytest.raises(InvalidInputError, match="'x' in row 2, which is no number"):
+        labels_of("1", "x", y="number")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('"Age, years";"Income, EUR";y\n30;5,5;a\n40;6,5;b\n', ["Age, years", "Income, EUR", "y"]),
+        ("sep=;\nage;y\n30;a\n40;b\n", ["age", "y"]),
+        ('"sep=;"\nage;y\n30;a\n40;b\n', ["age", "y"]),
+        ("\n\nage\ty\n30\ta\n40\tb\n", ["age", "y"]),
+        ('"Weight\n(kg, dry)";"y"\n1;p\n2;q\n', ["Weight\n(kg, dry)", "y"]),
+        ("name,2019,2020,2021\na,1,2,3\nb,4,5,6\n", ["name", "2019", "2020", "2021"]),
+        ("a,a.2,a,y\n1,2,3,p\n4,5,6,q\n", ["a", "a.2", "a.3", "y"]),
+        ("a,a,a.2,y\n1,2,3,p\n4,5,6,q\n", ["a", "a.3", "a.2", "y"]),
+        ("column 2,,y\n1,2,p\n3,4,q\n", ["column 2", "column 2.2", "y"]),
+        ("5.1,3.5,a\n4.9,3.0,b\n4.7,3.2,a\n", ["column 1", "column 2", "column 3"]),
+        ("p,x,s\ne,x,s\np,y,t\ne,x,t\np,y,s\n", ["column 1", "column 2", "column 3"]),
+    ],
+)
+def test_names_of_columns(tmp_path, text: str, names: list[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    table = read_table(path)
+    assert list(table.columns) == names
+    cells = text.removesuffix("\n").count("\n") + 1
+    assert table.n_rows in (2, 3, 5)
+    assert (names[0] == "column 1") == any("holds values, not names" in note for note in table.notes)
+    if names[0] == "column 1":
+        assert table.n_rows == cells
+        assert read_table(path, names=True).n_rows == cells - 1
+
+
+def test_a_cell_that_swallows_lines_is_named(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('a,b,y\n"5 inch,1,p\n6,2,q\n7 inch",3,p\n8,4,q\n')
+    assert "is a quote missing?" in " ".join(read_table(path).notes)
+
+
+def test_a_long_cell_is_read_and_the_limit_of_csv_is_as_before(tmp_path) -> None:
+    import csv
+
+    before = csv.field_size_limit()
+    path = tmp_path / "t.csv"
+    path.write_text('a,y\n"' + "word " * 40000 + '",p\nb,q\n')
+    assert read_table(path).n_rows == 2
+    assert csv.field_size_limit() == before
+
+
+def test_what_is_said_of_columns(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("zip,day,pay,y\n100,01/02/2024,1,p\n200,03/04/2024,2,q\n")
+    (tmp_path / "columns.toml").write_text('[columns]\nzip = "category"\nday = "date:%d/%m/%Y"\n')
+    for said in (str(tmp_path / "columns.toml"), {"zip": "category", "day": "date:%d/%m/%Y"}):
+        table = read_table(path, columns=said)
+        assert table.columns["zip"].tolist() == ["100", "200"]
+        assert table.columns["day"].astype(str).tolist()[0] == "2024-02-01T00:00:00"
+    assert read_table(path).columns["zip"].tolist() == [100.0, 200.0]
+    assert "--columns day=date:%d/%m/%Y" in " ".join(read_table(path).notes)
+    assert read_settings(["a=b=number"]) == {"a=b": "number"}
+    for wrong, says in (
+        ({"zap": "number"}, "no column 'zap' .*the columns are 'zip', 'day'"),
+        ({"zip": "numbr"}, "cannot be 'numbr'; take one of number, date"),
+        (["zip"], "not of the form NAME=KIND"),
+        ([str(tmp_path / "none.toml")], r"no table \[columns\]"),
+    ):
+        with pytest.raises(InvalidInputError, match=says):
+            read_table(path, columns=wrong)
