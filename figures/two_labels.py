@@ -1,9 +1,12 @@
-"""Two labels are enough: an SVM sees only the two labelled points, a Laplacian SVM the shape of the other 198, too.
+"""Two labels: what an SVM sees, and what LapSVM sees.
 
-The picture of the README, narrow enough for a telephone, and so of generated points alone. Above: an SVM, which is a
-Laplacian SVM with gamma_I = 0. Below: gamma_I = 1. The error is that on the unlabelled points; the relative gap between
-the primal objective and a lower bound on it, both computed from the data, proves that no decision function has a lower
-objective by more than that. `make picture` draws it anew.
+Two moons of 100 points, one label each. Above, an SVM, which sees the two labels alone; below, LapSVM, which sees the
+shape of all points. Each panel says how many unlabelled points are wrong, and how near to the optimum the answer is
+proved to be.
+
+The picture of the README, narrow enough for a telephone, and so of generated points alone. The SVM is LapSVM with
+gamma_I = 0; below, gamma_I = 1. The relative gap between the primal objective and a lower bound on it, both computed
+from the data, proves that no decision function has a lower objective by more than that. `make picture` draws it anew.
 """
 
 from __future__ import annotations
