@@ -14,6 +14,7 @@ import doctest
 import importlib
 import inspect
 import io
+import logging
 import pkgutil
 import re
 import tempfile
@@ -179,7 +180,7 @@ def picture_of(value: Any) -> Any:
     space = dict(vars(inspect.getmodule(value) or specmargin))
     examples = doctest.DocTestParser().get_examples(inspect.getdoc(value) or "")
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")  # the example is about them; it is tested elsewhere
+        warnings.simplefilter("ignore")  # examples are tested elsewhere
         for example in examples:
             exec(compile(example.source, "<example>", "single"), space)  # the package's own docstrings
         fitted = [one for one in space.values() if inspect.isclass(value) and type(one) is value]
@@ -204,6 +205,7 @@ def draw_pictures(folder: Path) -> None:
     drawable = {name: getattr(specmargin, name) for name in estimators()}
     drawable |= {name: getattr(plots, name) for name in names_of("plots") if name.endswith(("Display", "panels"))}
     drawn = set()
+    logging.getLogger("specmargin").setLevel(logging.WARNING)  # searches tell what they chose
     for name, value in drawable.items():
         if not callable(value) or (figure := picture_of(value)) is None:
             continue
