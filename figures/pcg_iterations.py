@@ -1,4 +1,4 @@
-"""Errors settle long before the gradient has vanished.
+"""Errors converge long before the gradient has vanished.
 
 Two panels for each data set, against the iterations of conjugate gradients. Above, errors of LapSVM on labelled (L),
 unlabelled (U), validation (V) and test samples (T); level lines are the exact solution. Below, objective and gradients

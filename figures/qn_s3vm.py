@@ -2,7 +2,7 @@
 
 (a, b) Decisions of a supervised SVM and of QN-S3VM on two moons, two labels per class. (c, d) Errors on unseen samples
 as the share of labelled, then of unlabelled samples grows. (e, f) Seconds of a fit against the number of samples and of
-kernel functions; they are of the machine that drew.
+kernel functions; measured where it was drawn.
 
 After figures 4 to 7 of Gieseke, Airola, Pahikkala and Kramer, "Fast and simple gradient-based optimization for
 semi-supervised support vector machines". The settings are those of `specmargin.papers.gieseke_2014`.

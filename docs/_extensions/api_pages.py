@@ -260,7 +260,7 @@ def write_pages(app: Any) -> None:
     pages["estimators.txt"] = summary(estimators()) + "\n".join(
         [".. toctree::", "   :hidden:", "", *(f"   /api/{name}" for name in estimators()), ""]
     )
-    pages["modules.txt"] = summary([f"specmargin.{name}" for name in MODULES])
+    pages["modules.txt"] = summary(list(MODULES))
     for name, text in pages.items():
         path = folder / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:

@@ -51,7 +51,8 @@ def page_of_figure(name: str, script: Path) -> str:
     source = script.read_text(encoding="utf-8")
     title, caption, details = described(source)
     picture = script.parent / "output" / f"{name}.png"
-    lines = [f"# {markdown(title.rstrip('.'))}", ""]
+    # No table of contents has the page: nineteen titles would fill the menu.
+    lines = ["---", "orphan: true", "---", f"# {markdown(title.rstrip('.'))}", "", "[All figures](../gallery.md)", ""]
     if picture.is_file():
         lines += [f"```{{figure}} ../../figures/output/{name}.png", f":alt: {title}", "", markdown(caption), "```", ""]
     else:
@@ -86,7 +87,9 @@ class FigureGallery(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the scripts, and look for their pictures."""
         scripts = figure_scripts(Path(self.env.srcdir).parent / "figures")
-        groups = {paper.title: [name for name in paper.figures if name in scripts] for paper in PAPERS}
+        groups = {
+            paper.title.partition(":")[0]: [name for name in paper.figures if name in scripts] for paper in PAPERS
+        }
         listed = {name for names in groups.values() for name in names}
         groups["Other figures"] = [name for name in scripts if name not in listed]
         return [self._group(title, {name: scripts[name] for name in names}) for title, names in groups.items() if names]

@@ -169,10 +169,12 @@ def _head(shown: Sequence[Paper], everything: _Results) -> str:
     stale = sum(bool(each.moved) for each in everything.tables.values())
     hours = sum(each.record.hours for each in everything.tables.values())
     missing = len(known) - len(finished | begun | quick)
+    counts = {"recorded whole": len(finished), "unfinished": len(begun), "there in their quick form only": len(quick)}
+    tables = ", ".join(f"{count} are {what}" for what, count in {**counts, "missing": missing}.items() if count)
+    pictures = len(set(drawn) & set(everything.figures))
     told += [
-        f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are "
-        f"there in their quick form only, and {missing} are missing; of {len(drawn)} figures "
-        f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} core hours.",
+        f"Of {len(known)} tables {tables}; of {len(drawn)} figures {pictures} are drawn. "
+        f"The records took {hours:.1f} core hours.",
         f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
         "changed." * bool(stale),
     ]

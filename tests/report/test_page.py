@@ -39,7 +39,7 @@ def test_the_page_has_everything_and_loads_nothing(results, drawn, tmp_path):
         assert paper.title in text
         assert paper.protocol in text
     assert "href='https://doi.org/10.1145/1143844.1143868'" in html
-    assert "Of 14 tables 2 are recorded whole, 0 are unfinished" in text
+    assert "Of 14 tables 2 are recorded whole, 12 are missing; of 19 figures 1 are drawn." in text
 
 
 def test_what_is_missing_is_named_with_its_command(tmp_path, monkeypatch):
