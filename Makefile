@@ -169,7 +169,7 @@ lock: $(READY) ## resolve the five locks again from pyproject.toml (ARGS= upgrad
 	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
-	@rm -rf $(VENV) $(LOWEST) .mutation build dist docs/_build docs/api docs/notebooks docs/recorded .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(LOWEST) .mutation build dist docs/_build docs/api docs/gallery docs/notebooks docs/recorded .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 VERSION_OF = -c 'import sys; print(sys.version_info[:2])'

@@ -50,7 +50,6 @@ nb_code_prompt_hide = "Hide the solution"
 autodoc_typehints = "none"  # the docstrings name the types
 autosummary_generate = False  # `api_pages` writes the pages
 numpydoc_show_class_members = False  # `api_pages` names the members
-maximum_signature_line_length = 88
 
 pygments_dark_style = "github-dark"
 html_theme = "furo"

@@ -1,8 +1,9 @@
-"""The clock: two labels, and a dial that only its unlabelled points tell from the hands.
+"""A clock's dial and hands, told apart with one label each.
 
-After figure 1 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Left: the data, 100
-points of the dial and 47 of the two hands, one labelled point each. Middle: the SVM sees the two labelled points
-and separates them half-way. Right: the Laplacian SVM keeps the decision constant along dial and hands.
+Left, the data: 100 points of a dial, 47 of its hands, one label each. Middle, an SVM sees the two labels and separates
+them half-way. Right, the Laplacian SVM keeps its decision constant along dial and hands.
+
+After figure 1 of Melacci and Belkin, "Laplacian support vector machines trained in the primal".
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Regularized spectral clustering of two moons: the kernel carries clusters to the whole plane, up to a point.
+"""Clusters of two moons that reach the whole plane.
 
-After figure 7 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the lowest eigenfunction of
-gamma |f|_K^2 + f'L f under |f| = 1 and 1'f = 0, without any label, for three values of gamma (`gamma_A` of
-`RegularizedSpectralClustering`). Its zero line (black) is the boundary of the clusters, defined everywhere. With a
-small gamma it follows the graph through the gap between the moons, each a component of the graph; a large one wants a
-function that is smooth in the plane, and cuts across them. Colours have a scale of their own in each panel. Crosses are
-samples that took no part: the sidecar has the error on them, up to the names of the clusters, next to that on the
-clustered ones. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
+The lowest eigenfunction of regularized spectral clustering, without any label, for three weights gamma of the kernel.
+Its zero line (black) is the boundary of the clusters. A small gamma follows the gap between the moons; a large one
+wants a function that is smooth in the plane, and cuts across them. Crosses took no part.
+
+After figure 7 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the least gamma |f|_K^2 + f'L f under |f| = 1
+and 1'f = 0 (`gamma_A` of `RegularizedSpectralClustering`). With a small gamma each moon is a component of the graph.
+Colours have a scale of their own in each panel. The sidecar has the errors on the crosses and on the clustered points,
+up to the names of the clusters. Points: the published ones where the data folder holds them, else drawn by
+`make_two_moons`.
 """
 
 from __future__ import annotations

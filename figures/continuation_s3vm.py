@@ -1,25 +1,25 @@
-"""Continuation against gradient descent and label switching: better minima, fewer errors, and what they cost.
+"""Continuation against gradient descent and label switching, pair by pair of digits.
+
+(a) Does the lower objective have the lower error? In the grey quadrants it does. (b) Errors of both, run by run; above
+the diagonal continuation errs less. (c, d) Mean errors against the width of the kernel and the weight of a graph. (e,
+f) Errors and seconds on p = q functions, as p grows.
 
 After figures 3 to 7 of Chapelle, Chi and Zien, "A continuation method for semi-supervised SVMs"; errors are those of
-the unlabelled points. (a) Figure 3: a marker is one pair of digits and split; along, how much lower or higher
-continuation ends than gradient descent on the same objective (the difference over the larger of the two); up, by how
-much it errs less or more. In the grey quadrants the lower objective has the lower error. (b) Figure 4: both errors of
-every run, linear below 1 % and logarithmic beyond, open markers where one of them is zero; above the diagonal
-continuation errs less. (c) Figure 5: mean errors against the width of the kernel, C = C* = 100; bars in (c) and (d) are
-one standard error over the splits, the pairs being fixed. (d) Figure 6: mean errors on the kernel that a graph deforms,
-an SVM (which is LapSVM) and continuation, against the graph's weight; hollow at 0 the kernel is the plain one. The
-dashed lines are the published best errors of both: OPTIMISTIC, the weight was chosen by the errors on the test points,
-and the weights that were tried are not published. (e) Figure 7: error of continuation confined to p = q random kernel
-functions on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard error over the draws of the
-labels, three or in full five, the sample being one; a line and a band for the SVM of the labelled points. (f) What a
-fit takes, and with it the map to the features, which the draws share here.
+the unlabelled points. (a) Figure 3: a marker is a pair of digits and a split; along, the difference of the objectives
+of continuation and gradient descent over the larger one; up, that of their errors. (b) Figure 4: linear below 1 % and
+logarithmic beyond, open markers where an error is zero. (c) Figure 5: C = C* = 100; bars in (c) and (d) are one
+standard error over the splits, the pairs being fixed. (d) Figure 6: an SVM (which is LapSVM) and continuation on the
+kernel that a graph deforms; hollow at 0 the kernel is the plain one. Dashed lines are the published best errors of
+both: OPTIMISTIC, the weight was chosen by the errors on the test points. (e) Figure 7: continuation confined to p = q
+random kernel functions on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard error over the draws
+of the labels; a line and a band for the SVM of the labelled points. (f) What a fit takes, with the map to the features.
 
-Every fifth of the 45 pairs of USPST and two of their ten published splits in (a) to (d), and p at most 1250. Full:
-all pairs, splits and p, as in the table; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks
-USPST the pairs are of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks
-MNIST (e) and (f) are the rank study of the paper's section 5.2, leading kernel principal components on every fifth
-pair. Gradient descent is on the hinge, as the paper says: `specmargin.papers.chapelle_2006` has the settings,
-and what the paper leaves open. The sidecar has the counts behind (a) and (b) in sentences.
+Every fifth of the 45 pairs of USPST and two of their ten published splits in (a) to (d), and p at most 1250. Full: all
+pairs, splits and p; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks USPST the pairs are
+of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks MNIST (e) and (f) are
+the rank study of the paper's section 5.2, leading kernel principal components on every fifth pair. Gradient descent is
+on the hinge, as the paper says: `specmargin.papers.chapelle_2006` has the settings, and what the paper leaves open. The
+sidecar has the counts behind (a) and (b) in sentences.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Conjugate gradients on FACEMIT: the gain that is published for three iterations is gone at the optimum.
+"""Two classes of very unequal size: errors after each iteration.
 
-After figure 12 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Macro error rates of
-LapSVM on unlabelled (U), validation (V) and test samples (T) after each iteration of conjugate gradients, means over
-up to three draws of the two labelled images; level lines are the optimum, proved by its certificate, triangles what the
-paper's table 7 prints, where its table 6 stops. Below: how far the objective is above the dual bound. On the labelled
-images no iterate errs.
+Above, macro errors of LapSVM on unlabelled (U), validation (V) and test samples (T) after each iteration of conjugate
+gradients; level lines are the optimum, which a certificate proves. Below, how far the objective is above its dual
+bound. The picture's title names the data.
+
+After figure 12 of Melacci and Belkin, "Laplacian support vector machines trained in the primal", on FACEMIT: means over
+up to three draws of the two labelled images; triangles are what the paper's table 7 prints, where its table 6 stops.
+The gain that is published for three iterations is gone at the optimum. On the labelled images no iterate errs.
 
 24,044 images, minutes and 5 GB. Where the data folder has no CBCL faces, and with --quick, scikit-learn's digits take
 their place, 8 against the others; nothing is published for them. The table `lapsvm_primal_faces` has twelve draws.

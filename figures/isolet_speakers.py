@@ -1,13 +1,14 @@
-"""Error at the break-even point on Isolet, speaker by speaker, with and without the unlabelled ones.
+"""Draw by draw of the labels: errors with and without the unlabelled samples.
 
-After figure 6 of Belkin, Niyogi and Sindhwani, "Manifold regularization": letters A to M against N to Z, one of 30
-speakers labelled in turn. Above: errors on the other 29 speakers (U), below: on the 30 of isolet5 (T); RLS and LapRLS
-on the left, SVM, TSVM and LapSVM on the right. Full lines have the normalised Laplacian, thin ones D - W, which is the
-paper's text; hollow markers are the paper's own numbers, read from its drawing. The standard size shows the TSVM on
-Isolet as the paper drew it; the full size fits it, too.
+Errors at the precision-recall break-even point, a place along the axis for each draw of the labels: above on the
+unlabelled samples (U), below on samples that no fit saw (T). Left RLS and LapRLS, right SVM, TSVM and LapSVM. Full
+lines have the normalised Laplacian, thin ones D - W.
 
-Where the data folder has no Isolet, and with --quick, the panels show draws of two labelled images of either class of
-scikit-learn's digits 3 and 8, for which nothing is published.
+After figure 6 of Belkin, Niyogi and Sindhwani, "Manifold regularization", on Isolet: letters A to M against N to Z, one
+of 30 speakers labelled in turn, U the other 29 speakers, T the 30 of isolet5. The paper's text has D - W; hollow
+markers are its own numbers, read from its drawing. The standard size shows the TSVM as the paper drew it; the full size
+fits it, too. Where the data folder has no Isolet, and with --quick, the panels show draws of two labelled images of
+either class of scikit-learn's digits 3 and 8, for which nothing is published.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Error against the number of labelled digits: what the unlabelled ones are worth.
+"""How many labels it takes: pairs of digits with two labels and more.
 
-After figure 5 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the mean error at the precision-recall break-
-even point over the 45 pairs of digits and two draws of the labels (three in the full size; the table
-`manifold_regularization` has ten), RLS and LapRLS on the left, SVM and LapSVM on the right; bars are one standard error
-over the draws, rough with two of them, the pairs being fixed. Full markers (U) are errors on the unlabelled images,
-small open ones (T) on images that no fit saw; both scales are logarithmic. Large open markers are the published errors
-on U, read from the drawing, where USPS is available and all pairs are there; else the pairs are of scikit-learn's
-digits, and nothing is published for them. Labels are counted per digit: so we read the paper's l. The standard size has
-three numbers of labels, the full size eight.
+Mean errors at the precision-recall break-even point over 45 pairs of digits, against the labels of each class: RLS and
+LapRLS on the left, SVM and LapSVM on the right. Full markers: the unlabelled images (U); small open ones: images that
+no fit saw (T). Both scales are logarithmic.
+
+After figure 5 of Belkin, Niyogi and Sindhwani, "Manifold regularization". Two draws of the labels (three in the full
+size; the table `manifold_regularization` has ten); bars are one standard error over the draws, the pairs being fixed.
+Large open markers are the published errors on U, read from the drawing, where USPS is available and all pairs are
+there; else the pairs are of scikit-learn's digits, and nothing is published for them. Labels are counted per digit: so
+we read the paper's l. The standard size has three numbers of labels, the full size eight.
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
-"""Filters learned over node features on three graphs: low-pass, high-pass, and none.
+"""Filters learned over node features: low-pass, high-pass, and none.
 
-Above, the power that a learned kernel K = sum_b delta_b F_b F_b' passes at the frequencies of the graph, where the
-features as they are have 1; below, the weights delta of its seven filters h_g(s) = (1 - |g|) / (1 - g s), high-pass for
-g < 0, the features themselves at g = 0, low-pass for g > 0. Weights are learned by centred alignment with the labels,
-and by the margin of the spectrum paper with blocks in place of eigenvectors (squared loss, C by leave-one-out on the
-labels). Lines and bars are medians over draws of the labels; bands and whiskers hold 10 to 90 % of the draws. The axis
-ends at the highest frequency of the graph; the bars at its foot say where the features have their energy, on a scale of
-their own.
+Above, the power that the learned kernel passes at the frequencies of three graphs; the features as they are have 1.
+Below, the weights of its seven filters: high-pass for g < 0, low-pass for g > 0. Medians over draws of the labels, and
+10 to 90 % of them.
 
-Where neighbours are alike low frequencies pass, where they are not high ones, and where edges say little the features
-stay as they are. Beware of one reading: a rough block (g < 0, and g = 0) has a kernel that is nearly the identity, so
-that it also serves as a ridge. Some weight of the margin there does not make a filter high-pass, which is why both
-methods are drawn.
+Where neighbours are alike low frequencies pass, where they are not high ones. The kernel is K = sum_b delta_b F_b F_b'
+with the filters h_g(s) = (1 - |g|) / (1 - g s), the features themselves at g = 0. Weights are learned by centred
+alignment with the labels, and by the margin of the spectrum paper with blocks in place of eigenvectors (squared loss, C
+by leave-one-out on the labels). The axis ends at the highest frequency of the graph; the bars at its foot say where the
+features have their energy, on a scale of their own. A rough block (g < 0, and g = 0) has a kernel that is nearly the
+identity, so that it also serves as a ridge: some weight of the margin there does not make a filter high-pass, which is
+why both methods are drawn.
 
-Cora has 20 labels of each class, drawn at random; Texas and Cornell have those of their published training sets. In
-the archives that are read these two have the same features and classes, and differ in edges and splits. A graph that
-the data folder lacks is replaced by a drawn block model, with about as many edges within a class; its title says so.
+Cora has 20 labels of each class, drawn at random; Texas and Cornell have those of their published training sets. In the
+archives that are read these two have the same features and classes, and differ in edges and splits. A graph that the
+data folder lacks is replaced by a drawn block model, with about as many edges within a class; its title says so.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Conjugate gradients on MNIST, 3 against 8: errors, objective and norms after each iteration, and the exact solution.
+"""Two classes of digits: errors, objective and gradients after each iteration.
 
-After figure 11 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Above: the error on
-labelled (L), unlabelled (U), validation (V) and test samples (T) of LapSVM with the squared hinge against the number of
-iterations, mean and one standard error over three draws of the 80 labelled and the 80 validation images; level lines
-are the errors of the exact solution. Below: how far the objective is above its optimum, and the norms of the gradient,
-of the preconditioned gradient and of their mixed product, over their values at the start (geometric means over the
-draws).
+Above, errors of LapSVM on labelled (L), unlabelled (U), validation (V) and test samples (T) after each iteration of
+conjugate gradients; level lines are the exact solution. Below, how far the objective is above its optimum, and the
+norms of three gradients, relative to the start. Means and standard errors over draws of the labels.
 
-Kernel, graph and gammas are the paper's (table 8). The standard size has 2,000 of the 13,966 images, chosen at random,
-on which nothing is published; the full size all of them and one draw, with triangles for the errors that table 7 has
-for the exact solution. Where the data folder has no MNIST, and with --quick, 600 of scikit-learn's digits take their
-place, 0 to 4 against 5 to 9.
+After figure 11 of Melacci and Belkin, "Laplacian support vector machines trained in the primal": MNIST, 3 against 8,
+with 80 labelled and 80 validation images, the squared hinge, and the gradient, the preconditioned gradient and their
+mixed product (geometric means over three draws). Kernel, graph and gammas are the paper's (table 8). The standard size
+has 2,000 of the 13,966 images, chosen at random, on which nothing is published; the full size all of them and one draw,
+with triangles for the errors that table 7 has for the exact solution. Where the data folder has no MNIST, and with
+--quick, 600 of scikit-learn's digits take their place, 0 to 4 against 5 to 9.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Two moons with one label each: SVM, transductive SVM and Laplacian SVM, each at its best setting.
+"""Two moons with one label each: SVM, transductive SVM and Laplacian SVM at their best.
+
+Each panel shows the decisions of a method at the setting that errs least on the unlabelled points, by their hidden
+labels: OPTIMISTIC for all three. Below it stand the mean of that least error over draws of the two labels, and how
+often no point is wrong. The first draw is shown.
 
 After figure 2 of Belkin, Niyogi and Sindhwani, "Manifold regularization", which shows the best decision surfaces over a
 wide range of parameters. Every method is fitted at the same number of settings: widths of the Gaussian kernel times
-weights C of the losses (for the Laplacian SVM gamma_I at the gamma_A of `two_moons`). The surface that is drawn has the
-least error on the unlabelled points themselves, by their hidden labels: OPTIMISTIC for every method. Below each panel
-stand the mean and the standard error of that least error over the draws of the two labels, and at how many of all
-settings and draws there is no error at all; the first draw is shown.
-
-The transductive SVM is Joachims' (`LabelSwitchingS3VM`), a search for a local minimum, told that half of the unlabelled
-points are positive, which is true. Points: the published ones where the data folder holds them, else drawn by
-`make_two_moons`.
+weights C of the losses (for the Laplacian SVM gamma_I at the gamma_A of `two_moons`). The transductive SVM is Joachims'
+(`LabelSwitchingS3VM`), a search for a local minimum, told that half of the unlabelled points are positive, which is
+true. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Conjugate gradients from iteration to iteration: the errors converge long before the gradient has vanished.
+"""Errors converge long before the gradient has vanished.
 
-After figures 5 to 10, 13 and 14 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Two
-panels for each data set, against the number of iterations. Above: the error on labelled (L), unlabelled (U), validation
-(V) and test samples (T) of LapSVM with the squared hinge; level lines are the errors of the exact solution. Below, on
-one scale for all data sets: how far the objective is above its optimum, and the norms of the gradient, of the
-preconditioned gradient, and of their mixed product, each over its value at the start (of several classes the geometric
-mean) and down to 1e-8, where the panels end. The grey line is where all four errors have come within half a point of
-the exact ones for good; without it they have not.
+Two panels for each data set, against the iterations of conjugate gradients. Above, errors of LapSVM on labelled (L),
+unlabelled (U), validation (V) and test samples (T); level lines are the exact solution. Below, objective and gradients
+relative to the start. From the grey line on all errors are within half a point of the exact ones.
 
-Protocol, kernel, graph and gammas are the paper's (tables 2 and 8); one of the twelve splits, or in the full size means
-over three with bars of one standard error. Figure 11, MNIST, is `mnist_iterations`, figure 12, FACEMIT,
-`faces_iterations`. Without real data there are two panels of scikit-learn's digits.
+After figures 5 to 10, 13 and 14 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Below
+are drawn how far the objective is above its optimum, and the norms of the gradient, of the preconditioned gradient, and
+of their mixed product (of several classes the geometric mean), down to 1e-8. A panel without the grey line has not come
+within half a point. Protocol, kernel, graph and gammas are the paper's (tables 2 and 8); one of the twelve splits, or
+in the full size means over three with bars of one standard error. Figure 11, MNIST, is `mnist_iterations`, figure 12,
+FACEMIT, `faces_iterations`. Without real data there are two panels of scikit-learn's digits.
 """
 
 from __future__ import annotations

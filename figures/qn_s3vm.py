@@ -1,22 +1,23 @@
-"""Quasi-Newton semi-supervised SVMs: two moons, errors against shares of labelled and unlabelled samples, seconds.
+"""Quasi-Newton semi-supervised SVMs: two moons, errors, seconds.
+
+(a, b) Decisions of a supervised SVM and of QN-S3VM on two moons, two labels per class. (c, d) Errors on unseen samples
+as the share of labelled, then of unlabelled samples grows. (e, f) Seconds of a fit against the number of samples and of
+kernel functions; measured where it was drawn.
 
 After figures 4 to 7 of Gieseke, Airola, Pahikkala and Kramer, "Fast and simple gradient-based optimization for
 semi-supervised support vector machines". The settings are those of `specmargin.papers.gieseke_2014`.
 
-(a, b), figure 4: decision functions of the supervised SVM and of QN-S3VM with a Gaussian kernel, two labels per class.
-Width and weights are those of the least error on the *unseen* points themselves, as in the paper. That is optimistic:
-the errors estimate nothing, the SVM's neither. Drawn is the first partition in which the SVM has its median error; mean
-and deviation are over all of them. (c, d), figure 5: error on the unseen samples of G4C, tuned by cross-validation on
-the labelled part; mean and one standard error over the partitions. On the left all others of the 250 training samples
-are unlabelled, on the right 20 % are labelled. Four lam of the paper's grid and four of its ten partitions, as in (a)
-and (b), and three sizes of each set below; full: every third lam, all partitions and sizes.
+(a, b), figure 4: width and weights are those of the least error on the *unseen* points themselves, as in the paper: the
+errors estimate nothing, the SVM's neither. Drawn is the first partition in which the SVM has its median error; mean and
+deviation are over all of them. (c, d), figure 5: G4C, tuned by cross-validation on the labelled part; mean and one
+standard error over the partitions. On the left all others of the 250 training samples are unlabelled, on the right 20 %
+are labelled. Four lam of the paper's grid and four of its ten partitions, as in (a) and (b), and three sizes of each
+set below; full: every third lam, all partitions and sizes. (e), figure 6: lam = lam' = C = C* = 1, full markers on the
+dense G2C, hollow ones on the sparse mac-windows. (f), figure 7: QN-S3VM on the span of up to 2000 random kernel
+functions, MNIST pairs, the fit alone and with the making of its features. Seconds are medians of repeated fits.
 
-(e), figure 6: seconds of a fit at lam = lam' = C = C* = 1, full markers on the dense G2C, hollow ones on the sparse
-mac-windows. (f), figure 7: QN-S3VM on the span of up to 2000 random kernel functions, MNIST pairs, the fit alone and
-with the making of its features. Seconds are of the machine that computed the figure, medians of repeated fits, while
-its other cores may have been at other figures. Without MNIST and mac-windows (e) and (f) use scikit-learn's digits,
-without the published moons (a) and (b) those of `make_two_moons`. The quick size has two sizes of each set and does not
-draw (e) and (f): two points show no trend.
+Without MNIST and mac-windows (e) and (f) use scikit-learn's digits, without the published moons (a) and (b) those of
+`make_two_moons`. The quick size has two sizes of each set and does not draw (e) and (f): two points show no trend.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Objective against error: what seven S3VM solvers reach, compared with the proved global optimum.
+"""How far seven S3VM searches end from the proved global optimum.
+
+A row is a solver, a marker one draw of 40 points with four labels: along, how far its objective is above the global
+optimum, which branch and bound has proved; open markers in the grey strip are at it. Colour: error on the unlabelled
+points; bar: median; number: mean error.
 
 The question behind figure 3 of Chapelle, Chi and Zien, "A continuation method for semi-supervised SVMs", asked with
-bounds. A row is a solver, a marker one draw of 40 points, four of them labelled: along, how far its objective is above
-the global optimum, which branch and bound has proved, on a logarithmic scale; open markers in the grey strip are at the
-optimum. The colour is the error on the unlabelled points. Draws stand in the same order from top to bottom of every
-row. A black bar is the median, the numbers on the right are mean error and, of three draws or more, standard error;
-above each panel is that of the global optima. Above C = C* = 1, below 100; a column per data set.
-
-Every solver minimises an objective of its own. To be compared, its labels are the start of a descent on one objective
-for all: squared hinges, J = 1/2 |w|^2 + C sum max(0, 1 - y f)^2 + C* sum max(0, 1 - |f|)^2, trained with these labels,
-then with those of the answer, until they stay. "Supervised" is that descent from the labels which the SVM of the
-labelled points predicts. Gaussian kernels; USPST where the data folder holds it, else scikit-learn's
-digits. Draws whose optimum was not proved in time are left out. The sidecar has, per solver, how often it found the
-optimum, alone and followed by one-flip descent, its median gap and mean error, and the rank correlation of both.
+bounds. Draws stand in the same order from top to bottom of every row; above each panel is the mean error of the global
+optima. Above C = C* = 1, below 100; a column per data set. Every solver minimises an objective of its own. To be
+compared, its labels are the start of a descent on one objective for all: squared hinges, J = 1/2 |w|^2 + C sum max(0, 1
+- y f)^2 + C* sum max(0, 1 - |f|)^2, trained with these labels, then with those of the answer, until they stay.
+"Supervised" is that descent from the labels which the SVM of the labelled points predicts. Gaussian kernels; USPST
+where the data folder holds it, else scikit-learn's digits. Draws whose optimum was not proved in time are left out. The
+sidecar has, per solver, how often it found the optimum, alone and followed by one-flip descent, its median gap and mean
+error, and the rank correlation of both.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Smoothing until one minimum is left: the continuation method on an objective of a single weight.
+"""Smoothing an objective until one minimum is left.
+
+The continuation method on an objective of one weight w, under two weights C. Above, the objective smoothed by a
+Gaussian of variance gamma; black lines are its minima, triangles the way down. Below, the objective and some
+smoothings; the filled circle is the global minimum. On the right the method ends there, on the left not.
 
 After figure 2 of Chapelle, Chi and Zien, "A continuation method for semi-supervised SVMs". Two labelled and five
-unlabelled points on a line; the decision is f(x) = w (x - mean) + r, so that w is all there is to find. Above: the
-objective J convolved with a Gaussian of variance gamma in w, less its least value for that gamma. Black lines are its
-minima, grey dashed ones its maxima: they meet and vanish in pairs as gamma grows, and above the last meeting one
-minimum is left. The continuation method (triangles) follows it down. Below: J itself, and some of its smoothings;
-circles are its minima, the filled one is the global minimum, and the triangle is where the method ends.
-
-Left and right are the same points under two weights C = C*. With the larger one the method ends in the best of three
+unlabelled points on a line; the decision is f(x) = w (x - mean) + r, so that w is all there is to find. Each smoothed
+objective is drawn less its least value. Grey dashed lines are its maxima: they meet minima and vanish in pairs as gamma
+grows, and above the last meeting one minimum is left. With the larger C = C* the method ends in the best of three
 minima. With the smaller one the minimum of the smooth objective turns into the worst of them; nothing on the way tells.
 The global minima are proved by evaluating J on a grid with a bound on its slope; the sidecar has what that leaves open,
 and the lower bound of the semidefinite relaxation.

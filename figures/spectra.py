@@ -1,14 +1,13 @@
-"""Learned spectra of KTA, STORM and MKL-R over the eigenvectors of the graph Laplacian.
+"""Learned spectra of KTA, STORM and MKL-R.
 
-After figure 1 of Shivaswamy and Jebara, "Laplacian spectrum learning". Each panel is one task and one draw of the
-labels: the weight of every eigenvector of the graph Laplacian, over their order, divided by the sum of the weights
-shown. KTA and STORM keep the order of the eigenvalues (step curves), MKL-R does not (stems). The first eigenvector
-is constant and left out: the intercept does its work. MNIST and 20 newsgroups where the data folder holds them,
-else scikit-learn's bundled digits.
+Each panel is one task and one draw of the labels: the weight of every eigenvector of the graph Laplacian, as a share of
+their sum. KTA and STORM keep the order of the eigenvalues (step curves), MKL-R does not (stems).
 
-The paper says that KTA's spectra are steep, STORM's decay more slowly, and MKL's are haphazard. The sidecar has the
-numbers: rises against the order, the effective number of eigenvectors 1 / sum(weight^2), and the index that holds
-90 % of the weight, for the draw shown and as means over several draws, and the tasks for which each claim holds.
+After figure 1 of Shivaswamy and Jebara, "Laplacian spectrum learning", which says that KTA's spectra are steep, STORM's
+decay more slowly, and MKL's are haphazard. The first eigenvector is constant and left out: the intercept does its work.
+MNIST and 20 newsgroups where the data folder holds them, else scikit-learn's bundled digits. The sidecar has the
+numbers: rises against the order, the effective number of eigenvectors 1 / sum(weight^2), and the index that holds 90 %
+of the weight, for the draw shown and as means over several draws, and the tasks for which each claim holds.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Errors of nine methods over the spectrum of a graph, against the number of labels.
+"""Nine methods on the spectrum of a graph, against the number of labels.
 
-What tables 1 and 2 of Shivaswamy and Jebara, "Laplacian spectrum learning", hold in numbers: the mean error on the
-unlabelled points of every method, a panel per task, with bars of one standard error over the splits; methods stand side
-by side, in the order of the legend, at each number of labels. The scale is logarithmic, and an error of zero is an open
-marker at the lower edge. STORM and STOAM learn an ordered spectrum together with the classifier, KTA before it, MKL
-without order; SGT, Xu (the paper's [9], its ratio w tuned like every parameter) and a diffusion kernel do not learn it.
-MNIST and 20 newsgroups where the data folder holds them, else pairs of scikit-learn's digits.
+Mean errors on the unlabelled points, a panel per task, with bars of one standard error over the splits. At each number
+of labels methods stand in the order of the legend. The scale is logarithmic; an error of zero is an open marker at the
+lower edge. OPTIMISTIC: hidden labels of a few splits chose the parameters.
 
-This is the experiment of ``specmargin tables spectrum_learning`` with fewer splits and a smaller grid, by the same
-functions. The protocol is the paper's, and optimistic: the hyper-parameters are those of least mean error on the
-unlabelled points of a few tuning splits, by their hidden labels; the errors drawn are means over other splits.
+What tables 1 and 2 of Shivaswamy and Jebara, "Laplacian spectrum learning", hold in numbers. STORM and STOAM learn an
+ordered spectrum together with the classifier, KTA before it, MKL without order; SGT, Xu (the paper's [9], its ratio w
+tuned like every parameter) and a diffusion kernel do not learn it. MNIST and 20 newsgroups where the data folder holds
+them, else pairs of scikit-learn's digits. This is the experiment of ``specmargin tables spectrum_learning`` with fewer
+splits and a smaller grid, by the same functions, and the paper's protocol: the hyper-parameters are those of least mean
+error on the unlabelled points of a few tuning splits; the errors drawn are means over other splits.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How the learned spectrum grows with C, the weight of the loss: STORM, STOAM and MKL-R.
+"""How a learned spectrum spreads as the loss gains weight.
 
-Not in Shivaswamy and Jebara, "Laplacian spectrum learning", who choose one C by its error. Each panel is one method on
-one task: along, C per unit mean kernel diagonal; up, the index of the eigenvector; dark, its share of the weight. Over
-it the effective number of eigenvectors 1 / sum(share^2) and the margin 1 / |w|. MNIST and 20 newsgroups where the data
-folder holds them, else scikit-learn's bundled digits.
+A panel is a method on a task: along, the weight C of the loss; up, the eigenvector; dark, its share. Above it the
+effective number of eigenvectors and the margin. At the smallest C one eigenvector or prefix has nearly all; then STORM
+and STOAM spread in steps down the order, MKL-R here and there.
 
-At the smallest C one eigenvector, or one prefix of them, has nearly all the weight. With C the spectrum spreads: in
-steps down the order for STORM and STOAM, here and there for MKL-R. Once C exceeds all multipliers it has no effect. The
-sidecar holds the error on unlabelled points at both ends of each path and at its least.
+Not in Shivaswamy and Jebara, "Laplacian spectrum learning", who choose one C by its error. C is per unit mean kernel
+diagonal, the effective number 1 / sum(share^2), the margin 1 / |w|. Once C exceeds all multipliers it has no effect.
+MNIST and 20 newsgroups where the data folder holds them, else scikit-learn's bundled digits. The sidecar holds the
+error on unlabelled points at both ends of each path and at its least.
 """
 
 from __future__ import annotations

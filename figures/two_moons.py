@@ -1,10 +1,12 @@
-"""Laplacian SVM on two moons with one label per class: more intrinsic regularization uses the unlabelled points.
+"""Two moons: from the SVM to the Laplacian SVM.
 
-After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". With gamma_I = 0 the model is an SVM that
-knows two points. As gamma_I grows, the decision function becomes smooth along the graph of all points, and the boundary
-(black) follows the gap between the moons. Which two points are labelled matters: below each panel stand mean and
-standard error of the error over other draws of them. The colours have one scale in all panels. Points: the published
-ones where the data folder holds them, else drawn by `make_two_moons`.
+One label per class. With gamma_I = 0 the model is an SVM that knows two points. As gamma_I grows, the decision becomes
+smooth along the graph of all points, and the boundary (black) follows the gap between the moons. Below each panel, mean
+and standard error of the error over other draws of the two labels.
+
+After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". Which two points are labelled matters. The
+colours have one scale in all panels. Points: the published ones where the data folder holds them, else drawn by
+`make_two_moons`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Error at the precision-recall break-even point on 45 pairs of digits: with and without the unlabelled samples.
+"""45 pairs of digits with two labels each: with and without the unlabelled samples.
 
-After figure 4 of Belkin, Niyogi and Sindhwani, "Manifold regularization". Two labelled images of each digit, ten draws.
-Above: mean errors on the unlabelled images of every pair with bars of one standard error over the draws, RLS against
-LapRLS and SVM against LapSVM; pairs in the order of the supervised error, since the paper's order is not known, and in
-the legend the means over the pairs next to the published ones. Below: errors on images that no fit saw against those on
-the unlabelled ones (LapRLS and LapSVM; on the line of equal errors the extension out of sample costs nothing), and the
-standard deviation over the draws, supervised against Laplacian (above the line the Laplacian method is the steadier
-one); both scales are linear up to 0.1 and logarithmic beyond, and open markers have a zero in one of their numbers.
+Above, mean errors on the unlabelled images of every pair, RLS against LapRLS and SVM against LapSVM, in the order of
+the supervised error. Below left, errors on images that no fit saw against those on the unlabelled ones; below right,
+the deviation over ten draws, supervised against Laplacian: above the line the Laplacian method is the steadier one.
 
-USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol and what the paper leaves open
-are in `specmargin.papers.belkin_2006`; the sidecar has its claims put to these numbers.
+After figure 4 of Belkin, Niyogi and Sindhwani, "Manifold regularization": errors at the precision-recall break-even
+point, two labelled images of each digit, bars of one standard error over the draws; the paper's order of the pairs is
+not known, and the legend has the means over the pairs next to the published ones. On the line of equal errors the
+extension out of sample costs nothing. Both lower scales are linear up to 0.1 and logarithmic beyond; open markers have
+a zero in one of their numbers. USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol
+and what the paper leaves open are in `specmargin.papers.belkin_2006`; the sidecar has its claims put to these numbers.
 """
 
 from __future__ import annotations

@@ -268,10 +268,10 @@ class SolveResult:
         Ours: decided by the certificate, not by the solver's own word.
     variables : mapping of str to array
         By the symbol of the objective's docstring.
-    duals : mapping of str to array
-        Multipliers by the label of their constraint.
     certificate : Certificate
         Recomputed from the data by the objective.
+    duals : mapping of str to array
+        Multipliers by the label of their constraint.
     history : History
         What the solver recorded per iteration; empty where the solver tells nothing.
     solver : str

@@ -129,7 +129,7 @@ def test_missing_example_is_noticed() -> None:
 def pages_with_code() -> list[str]:
     """Name the README and the pages of docs that show Python; what `make docs` has made is not among them."""
     paths = (path.relative_to(ROOT) for path in sorted((ROOT / "docs").rglob("*.md")))
-    kept = [path for path in paths if path.parts[1] not in ("_build", "api", "notebooks")]
+    kept = [path for path in paths if path.parts[1] not in ("_build", "api", "gallery", "notebooks")]
     return ["README.md", *(path.as_posix() for path in kept if "\n```python\n" in (ROOT / path).read_text("utf-8"))]
 
 

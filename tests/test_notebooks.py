@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
+from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -59,10 +63,74 @@ def tasks_without_a_solution(notebook: nbformat.NotebookNode) -> list[str]:
             found.append(f"cell {number} is an exercise; a folded cell with its solution and an assert must follow")
         if cell.cell_type == "code" and is_folded(cell) and not (number and is_task(cells[number - 1])):
             found.append(f"cell {number} is folded, but no exercise comes before it")
+    found += [f"cell {number} does not name the assertion that code should pass" for number in without_assertion(cells)]
     numbers = [int(one) for cell in notebook.cells for one in re.findall(r"^\*\*Exercise (\d+)\.", cell.source)]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
         found.append(f"the exercises are numbered {numbers}")
     return found
+
+
+def without_assertion(cells: list[nbformat.NotebookNode]) -> list[int]:
+    """Number the tasks that do not end in an assertion with names of the solution, or of what stands before."""
+    found, known = [], set(dir(builtins))
+    for number, (cell, after) in enumerate(pairwise(cells)):
+        known |= names_in(cell)
+        if is_task(cell):
+            stated = re.findall(r"^\* `(assert [^`]+)`", cell.source, flags=re.MULTILINE)
+            asked = {name for line in stated for name in names_of(ast.parse(line))}
+            if not stated or not asked <= known | names_in(after):
+                found.append(number)
+    return found
+
+
+def names_in(cell: nbformat.NotebookNode) -> set[str]:
+    """Return the names in a cell of code."""
+    return names_of(ast.parse(re.sub("(?m)^%.*", "", cell.source))) if cell.cell_type == "code" else set()
+
+
+def names_of(tree: ast.AST) -> set[str]:
+    """Return the names that stand in code, those of its functions, and those that it imports."""
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return found | {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        for alias in getattr(node, "names", [])
+        if isinstance(alias, ast.alias)
+    }
+
+
+# Names of data: one that means two sets in one notebook sends a reader's own code to the wrong one.
+DATA = {"X", "x", "y", "y_true", "labels", "labeled", "sign", "known", "K", "L", "W"}
+
+
+def bound_twice(notebook: nbformat.NotebookNode) -> set[str]:
+    """Name the data that two cells define, outside of functions."""
+    count: Counter[str] = Counter()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            count.update(set(bound(ast.parse(re.sub("(?m)^%.*", "", cell.source)))))
+    return {name for name in DATA if count[name] > 1}
+
+
+def bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that code binds, but for those inside of functions and comprehensions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif not isinstance(child, ast.FunctionDef | ast.Lambda | ast.comprehension):
+            yield from bound(child)
+
+
+def test_names_of_data_mean_one_set() -> None:
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert {path.name: twice for path in paths if (twice := bound_twice(nbformat.read(path, as_version=4)))} == {}
+
+
+def test_names_of_two_sets_are_noticed(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[1].source = "def f(X):\n    y = X\n    return y\n\n\nX, y = 1, [x for x in (1, 2)]"
+    notebook.cells[3].source = "for y in (1, 2):\n    x = y\nassert x == 2"
+    assert bound_twice(notebook) == {"y"}
 
 
 def test_notebooks_are_clean() -> None:
@@ -92,8 +160,8 @@ def notebook() -> nbformat.NotebookNode:
     cells = [
         nbformat.v4.new_markdown_cell("# Title\n\n**Aims.** To add.\n\n**Time.** A second.\n\n**Before.** Numbers."),
         nbformat.v4.new_code_cell("1 + 1"),
-        nbformat.v4.new_markdown_cell("**Exercise 1. Sums.** Add one and one."),
-        nbformat.v4.new_code_cell("assert 1 + 1 == 2", metadata=folded),
+        nbformat.v4.new_markdown_cell("**Exercise 1. Sums.** Add one and one.\n\n* `assert total == 2`"),
+        nbformat.v4.new_code_cell("total = 1 + 1\nassert total == 2", metadata=folded),
     ]
     kernel = {"name": "python3", "display_name": "Python 3"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
@@ -116,7 +184,10 @@ def test_complaints_about_a_notebook_without_aims_and_with_a_drawing(notebook: n
     assert len(complaints(notebook)) == 4
 
 
-@pytest.mark.parametrize("spoilt", ["not folded", "open in JupyterLab", "no assert", "missing", "misnumbered"])
+@pytest.mark.parametrize(
+    "spoilt",
+    ["not folded", "open in JupyterLab", "no assert", "missing", "misnumbered", "no claim", "a claim of other names"],
+)
 def test_complaints_about_a_solution(notebook: nbformat.NotebookNode, spoilt: str) -> None:
     solution = notebook.cells[3]
     if spoilt == "not folded":
@@ -124,11 +195,15 @@ def test_complaints_about_a_solution(notebook: nbformat.NotebookNode, spoilt: st
     elif spoilt == "open in JupyterLab":
         del solution.metadata["jupyter"]
     elif spoilt == "no assert":
-        solution.source = "1 + 1"
+        solution.source = "total = 1 + 1"
     elif spoilt == "missing":
-        notebook.cells.pop()
+        notebook.cells[3] = nbformat.v4.new_code_cell("total = 1 + 1")
+    elif spoilt == "no claim":
+        notebook.cells[2].source = "**Exercise 1. Sums.** Add one and one."
+    elif spoilt == "a claim of other names":
+        notebook.cells[2].source = notebook.cells[2].source.replace("total", "amount")
     else:
-        notebook.cells[2].source = "**Exercise 2. Sums.** Add one and one."
+        notebook.cells[2].source = notebook.cells[2].source.replace("Exercise 1", "Exercise 2")
     assert len(complaints(notebook)) == 1
 
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import json
 import os
 import statistics
@@ -13,6 +15,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import page_numbers
@@ -69,6 +72,39 @@ def test_the_readme_learns_a_spectrum_in_five_lines_and_two_minutes(tmp_path: Pa
     club = [int(graph.nodes[node]["club"] == "Officer") for node in graph]
     assert sum(a != b for a, b in zip(classes, club, strict=True)) <= 2
     assert result.startswith("STORM: OPTIMAL")
+
+
+def start_page_lines() -> str:
+    """Return the code of the start page."""
+    return text_of("docs/index.md").split("```python\n")[1].split("```")[0]
+
+
+def test_the_lines_of_the_start_page_print_what_the_picture_shows(tmp_path: Path) -> None:
+    assert sum(bool(line) for line in start_page_lines().splitlines()) == 5
+    svm = start_page_lines().replace("n_neighbors=12", "n_neighbors=12, gamma_I=0")
+    for lines, printed in ((start_page_lines(), "0.0 LapSVM: OPTIMAL"), (svm, "0.14 LapSVM: OPTIMAL")):
+        command = [sys.executable, "-W", "error", "-c", lines]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False, env=ENVIRONMENT
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(printed)
+
+
+def test_the_answer_of_the_start_page_is_right_for_other_labels_and_other_points() -> None:
+    """Twenty draws of the two labels, for the points that are shown, and with points of their own."""
+    errors: dict[str, list[float]] = {"labels": [], "points": []}
+    for varied, found in errors.items():
+        for seed in range(20):
+            lines = start_page_lines().replace("per_class=1, random_state=0", f"per_class=1, random_state={seed}")
+            if varied == "points":
+                lines = lines.replace("noise=0.08, random_state=0", f"noise=0.08, random_state={seed}")
+            space: dict[str, Any] = {}
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(lines, space)
+            found.append(float((space["model"].transduction_ != space["truth"]).mean()))
+    assert max(errors["labels"]) == 0.0
+    assert statistics.fmean(errors["points"]) < 0.03
 
 
 @pytest.mark.parametrize("page", pages())

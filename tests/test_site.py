@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import json
 import os
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
 # What `make docs` writes into docs; git ignores it.
-MADE = ("_build", "api", "notebooks", "recorded")
+MADE = ("_build", "api", "gallery", "notebooks", "recorded")
 
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -97,7 +98,7 @@ def test_tables_of_contents_name_what_is_there() -> None:
     made = {entry for entry in missing if entry.split("/")[0] in MADE}
     assert missing - made == set()
 
-    modules = {entry.removeprefix("api/") for entry in made if entry.startswith("api/")} - {"estimators"}
+    modules = {entry.removeprefix("api/") for entry in made if entry.startswith("api/")}
     assert {name for name in modules if importlib.util.find_spec(f"specmargin.{name}") is None} == set()
     public = {name for name in specmargin.__all__ if isinstance(getattr(specmargin, name), ModuleType)}
     assert public - modules == set(), "modules without a page of the API"
@@ -166,12 +167,41 @@ def test_recorded_tables_are_pages_and_links_to_them_lead_there(
     assert link("../../results/recorded/toy-draws=30/table.md", "tables/index") == "../recorded/toy-draws-30.md"
 
 
+def test_the_page_of_autossl_begins_with_code() -> None:
+    before = (DOCS / "auto_ssl.md").read_text(encoding="utf-8").partition("```python")[0]
+    assert len(before.split()) < 60
+
+
+SPHINX = ("sphinx", "myst_nb", "numpydoc", "furo", "sphinx-mathjax-offline")
+
+
+def needs_sphinx() -> None:
+    """Skip the test where what `make docs` installs is not there."""
+    for module in SPHINX:
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed; make docs installs it")
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted((DOCS / "_extensions").glob("*.py"))])
+def test_examples_of_extensions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_sphinx()
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    assert doctest.testmod(extension(name)).failed == 0
+
+
+@pytest.mark.slow
+def test_pictures_are_drawn_of_the_examples(tmp_path: Path) -> None:
+    needs_sphinx()
+    extension("api_pages").draw_pictures(tmp_path)
+    drawn = {path.stem for path in tmp_path.iterdir()}
+    assert {"LapSVM", "STORM", "SpectralRidge", "DecisionDisplay", "SpectrumDisplay"} <= drawn
+    assert {name for name in specmargin.plots.__all__ if name.endswith("Display")} <= drawn
+
+
 @pytest.mark.slow
 def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """Notebooks are not run here: `make notebooks` does."""
-    for module in ("sphinx", "myst_nb", "numpydoc", "furo", "sphinx-mathjax-offline"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed; make docs installs it")
+    needs_sphinx()
     options = ["--fail-on-warning", "--keep-going", "--quiet", "-D", "nb_execution_mode=off"]
     site = tmp_path / "html"
     command = [sys.executable, "-m", "sphinx", *options, "-d", str(tmp_path / "doctrees"), str(DOCS), str(site)]
@@ -183,3 +213,10 @@ def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert extension("api_pages").unlisted() == []
     for name in pages(DOCS):
         assert (site / f"{name}.html").is_file(), name
+    for name in extension("api_pages").estimators():  # an example stands on the first screen
+        text = re.sub(
+            r"<[^>]+>", " ", (site / "api" / f"{name}.html").read_text(encoding="utf-8").partition("<article")[2]
+        )
+        assert len(text.partition("&gt;&gt;&gt;")[0].split()) < 300, name
+    captions = (site / "gallery.html").read_text(encoding="utf-8")
+    assert captions.count("gallery-card") == len(list((ROOT / "figures").glob("*.py")))

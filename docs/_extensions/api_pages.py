@@ -2,20 +2,28 @@
 
 They are made of ``specmargin.__all__`` and of the ``__all__`` of the modules, so that a public name cannot be left out.
 A class shows the methods and properties that this package defines; those that it inherits from scikit-learn are
-documented there.
+documented there. What can be drawn has a picture, made by running the example of its docstring; an estimator's example
+comes before its parameters.
 
 Docstrings are read in a terminal most often, and write |f|, gamma_A_ and coef_ as they are. To reStructuredText a bar
 begins a substitution, and a final underscore ends a link: here they get their backslash.
 """
 
+import contextlib
+import doctest
 import importlib
 import inspect
+import io
+import logging
 import pkgutil
 import re
+import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sphinx.errors import PycodeError
 from sphinx.ext import autosummary
 from sphinx.pycode import ModuleAnalyzer
@@ -142,9 +150,73 @@ def plain_formulas(lines: list[str]) -> list[str]:
     return written
 
 
+def example_first(lines: list[str]) -> list[str]:
+    """Return a docstring, as numpydoc has written it, with its example before its parameters.
+
+    Examples
+    --------
+    >>> example_first(["What.", "", ":Parameters:", "", "   C", "", ".. rubric:: Examples", "", ">>> 1", "1"])
+    ['What.', '', '.. rubric:: Examples', '', '>>> 1', '1', '', ':Parameters:', '', '   C', '']
+    """
+    marks = [":Parameters:", ".. rubric:: Examples"]
+    if not all(mark in lines for mark in marks):
+        return lines
+    parameters, example = (lines.index(mark) for mark in marks)
+    return [*lines[:parameters], *lines[example:], "", *lines[parameters:example]]
+
+
 def mend_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Let docstrings be read as plain text, after numpydoc has put their sections into order."""
-    lines[:] = plain_formulas(lines)
+    known = name.rpartition(".")[2]
+    if (picture := Path(app.srcdir) / "api" / f"{known}.png").is_file() and what in ("class", "function"):
+        lines += ["", f".. image:: /api/{picture.name}", f"   :alt: The example of {known}, drawn.", "   :width: 420"]
+    lines[:] = plain_formulas(example_first(lines) if known in estimators() else lines)
+
+
+def picture_of(value: Any) -> Any:
+    """Return the figure that an example makes, or one of the estimator that it fits; None where there is none."""
+    from specmargin.plots import DecisionDisplay, SpectrumDisplay, subplots
+
+    space = dict(vars(inspect.getmodule(value) or specmargin))
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(value) or "")
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")  # examples are tested elsewhere
+        for example in examples:
+            exec(compile(example.source, "<example>", "single"), space)  # the package's own docstrings
+        fitted = [one for one in space.values() if inspect.isclass(value) and type(one) is value]
+        if "figure" in space:
+            return space["figure"]
+        if not fitted or not isinstance(space.get("X"), np.ndarray):
+            return None
+        figure, axes = subplots(width="column")
+        if hasattr(fitted[-1], "delta_"):
+            SpectrumDisplay.from_estimators({value.__name__: fitted[-1]}, ax=axes[0, 0], title="spectrum")
+        elif space["X"].shape[1] == 2 and np.ndim(getattr(fitted[-1], "scores_", None)) == 1:
+            DecisionDisplay.from_estimator(fitted[-1], space["X"], space.get("y"), ax=axes[0, 0], title="decisions")
+        else:
+            return None
+        return figure
+
+
+def draw_pictures(folder: Path) -> None:
+    """Draw what can be drawn of estimators and of plots, and touch those pictures alone that change."""
+    from specmargin import plots
+
+    drawable = {name: getattr(specmargin, name) for name in estimators()}
+    drawable |= {name: getattr(plots, name) for name in names_of("plots") if name.endswith(("Display", "panels"))}
+    drawn = set()
+    logging.getLogger("specmargin").setLevel(logging.WARNING)  # searches tell what they chose
+    for name, value in drawable.items():
+        if not callable(value) or (figure := picture_of(value)) is None:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            (written,) = plots.save(figure, Path(scratch) / name, formats=("png",))
+            picture = folder / written.name
+            if not picture.is_file() or picture.read_bytes() != written.read_bytes():
+                picture.write_bytes(written.read_bytes())
+        drawn.add(picture)
+    for stale in set(folder.glob("*.png")) - drawn:
+        stale.unlink()
 
 
 def heading(title: str) -> list[str]:
@@ -172,25 +244,28 @@ def page_of_module(module: str, title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def summary(names: list[str]) -> str:
+    """Return a table of names, each with the first sentence of its docstring."""
+    lines = [".. currentmodule:: specmargin", "", ".. autosummary::", "   :nosignatures:", ""]
+    return "\n".join([*lines, *(f"   {name}" for name in names), "", ""])
+
+
 def write_pages(app: Any) -> None:
     """Write the pages, and touch those alone that change."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
-    pages = {name: page_of_estimator(name) for name in estimators()}
-    pages |= {module: page_of_module(module, title) for module, title in MODULES.items()}
-    listed = [f"   {name}" for name in estimators()]
-    pages["estimators"] = "\n".join(
-        [
-            *heading("Estimators"),
-            *[".. currentmodule:: specmargin", "", ".. autosummary::", "   :nosignatures:", "", *listed, ""],
-            *[".. toctree::", "   :hidden:", "", *listed, ""],
-        ]
+    draw_pictures(folder)
+    pages = {f"{name}.rst": page_of_estimator(name) for name in estimators()}
+    pages |= {f"{module}.rst": page_of_module(module, title) for module, title in MODULES.items()}
+    pages["estimators.txt"] = summary(estimators()) + "\n".join(
+        [".. toctree::", "   :hidden:", "", *(f"   /api/{name}" for name in estimators()), ""]
     )
+    pages["modules.txt"] = summary(list(MODULES))
     for name, text in pages.items():
-        path = folder / f"{name}.rst"
+        path = folder / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    for stale in {path for path in folder.glob("*.rst") if path.stem not in pages}:
+    for stale in {path for path in folder.iterdir() if path.suffix != ".png" and path.name not in pages}:
         stale.unlink()
 
 

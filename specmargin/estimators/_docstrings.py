@@ -31,10 +31,16 @@ def documented(cls: _Class) -> _Class:
     family = [dict(_written(base)) for base in cls.__mro__ if base.__module__.partition(".")[0] == package]
     own = family[0]
     signature = inspect.signature(cls).parameters
-    own["Parameters"] = _parameters(
+    entries = _parameters(
         {name: parameter.default for name, parameter in signature.items()},
         [_entries(sections.get("Parameters", "")) for sections in family],
     )
+    own["Parameters"] = "\n".join(entries.values())
+    init = vars(cls).get("__init__")
+    if init is not None:  # all are keywords: what the class adds stands first here, too
+        listed = ["self", *(name for names in entries for name in names)]
+        parameters = inspect.signature(init).parameters
+        init.__signature__ = inspect.Signature([parameters[name] for name in listed])
     attributes: dict[str, str] = {}
     for sections in reversed(family):
         attributes |= _entries(sections.get("Attributes", ""))
@@ -62,21 +68,22 @@ def _entries(section: str) -> dict[str, str]:
     return {name: entry for entry in entries for name in entry.split("\n")[0].partition(" : ")[0].split(", ")}
 
 
-def _parameters(defaults: dict[str, Any], described: list[dict[str, str]]) -> str:
-    """Return the section Parameters from the entries of a class and of its bases, the nearest first."""
+def _parameters(defaults: dict[str, Any], described: list[dict[str, str]]) -> dict[tuple[str, ...], str]:
+    """Return the entries of Parameters by the names in them, from those of a class and of its bases, nearest first."""
     entries: dict[str, str] = {}
     for nearer in described:
         entries = {**entries, **{name: entry for name, entry in nearer.items() if name not in entries}}
     undescribed = [name for name in defaults if name not in entries]
     if undescribed:
         raise InvalidInputError(f"no class describes the parameters {', '.join(undescribed)}; write their entries.")
-    texts = []
+    texts = {}
     for entry in dict.fromkeys(entries[name] for name in sorted(defaults, key=list(entries).index)):
         head, *lines = entry.split("\n")
-        values = [_shown(defaults[name]) for name in defaults if entries[name] == entry]
+        names = tuple(name for name in defaults if entries[name] == entry)
+        values = [_shown(defaults[name]) for name in names]
         optional = values == ["None"] and "None" not in head
-        texts.append("\n".join([f"{head}, {'optional' if optional else 'default ' + ' and '.join(values)}", *lines]))
-    return "\n".join(texts)
+        texts[names] = "\n".join([f"{head}, {'optional' if optional else 'default ' + ' and '.join(values)}", *lines])
+    return texts
 
 
 def _shown(default: Any) -> str:

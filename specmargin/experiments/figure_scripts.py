@@ -1,10 +1,11 @@
 """Figure scripts: where they lie, what they offer and say of themselves, and on what their answer depends.
 
-A script is a plain module ``figures/NAME.py``. The first line of its docstring is the caption. ``compute(size,
-seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists), as much as the size asks for;
-``draw(data)`` turns them into a ``Figure``. The size ``"quick"`` is a look, ``"standard"`` is worth looking at and the
-default, ``"full"`` is for the record. ``SECONDS`` says what each takes on one core, on bundled data and on the data
-folder, ``{"quick": (2, 3), ...}``: a plain literal, so that a script need not run to be planned.
+A script is a plain module ``figures/NAME.py``. The first line of its docstring is the title, the paragraph below it the
+caption: what is drawn, whichever data sets are there, in sixty words at most. ``compute(size, seed=0)`` returns plain
+data (arrays, numbers, strings, nested in dicts and lists), as much as the size asks for; ``draw(data)`` turns them into
+a ``Figure``. The size ``"quick"`` is a look, ``"standard"`` is worth looking at and the default, ``"full"`` is for the
+record. ``SECONDS`` says what each takes on one core, on bundled data and on the data folder, as in
+``{"quick": (2, 3), ...}``: a plain literal, so that a script need not run to be planned.
 
 In a checkout the scripts lie next to the package, in an installed wheel inside it.
 """
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import specmargin
 from specmargin.exceptions import SpecmarginError
@@ -33,6 +34,7 @@ __all__ = [
     "SIZES",
     "Size",
     "data_folder",
+    "described",
     "expected_durations",
     "expected_seconds",
     "figure_scripts",
@@ -62,6 +64,27 @@ def figure_scripts(folder: str | os.PathLike[str] | None = None) -> dict[str, Pa
             f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or pass folder=."
         )
     return {path.stem: path for path in sorted(place.glob("*.py")) if not path.stem.startswith("_")}
+
+
+class Described(NamedTuple):
+    """What a script says of its figure: one line, the caption, and the rest."""
+
+    title: str
+    caption: str
+    details: str
+
+
+def described(source: str) -> Described:
+    r"""Return title, caption and details from the text of a script; no script is executed.
+
+    Examples
+    --------
+    >>> described("'A title.\\n\\nA caption.\\n\\nMore.'")
+    Described(title='A title.', caption='A caption.', details='More.')
+    """
+    title, _, rest = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
+    caption, _, details = rest.strip().partition("\n\n")
+    return Described(title, " ".join(caption.split()), details)
 
 
 def expected_seconds(source: str, size: Size, real: bool) -> float | None:

@@ -14,7 +14,6 @@ processes as it is told, the longest figure first, and leaves in the output fold
 
 from __future__ import annotations
 
-import ast
 import heapq
 import json
 import logging
@@ -54,6 +53,7 @@ from specmargin.experiments.figure_scripts import (
     DATA_VARIABLE,
     Size,
     data_folder,
+    described,
     expected_seconds,
     figure_scripts,
     has_real_data,
@@ -130,10 +130,7 @@ def available_figures(folder: str | os.PathLike[str] | None = None) -> dict[str,
     folder : path, optional
         Where to look; the package's own gallery by default. `SpecmarginError` if there is none.
     """
-    return {
-        name: (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
-        for name, path in figure_scripts(folder).items()
-    }
+    return {name: described(path.read_text("utf-8")).title for name, path in figure_scripts(folder).items()}
 
 
 def run_figures(

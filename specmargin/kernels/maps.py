@@ -75,7 +75,11 @@ class KernelMap:
 def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) -> KernelMap:
     r"""Return features Z of the samples with Z Z' = K, from the eigenvectors of K.
 
-    .. math:: K = V \Lambda V^\top, \qquad Z = V \Lambda^{1/2}, \qquad \phi(x) = \Lambda^{-1/2} V^\top k_x .
+    .. math::
+
+        K = V \Lambda V^\top, \qquad Z = V \Lambda^{1/2},
+
+        \phi(x) = \Lambda^{-1/2} V^\top k_x .
 
     Nothing is centred: `specmargin.objectives.Features` does that.
 
@@ -279,7 +283,11 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
 def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     r"""Return features of the deformed kernel of K = F F', from an m x m factorisation.
 
-    .. math:: I + \rho F^\top L F = R^\top R, \qquad Z = F R^{-1}, \qquad Z Z^\top = F (R^\top R)^{-1} F^\top = \tilde K
+    .. math::
+
+        I + \rho F^\top L F = R^\top R, \qquad Z = F R^{-1},
+
+        Z Z^\top = F (R^\top R)^{-1} F^\top = \tilde K
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def _mb(page: bytes) -> str:
 def _page(everything: _Results, source: Source) -> str:
     """Return the whole page."""
     shown = [*PAPERS, *_others(everything)]
-    body = [_head(everything), _contents(shown, everything), _claims(shown, everything)]
+    body = [_head(shown, everything), _contents(shown, everything), _claims(shown, everything)]
     body += [_paper(paper, everything, source) for paper in shown]
     body.append(_problems(everything.problems))
     body.append(f"<footer>specmargin {escape(__version__)}</footer>")
@@ -156,7 +156,12 @@ def _main_claims(judged: Iterable[Judged]) -> list[Claim]:
     return [claim for each in judged if each.main for claim in each.claims]
 
 
-def _head(everything: _Results) -> str:
+def _head(shown: Sequence[Paper], everything: _Results) -> str:
+    """Say what came out, then what of it is there."""
+    claims = [claim for paper in shown for claim in _main_claims(_judged(paper, everything))]
+    told = [f"Of {len(claims)} claims that recorded tables judge: {parts.tally(claims)}."]
+    if not claims:
+        told = ["No claim is judged yet: no table is recorded whole."]
     known, drawn = papers.tables(), available_figures()
     finished = {each.record.experiment for each in everything.tables.values() if each.plain and each.record.report}
     begun = {each.record.experiment for each in everything.tables.values() if each.plain} - finished
@@ -164,10 +169,12 @@ def _head(everything: _Results) -> str:
     stale = sum(bool(each.moved) for each in everything.tables.values())
     hours = sum(each.record.hours for each in everything.tables.values())
     missing = len(known) - len(finished | begun | quick)
-    told = [
-        f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are "
-        f"there in their quick form only, and {missing} are missing; of {len(drawn)} figures "
-        f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} core hours.",
+    counts = {"recorded whole": len(finished), "unfinished": len(begun), "there in their quick form only": len(quick)}
+    tables = ", ".join(f"{count} are {what}" for what, count in {**counts, "missing": missing}.items() if count)
+    pictures = len(set(drawn) & set(everything.figures))
+    told += [
+        f"Of {len(known)} tables {tables}; of {len(drawn)} figures {pictures} are drawn. "
+        f"The records took {hours:.1f} core hours.",
         f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
         "changed." * bool(stale),
     ]
@@ -188,7 +195,9 @@ def _contents(shown: Sequence[Paper], everything: _Results) -> str:
             for name in _tables_of(paper)
             for each in [table.record.name for table in _records(name, everything)] or [name]
         ]
-        links += [(anchor("figure", name), f"figure {name}") for name in _figures_of(paper, everything)]
+        titles = {name: str(figure.sidecar["caption"]) for name, figure in everything.figures.items()}
+        titles = {**available_figures(), **titles}
+        links += [(anchor("figure", name), titles[name].rstrip(".")) for name in _figures_of(paper, everything)]
         inner = "".join(f"<li><a href='#{link}'>{escape(text)}</a></li>" for link, text in links)
         below = f"<ul>{inner}</ul>" if inner else ""
         lines.append(f"<li><a href='#{anchor('paper', paper.key)}'>{escape(paper.name)}</a>{below}</li>")
@@ -266,14 +275,14 @@ def write_index(folder: str | Path) -> Written:
         for name, report in reports.items()
     ]
     judged += [parts.judged_figure(figure)._replace(main=True) for figure in figures.values()]
-    links = [("table", name) for name in reports] + [("figure", name) for name in figures]
-    listed = "".join(f"<li><a href='#{anchor(kind, name)}'>{kind} {escape(name)}</a></li>" for kind, name in links)
+    listed = "".join(f"<li><a href='#{anchor('table', name)}'>table {escape(name)}</a></li>" for name in reports)
+    thumbnails = "".join(parts.thumbnail_html(figure, linked) for figure in figures.values())
     claims = parts.claims_html(judged)
     claimed = f"<section id=claims><h2>Claims</h2>{claims}</section>" if claims else ""
     kinds = " and ".join(kind for kind, some in (("Tables", reports), ("Figures", figures)) if some)
     body = [
-        f"<header id=top><h1>{kinds or 'Nothing is finished yet'}</h1><nav aria-label=Contents><ul>{listed}</ul></nav>"
-        "</header>",
+        f"<header id=top><h1>{kinds or 'Nothing is finished yet'}</h1><nav aria-label=Contents><ul>{listed}</ul>"
+        f"<div class=thumbnails>{thumbnails}</div></nav></header>",
         claimed if reports else "",
         *(
             f"<section id='{anchor('table', name)}'><h2>{escape(report.title)}</h2>"

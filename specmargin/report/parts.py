@@ -28,6 +28,7 @@ __all__ = [
     "record_html",
     "report_parts",
     "tally",
+    "thumbnail_html",
 ]
 
 _OPEN = 80
@@ -228,8 +229,10 @@ def figure_html(figure: Figure, source: Source) -> str:
     caption, size = str(sidecar["caption"]), str(sidecar.get("size", ""))
     badges = [badge("quick: for a look, not for the record", "partly")] if size == "quick" else []
     badges += [badge("the code has moved on since", "partly")] if figure.moved else []
-    paragraphs = re.split(r"\n\s*\n", str(sidecar.get("description", "")).strip())
-    text = "".join(f"<p>{_code(' '.join(each.split()))}</p>" for each in paragraphs if each)
+    told = [_code(" ".join(each.split())) for each in str(sidecar.get("description", "")).strip().split("\n\n")]
+    text = f"<p>{told[0]}</p>"
+    if told[1:]:
+        text += f"<details><summary>More</summary>{''.join(f'<p>{each}</p>' for each in told[1:])}</details>"
     if figure.pictures:
         picture = picture_html(figure.pictures, source, caption)
     else:
@@ -246,10 +249,17 @@ def figure_html(figure: Figure, source: Source) -> str:
         "Data sets": escape(", ".join(sidecar.get("data") or {})),
     }
     return (
-        f"<article id={anchor('figure', figure.name)!r}><h3>Figure <code>{escape(figure.name)}</code></h3>"
-        f"{''.join(badges)}<figure>{picture}<figcaption><b>{_code(caption)}</b>{text}</figcaption></figure>"
+        f"<article id={anchor('figure', figure.name)!r}><h3>{_code(caption.rstrip('.'))}</h3>"
+        f"{''.join(badges)}<figure>{picture}<figcaption>{text}</figcaption></figure>"
         f"<details><summary>Where this comes from</summary>{_facts(facts)}</details></article>"
     )
+
+
+def thumbnail_html(figure: Figure, source: Source) -> str:
+    """Return a small picture with its title, which leads to the figure."""
+    picture = f'<img src="{source(figure.pictures)}" alt="" loading=lazy>' if figure.pictures else ""
+    title = _code(str(figure.sidecar["caption"]).rstrip("."))
+    return f"<a href='#{anchor('figure', figure.name)}'>{picture}<span>{title}</span></a>"
 
 
 def _code(text: str) -> str:

@@ -23,7 +23,7 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
       :math:`u(x) = \sum_j w(x, j) u_j / (d(x) - \lambda)`;
     * normalized, :math:`(1 - \lambda) u_i / \sqrt{d_i} = \frac1{d_i} \sum_j w_{ij} u_j / \sqrt{d_j}` (that is the
       random walk at ``u / sqrt(d)``), gives
-      :math:`u(x) = \sum_j w(x, j) u_j / \sqrt{d_j} \,/\, ((1 - \lambda) \sqrt{d(x)})`.
+      :math:`u(x) = s / ((1 - \lambda) \sqrt{d(x)})` with :math:`s = \sum_j w(x, j) u_j / \sqrt{d_j}`.
 
     At a training point with its own row of W both return the eigenvector. Where the relative denominator,
     :math:`1 - \lambda / d(x)` or :math:`1 - \lambda`, is smaller than `floor` in modulus it is replaced by

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import textwrap
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
 from specmargin.experiments.engine.artifacts import read_data, strict_json, write_data
 from specmargin.experiments.engine.progress import figure_bars
-from specmargin.experiments.figure_scripts import SIZES, expected_seconds, figure_scripts
+from specmargin.experiments.figure_scripts import SIZES, described, expected_seconds, figure_scripts
 from specmargin.experiments.gallery import FigureError, _makespan, available_figures, run_figures
 from specmargin.plots.stamp import QUICK_NOTE
 
@@ -91,6 +92,17 @@ def test_lists_scripts_by_the_first_line_without_running_them(scripts):
 def test_the_packages_own_gallery_is_found():
     assert {"two_moons", "clock", "spectra", "spectrum_errors", "spectrum_path"} <= available_figures().keys()
     assert all(available_figures().values())
+
+
+def test_captions_are_short_and_speak_of_no_data_set_that_may_be_replaced():
+    """A picture is drawn of bundled data where others are missing, and the details say which."""
+    replaced = re.compile(r"FACEMIT|CBCL|MNIST|USPS|Isolet|newsgroups|Cora|COIL")
+    for name, path in figure_scripts().items():
+        title, caption, details = described(path.read_text("utf-8"))
+        assert 4 <= len(title.split()) <= 15, name
+        assert 20 <= len(caption.split()) <= 60, name
+        assert not replaced.search(title + caption), name
+        assert details, name
 
 
 def test_what_does_not_exist_is_named(scripts, tmp_path):

@@ -28,7 +28,9 @@ def test_the_page_has_everything_and_loads_nothing(results, drawn, tmp_path):
     assert [picture["src"].partition(";")[0] for picture in read.pictures] == ["data:image/svg+xml"]
     assert "/tmp" not in html
     text = text_of(html)
-    # Claims stand before the papers, with the verdict in words.
+    # What came out is the first sentence, and claims stand before the papers, with the verdict in words.
+    first = "Of 6 claims that recorded tables judge: 2 reproduced, 2 partly reproduced, 2 not reproduced."
+    assert 0 < text.index(first) < text.index("Of 14 tables 2 are recorded whole")
     assert text.index("What the papers claim") < text.index("reproduced the graph <helps> Lower error in 9 of 10")
     assert text.index("not reproduced it is best") < text.index("Four stratified folds")
     assert "1 reproduced, 1 partly reproduced, 1 not reproduced." in text
@@ -37,7 +39,7 @@ def test_the_page_has_everything_and_loads_nothing(results, drawn, tmp_path):
         assert paper.title in text
         assert paper.protocol in text
     assert "href='https://doi.org/10.1145/1143844.1143868'" in html
-    assert "Of 14 tables 2 are recorded whole, 0 are unfinished" in text
+    assert "Of 14 tables 2 are recorded whole, 12 are missing; of 19 figures 1 are drawn." in text
 
 
 def test_what_is_missing_is_named_with_its_command(tmp_path, monkeypatch):
@@ -107,7 +109,7 @@ def test_a_figure_and_a_table_without_a_paper_have_a_place(results, drawn, tmp_p
     html = written.path.read_text()
     parsed(html)
     other = text_of(html).partition("No paper names them")[2]
-    assert "Figure of_nobody" in other
+    assert "The <figure> of_nobody" in other
     assert "5.55 (0.75)" in other
 
 
@@ -126,10 +128,10 @@ def test_an_index_shows_what_lies_in_a_folder(results, drawn, tmp_path):
         assert part in text, part
     folder = drawn("spectra")
     html = write_index(folder).path.read_text()
-    (picture,) = parsed(html).pictures
-    assert picture["src"] == "spectra.svg"
+    thumbnail, picture = parsed(html).pictures
+    assert thumbnail["src"] == picture["src"] == "spectra.svg"
     assert (folder / picture["src"]).is_file()
-    assert "The <figure> spectra." in text_of(html)
+    assert text_of(html).count("The <figure> spectra") == 2  # below the thumbnail, above the picture
 
 
 def test_an_index_of_nothing_says_so(tmp_path):
