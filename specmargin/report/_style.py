@@ -16,8 +16,8 @@ nav ul{{list-style:none;padding-left:0;margin:4px 0}}
 nav ul ul{{display:flex;flex-wrap:wrap;gap:0 14px;padding-left:1em;font-size:.88rem}}
 nav a,.top{{text-decoration:none}}
 .thumbnails{{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:14px}}
-.thumbnails img{{display:block;width:100%;aspect-ratio:8/5;object-fit:contain;background:#fff;border:1px solid var(--line);
-border-radius:6px;margin-bottom:4px}}
+.thumbnails img{{display:block;width:100%;aspect-ratio:8/5;object-fit:contain;background:#fff;
+border:1px solid var(--line);border-radius:6px;margin-bottom:4px}}
 .thumbnails a{{font-size:.88rem}}
 .top{{float:right;font-size:.85rem}}
 article{{border-top:1px solid var(--line);margin-top:18px}}
