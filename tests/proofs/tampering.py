@@ -204,7 +204,7 @@ def falsehood(objective: Any, result: Any) -> str:
     if not sign * (best - claim.dual_objective) >= -claim.rounding - (ALLOWED if is_kernel else 1e-12) * size:
         return f"{best!r} is beyond the bound {claim.dual_objective!r}"
     if str(result.status) == "optimal" and not claim.relative_gap <= 0.01:
-        return f"it is called optimal beside a gap of {claim.relative_gap}"
+        return f"it is called optimal next to a gap of {claim.relative_gap}"
     f, own = result.variables.get("f"), objective.decisions(result.variables)
     if f is not None and not isinstance(objective, S3VMRelaxation) and not np.allclose(f, own, rtol=1e-5, atol=1e-5):
         return "its decisions are not those of its answer"
