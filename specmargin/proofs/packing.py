@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from specmargin import __version__
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.graphs.laplacians import Laplacian
 from specmargin.kernels.blocks import BlockKernel
 from specmargin.kernels.operators import KernelOperator, LowRankKernel
@@ -268,7 +268,7 @@ def contents_of(path: Any) -> Iterator[None]:
     """Turn what is raised for a header of other contents into one message."""
     try:
         yield
-    except InvalidInputError as error:
+    except SpecmarginError as error:
         raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(

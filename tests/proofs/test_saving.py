@@ -504,7 +504,7 @@ def test_sparse_matrices_whose_entries_lie_anywhere(form):
     for wrong in (-arrays["at/indptr"], arrays["at/indptr"] + 1, arrays["at/indptr"][::-1].copy(), np.arange(3)):
         with pytest.raises(ValueError, match=r"do not follow|index pointer|indptr|should be|shape"):
             unpack(packed, {**arrays, "at/indptr": wrong})
-    with pytest.raises(ValueError, match="indices must be"):
+    with pytest.raises(ValueError, match="must be"):
         unpack(packed, {**arrays, "at/indices": arrays["at/indices"] - 3})
 
 
