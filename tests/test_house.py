@@ -46,6 +46,7 @@ OF_NO_MODULE = {
     "papers/test_misprints.py": "formulas of the papers as published and as corrected",
     "papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
     "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
+    "proofs/test_tampering.py": "members of files changed, exchanged and replaced",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
     "mutation/test_mutation.py": "the score of `make mutation`, and the reasons of its survivors",
     "objectives/test_allowances.py": "all objectives: what they charge for rounding",
@@ -110,6 +111,7 @@ LONG_MODULES = {
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",
     "proofs/bounds.py": "one function for each kind of record",
+    "proofs/translation.py": "one function for each kind of objective",
     "solvers/manifold/factorized.py": "one solver with the active set of each loss",
     "solvers/spectrum/spectrum_margin.py": "one solver with its start and its report",
 }

@@ -121,10 +121,8 @@ class S3VM:
         if not (np.isfinite(C_star) and C_star >= 0):
             raise InvalidInputError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
         loss = get_loss(loss) if isinstance(loss, str) else loss
-        if unlabeled_loss is None:
-            unlabeled_loss = better_label(loss) or "exp"
-        if isinstance(unlabeled_loss, str):
-            unlabeled_loss = get_unlabeled_loss(unlabeled_loss)
+        unlabeled_loss = better_label(loss) or "exp" if unlabeled_loss is None else unlabeled_loss
+        unlabeled_loss = get_unlabeled_loss(unlabeled_loss) if isinstance(unlabeled_loss, str) else unlabeled_loss
         balance = float(labels.sign.mean()) if balance is None else balance
         rows = X.n_samples if isinstance(X, Features) else np.shape(X)[0]
         if rows != labels.n_samples:
@@ -263,30 +261,27 @@ class S3VM:
     def value_at(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return J(w); `f` are its decisions where they are known."""
         f = self.decisions_at(w) if f is None else f
-        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         value = 0.5 * float(self.features.weights @ w**2)
-        value += self.charged(loss.value(self.labels.sign * f[self.labels.labeled]))
+        value += self.charged(self.loss.value(self.labels.sign * f[self.labels.labeled]))
         if self.C_star:
-            value += self.C_star * float(unlabeled_loss.value(f[self.unlabeled]).sum())
+            value += self.C_star * float(self.unlabeled_loss.value(f[self.unlabeled]).sum())
         return value
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,): the gradient of J is P w + A' slopes."""
-        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y = self.labels.sign
         out = np.zeros(len(f))
-        out[self.labels.labeled] = self.costs * y * loss.gradient(y * f[self.labels.labeled])
+        out[self.labels.labeled] = self.costs * y * self.loss.gradient(y * f[self.labels.labeled])
         if self.C_star:
-            out[self.unlabeled] = self.C_star * unlabeled_loss.gradient(f[self.unlabeled])
+            out[self.unlabeled] = self.C_star * self.unlabeled_loss.gradient(f[self.unlabeled])
         return out
 
     def curvatures(self, f: FloatArray) -> FloatArray:
         """Return the second derivative of the losses by every decision, (n,): the Hessian is P + A' diag(.) A."""
-        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         out = np.zeros(len(f))
-        out[self.labels.labeled] = self.costs * loss.curvature(self.labels.sign * f[self.labels.labeled])
+        out[self.labels.labeled] = self.costs * self.loss.curvature(self.labels.sign * f[self.labels.labeled])
         if self.C_star:
-            out[self.unlabeled] = self.C_star * unlabeled_loss.curvature(f[self.unlabeled])
+            out[self.unlabeled] = self.C_star * self.unlabeled_loss.curvature(f[self.unlabeled])
         return out
 
     def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:

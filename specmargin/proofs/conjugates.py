@@ -1,8 +1,8 @@
 """Losses of the verifier in balls: their values, concave conjugates, and the parabolas below them.
 
 Written from their formulas alone: V(t) of a margin t = y f with V*(beta) = inf_t V(t) + beta t, U(f) of a decision with
-h(theta) = inf_f U(f) + theta f^2 / 2. p is the parameter of a loss that has one: of the symmetric ramp what its height
-is short of 1. A name that is in neither list below is refused.
+h(theta) = inf_f U(f) + theta f^2 / 2. p is the parameter of a loss that has one: of the symmetric ramp what its
+largest value is short of 1. A name that is in neither list below is refused.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from specmargin import __version__
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.graphs.laplacians import Laplacian
 from specmargin.kernels.blocks import BlockKernel
 from specmargin.kernels.operators import KernelOperator, LowRankKernel
@@ -244,6 +244,9 @@ def unpack_sparse(value: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> A
     cls = getattr(sp, f"{form}_{'array' if value['is_array'] else 'matrix'}")
     if form == "coo":
         return cls((parts[0], (parts[1], parts[2])), shape=shape)
+    ends = np.concatenate([np.zeros(1), np.ravel(parts[2]).astype(float), [len(parts[1])]])
+    if ends[1] != 0 or (np.diff(ends) < 0).any():  # of a negative count SciPy's own check, below, sees nothing
+        raise InvalidInputError("a sparse matrix has rows whose entries do not follow one another; save it again.")
     matrix = cls(tuple(parts), shape=shape)
     matrix.check_format(full_check=True)  # compiled code would follow indices anywhere
     return matrix
@@ -265,7 +268,7 @@ def contents_of(path: Any) -> Iterator[None]:
     """Turn what is raised for a header of other contents into one message."""
     try:
         yield
-    except InvalidInputError as error:
+    except SpecmarginError as error:
         raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(

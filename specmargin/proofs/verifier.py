@@ -170,7 +170,7 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     ):
         message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
     elif claim.status in _STATUS_GAP and not _share(claim) <= _STATUS_GAP[claim.status]:
-        message = f"its status is {claim.status}, beside a gap of {_share(claim):.3g} of the objective"
+        message = f"its status is {claim.status}, next to a gap of {_share(claim):.3g} of the objective"
     elif claim.dual == -sign * math.inf:
         message = NOTHING[is_search]
     elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):

@@ -142,6 +142,8 @@ def exact_value(objective: Any, variables: Any) -> float | None:
     if isinstance(objective, RMM):
         return float(exact.on_kernel(objective, x["gamma"], x["b"], x["gamma"])[0])
     if isinstance(objective, SpectrumMargin):
+        if objective.delta is not None:  # is no variable; what the result says of it is told to be another point
+            x["delta"] = objective.cone.weights(np.ones(1))
         return float(exact.over_spectrum(objective, {**x, "gamma": objective.labels.sign})[0])
     if isinstance(objective, Alignment):
         return float(exact.aligned(objective, {"delta": objective.repair(x["delta"])})[0])
@@ -204,7 +206,7 @@ def falsehood(objective: Any, result: Any) -> str:
     if not sign * (best - claim.dual_objective) >= -claim.rounding - (ALLOWED if is_kernel else 1e-12) * size:
         return f"{best!r} is beyond the bound {claim.dual_objective!r}"
     if str(result.status) == "optimal" and not claim.relative_gap <= 0.01:
-        return f"it is called optimal beside a gap of {claim.relative_gap}"
+        return f"it is called optimal next to a gap of {claim.relative_gap}"
     f, own = result.variables.get("f"), objective.decisions(result.variables)
     if f is not None and not isinstance(objective, S3VMRelaxation) and not np.allclose(f, own, rtol=1e-5, atol=1e-5):
         return "its decisions are not those of its answer"

@@ -495,6 +495,19 @@ def test_what_cannot_be_packed(value):
         pack({"x": value}, {}, "at")
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+def test_sparse_matrices_whose_entries_lie_anywhere(form):
+    """SciPy's own check sees nothing of pointers that fall below zero, and its products would end the process."""
+    arrays = {}
+    packed = pack(getattr(sp, f"{form}_array")(np.eye(5)), arrays, "at")
+    assert np.array_equal(unpack(packed, arrays).toarray(), np.eye(5))
+    for wrong in (-arrays["at/indptr"], arrays["at/indptr"] + 1, arrays["at/indptr"][::-1].copy(), np.arange(3)):
+        with pytest.raises(ValueError, match=r"do not follow|index pointer|indptr|should be|shape"):
+            unpack(packed, {**arrays, "at/indptr": wrong})
+    with pytest.raises(ValueError, match="must be"):
+        unpack(packed, {**arrays, "at/indices": arrays["at/indices"] - 3})
+
+
 def test_only_classes_of_the_list_are_built():
     with pytest.raises(InvalidInputError, match=r"'os.system'"):
         unpack({"class": "os.system", "fields": {"command": "true"}}, {})

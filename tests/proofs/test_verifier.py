@@ -457,7 +457,7 @@ def test_a_status_must_fit_its_gap():
     ):
         said = says(Claim(1.0, 1.0 - gap, status=status), Proof(arb(1), arb(1)))
         assert bool(said) is fits, status
-        assert fits or said.message == f"its status is {status}, beside a gap of {gap:.3g} of the objective"
+        assert fits or said.message == f"its status is {status}, next to a gap of {gap:.3g} of the objective"
     assert says(Claim(1.0, -math.inf, status="optimal"), Proof(arb(1), arb(1))).message.startswith("its status is")
     assert says(Claim(1.0, -math.inf, status="stationary"), Proof(arb(1), arb(1))).message.startswith("nothing to")
     assert says(Claim(1.5, -math.inf), Proof(arb(1), arb(1))).message.startswith("the objective is")
