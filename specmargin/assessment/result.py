@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from specmargin.assessment.roles import Roles
 from specmargin.checks import path as check_path
 from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
+from specmargin.markup import escape
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["Comparison", "Prepared"]
