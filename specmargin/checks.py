@@ -10,8 +10,10 @@ import inspect
 import math
 import operator
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -25,6 +27,7 @@ __all__ = [
     "NUMBERS",
     "Rule",
     "accuracy",
+    "among",
     "check_options",
     "checked",
     "choice",
@@ -45,6 +48,7 @@ __all__ = [
     "shown",
     "solver_names",
     "texts",
+    "visible",
     "whole",
 ]
 
@@ -58,6 +62,8 @@ NUMBERS = (int, float, np.integer, np.floating)
 """Kinds of numbers that numpy computes with; it makes objects of others, such as fractions."""
 _PACKAGE = str(Path(__file__).parent)
 _SHOWN = 120  # characters of a value
+# Controls of terminals, halves of characters, other ends of lines, and what turns the direction of writing.
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def real(name: str, value: Any, what: str) -> float:
@@ -150,7 +156,7 @@ def choice(*choices: Any) -> Rule:
     def rule(name: str, value: Any) -> Any:
         if not (value is None or isinstance(value, str)) or value not in choices:
             kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
-            raise kind(f"{name}={shown(value)} is unknown; take one of {', '.join(map(str, choices))}.")
+            raise kind(f"{name}={shown(value)} is unknown; take one of {among(value, map(str, choices))}")
         return value
 
     return rule
@@ -219,7 +225,7 @@ def texts(what: str, *known: str) -> Rule:
         if bad:
             held = f", which holds {shown(bad[0])}" if listed else ""
             raise InvalidTypeError(
-                f"{name}={shown(value)}{held}; pass a list of {what}{': ' if known else ''}{', '.join(known)}."
+                f"{name}={shown(value)}{held}; pass a list of {what}{': ' if known else ''}{among(bad[0], known)}"
             )
         return value
 
@@ -290,8 +296,35 @@ def shown(value: Any) -> str:
         return f"<sparse matrix of shape {value.shape}>"
     if len(getattr(value, "shape", ())) and not isinstance(value, np.ndarray):
         return f"<{type(value).__name__} of shape {tuple(value.shape)}>"
-    text = " ".join(repr(value).split())
+    text = visible(" ".join(repr(value).split()))
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which what a terminal or a page would obey, and nobody would see, is written out.
+
+    Ends of lines and tabs stay.
+
+    Examples
+    --------
+    >>> print(visible("red: \x1b[31m"))
+    red: \x1b[31m
+    """
+    return _HIDDEN.sub(lambda hidden: hidden[0].encode("unicode_escape").decode(), text)
+
+
+def among(name: Any, known: Iterable[str]) -> str:
+    """Return the known names for the end of a message, and a question after the one that is probably meant.
+
+    Examples
+    --------
+    >>> among("LapSVMM", ["LapRLS", "LapSVM"]), among("x", ["LapSVM"])
+    ("LapRLS, LapSVM. Did you mean 'LapSVM'?", 'LapSVM.')
+    """
+    listed = list(known)
+    lower = {one.lower(): one for one in listed}
+    near = get_close_matches(name.lower(), lower, 1) if isinstance(name, str) else []
+    return f"{', '.join(listed)}." + (f" Did you mean {lower[near[0]]!r}?" if near else "")
 
 
 def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -318,8 +351,9 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 given = signature.bind(*args, **kwargs)
             except TypeError as error:
+                unknown = next((name for name in kwargs if name not in signature.parameters), None)
                 raise InvalidTypeError(
-                    f"{called}: {error}; pass what it takes: {', '.join(signature.parameters)}."
+                    f"{called}: {error}; pass what it takes: {among(unknown, signature.parameters)}"
                 ) from error
             for name, rule in rules.items():
                 if name in given.arguments:

@@ -15,12 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-try:
-    import typer
-except ImportError as error:
-    raise ImportError("the command line needs typer: pip install 'specmargin[cli]'") from error
+import typer
 
-from specmargin.commands import CommandGroup
+from specmargin.checks import among
+from specmargin.commands import CommandGroup, echo, file_to_write, folder_to_write
 from specmargin.exceptions import InvalidInputError, SolverNotInstalledError
 
 __all__ = ["app", "main"]
@@ -60,7 +58,7 @@ def _tell_version(wanted: bool) -> None:
     if wanted:
         from specmargin import __version__
 
-        typer.echo(f"specmargin {__version__}")
+        echo(f"specmargin {__version__}")
         raise typer.Exit
 
 
@@ -103,9 +101,9 @@ def figures(
     if list_:
         size: Any = "quick" if quick else "full" if full else "standard"
         times = expected_durations(size)
-        typer.echo(f"{'figure':<20} {'one core':>8}  what it shows")
+        echo(f"{'figure':<20} {'one core':>8}  what it shows")
         for known, caption in gallery.available_figures().items():
-            typer.echo(f"{known:<20} {times.get(known, ''):>8}  {caption}")
+            echo(f"{known:<20} {times.get(known, ''):>8}  {caption}")
         return
     options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
     options |= {"fresh": fresh, "wait": wait}
@@ -116,7 +114,7 @@ def figures(
         _index(folder)  # of those that were made
         raise
     for result in results:
-        typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
+        echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
     _index(folder)
 
 
@@ -126,8 +124,8 @@ def _index(folder: Path) -> None:
 
     written = write_index(folder)
     for problem in written.problems:
-        typer.echo(f"left out of {written.path}: {problem}", err=True)
-    typer.echo(f"all of them: {written.path}")
+        echo(f"left out of {written.path}: {problem}", err=True)
+    echo(f"all of them: {written.path}")
 
 
 @app.command(
@@ -167,13 +165,15 @@ def tables(
         width = max(map(len, known_tables))
         for known, entry in known_tables.items():
             axes = f" (--set {', '.join(entry.axes)})" if entry.axes else ""
-            typer.echo(f"{known:<{width}} {entry.summary}{axes}")
+            echo(f"{known:<{width}} {entry.summary}{axes}")
         if not list_:
-            typer.echo("\nspecmargin tables NAME computes one of them, with --quick a small version of it.")
+            echo("\nspecmargin tables NAME computes one of them, with --quick a small version of it.")
         return
     unknown = [name for name in names or () if name not in known_tables]
     if unknown:
-        raise InvalidInputError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(known_tables))}.")
+        raise InvalidInputError(
+            f"there is no table {unknown[0]!r}; choose one of: {among(unknown[0], sorted(known_tables))}"
+        )
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
@@ -181,9 +181,9 @@ def tables(
     options |= {"record": record, "scheduler": scheduler}
     for each in dict.fromkeys(names or known_tables):
         report = papers.run_table(each, **options)
-        typer.echo(report.text())
+        echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
-        typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
+        echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
         _index(out)
 
 
@@ -202,9 +202,9 @@ def report(
     from specmargin.report import write_page
 
     written = write_page(out, results=results, figures=figures)
-    typer.echo(f"written: {written.path} ({written.size / 1e6:.1f} MB; pictures: {written.pictures})")
+    echo(f"written: {written.path} ({written.size / 1e6:.1f} MB; pictures: {written.pictures})")
     for problem in written.problems:
-        typer.echo(f"not read: {problem}", err=True)
+        echo(f"not read: {problem}", err=True)
     if written.problems:
         raise typer.Exit(1)
 
@@ -234,12 +234,12 @@ def verify(
         try:
             rows.append(verify_file(file))
         except SolverNotInstalledError as error:
-            typer.echo(f"Error: {error}", err=True)
+            echo(f"Error: {error}", err=True)
             raise typer.Exit(2) from None  # 1 would say that a claim is refuted
         if not json_:
-            typer.echo(rows[-1].line())
+            echo(rows[-1].line())
     if json_:
-        typer.echo(json.dumps([row.as_json() for row in rows], indent=1, allow_nan=False))
+        echo(json.dumps([row.as_json() for row in rows], indent=1, allow_nan=False))
     raise typer.Exit(max(row.exit_code for row in rows))
 
 
@@ -264,7 +264,7 @@ Names = Annotated[bool | None, typer.Option("--names/--no-names", help="Whether 
 
 
 def _report(line: str) -> None:
-    typer.echo(line, err=True)
+    echo(line, err=True)
 
 
 def _keep(read: Path, *written: Path) -> None:
@@ -303,7 +303,7 @@ def compare(
 
     from specmargin.assessment import compare_file
 
-    folder = file.with_name(f"{file.stem}-compared") if out is None else out
+    folder = folder_to_write("--out", file.with_name(f"{file.stem}-compared") if out is None else out)
     _keep(file, *(folder / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")))
     shown = sys.stderr.isatty() if progress is None else progress
     spread = None
@@ -329,9 +329,9 @@ def compare(
         progress=_report if shown else None,
         spread=spread,
     )
-    typer.echo("\n".join(comparison.lines(table=not shown)))
+    echo("\n".join(comparison.lines(table=not shown)))
     for path in comparison.save(folder):
-        typer.echo(f"written: {path}")
+        echo(f"written: {path}")
 
 
 @app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LapRLSCV --model model.npz")
@@ -352,12 +352,12 @@ def fit(
     from specmargin.assessment import fit_table, read_table, split_target
     from specmargin.assessment.result import column_lines
 
-    _keep(file, model)
+    _keep(file, file_to_write("--model", model))
     table, labels = split_target(read_table(file, columns=columns or (), names=names), target, unlabeled)
     options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "exact": exact, "random_state": seed}
     fitted = fit_table(table, labels, method=method, unlabeled=None, target=target, **options)
     fitted.save(model)
-    typer.echo("\n".join([*column_lines(fitted.columns), *table.notes, repr(fitted), f"written: {model}"]))
+    echo("\n".join([*column_lines(fitted.columns), *table.notes, repr(fitted), f"written: {model}"]))
 
 
 @app.command(epilog="Example: specmargin predict model.npz new.csv --out predictions.csv")
@@ -372,13 +372,13 @@ def predict(
     from specmargin.assessment import predict_file
     from specmargin.exceptions import SpecmarginWarning
 
-    _keep(file, out)
-    _keep(model, out)
+    for read in (file, model):
+        _keep(read, file_to_write("--out", out))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecmarginWarning)  # they are notes of the predictions
         predictions = predict_file(model, file)
     predictions.to_csv(out)
-    typer.echo("\n".join([*(f"! {note}" for note in predictions.notes), repr(predictions), f"written: {out}"]))
+    echo("\n".join([*(f"! {note}" for note in predictions.notes), repr(predictions), f"written: {out}"]))
 
 
 @datasets_app.command("list")
@@ -391,8 +391,8 @@ def list_datasets(data: Data = None) -> None:
     for name, where in available(data).items():
         source = REGISTRY[name].source
         missing = "can be downloaded" if source == "download" else "not available"
-        typer.echo(f"{name:<18} {where or missing}")
-        typer.echo(f"{'':<18} {REGISTRY[name].summary}")
+        echo(f"{name:<18} {where or missing}")
+        echo(f"{'':<18} {REGISTRY[name].summary}")
 
 
 @datasets_app.command("fetch")
@@ -404,14 +404,10 @@ def fetch_dataset(
 
     _use_data(data)
     dataset = load(name, data_home=data)
-    typer.echo(repr(dataset))
-    typer.echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")
+    echo(repr(dataset))
+    echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")
 
 
 def main() -> None:
-    """Run the command line: the entry point ``specmargin``."""
+    """Run the command line; ``specmargin`` itself is `specmargin.__main__`, which can speak without typer."""
     app(prog_name="specmargin")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,10 +7,12 @@ Texts are escaped here; what is called a body or a picture is HTML already.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escape_html
 from typing import NamedTuple
 
-__all__ = ["STYLE", "Cell", "captioned", "document", "items", "table"]
+from specmargin.checks import visible
+
+__all__ = ["STYLE", "Cell", "captioned", "document", "escape", "items", "table"]
 
 STYLE = """
 :root{color-scheme:light dark;--page:#f4f5f7;--panel:#fff;--text:#1b1f24;--soft:#59626d;--line:#d9dde3;--axis:#59626d;
@@ -80,6 +82,17 @@ class Cell(NamedTuple):
     small: str = ""
     kind: str = ""
     title: str = ""
+
+
+def escape(text: str) -> str:
+    r"""Return a text as HTML: letter by letter, with controls written out.
+
+    Examples
+    --------
+    >>> print(escape("<b> \x1b[31m"))
+    &lt;b&gt; \x1b[31m
+    """
+    return escape_html(visible(text))
 
 
 def document(title: str, body: str, style: str = STYLE) -> str:

@@ -442,3 +442,100 @@ def test_report_keeps_the_page_that_it_cannot_replace(run, tmp_path, monkeypatch
     assert result.exit_code == 1
     assert "No space left on device. page.html is as it was. Make room" in result.stderr
     assert (tmp_path / "page.html").read_text() == "kept"
+
+
+# The entry, names that are nearly right, places, controls
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "specmargin", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"specmargin {sm.__version__}\n"
+
+
+@pytest.mark.parametrize("lacking", ["typer", "rich"])
+def test_without_the_extra_the_command_says_what_to_install(lacking):
+    code = f"import sys; sys.modules[{lacking!r}] = None\nfrom specmargin.__main__ import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    if lacking == "typer":
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "Error: the command line needs typer; pip install 'specmargin[cli]'\n"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("tables", "claim"), "claims"),
+        (("figures", "two_mons"), "two_moons"),
+        (("datasets", "fetch", "MNISTT"), "mnist"),
+        (("compare", "t.csv", "--target", "y", "--methods", "LapSVMM"), "LapSVM"),
+        (("fit", "t.csv", "--target", "y", "--method", "autosl"), "AutoSSL"),
+        (("compar", "t.csv"), "compare"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_asked_after(run, arguments, meant):
+    with open("t.csv", "w") as file:
+        file.write("x,y\n" + "".join(f"{k},{'ab'[k % 2] if k < 8 else ''}\n" for k in range(20)))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert f"Did you mean '{meant}'?" in result.stderr
+
+
+@pytest.mark.parametrize("function", [sm.datasets.load, sm.losses.get_loss])
+def test_names_in_python_are_asked_after(function):
+    meant = "mnist" if function is sm.datasets.load else "squared_hinge"
+    with pytest.raises(ValueError, match=rf"Did you mean '{meant}'\?"):
+        function({"mnist": "minst", "squared_hinge": "squared_hing"}[meant])
+
+
+def test_an_argument_that_is_nearly_right_is_asked_after():
+    with pytest.raises(TypeError, match=r"Did you mean 'budget'\?"):
+        sm.compare([[1.0]], [0], budgt=3)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "t.csv", "--target", "y", "--out", ""),
+        ("compare", "t.csv", "--target", "y", "--out="),
+        ("fit", "t.csv", "--target", "y", "--model", ""),
+        ("figures", "--out", ""),
+        ("datasets", "list", "--data", ""),
+    ],
+)
+def test_a_place_without_a_name_is_refused(run, tmp_path, arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "is empty; name a file or a folder" in " ".join(result.stderr.replace("│", " ").split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_for_a_file_and_a_file_for_a_folder_are_refused_first(run, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    for arguments, says in (
+        (("predict", "no.npz", "no.csv", "--out", "folder"), "--out 'folder' is a folder; name the file"),
+        (("fit", "no.csv", "--target", "y", "--model", "folder"), "--model 'folder' is a folder; name the file"),
+        (("compare", "no.csv", "--target", "y", "--out", "file/below"), "'file' is a file; name a folder"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert says in result.stderr
+
+
+CONTROLS = "\x1b]0;owned\x07\x1b[31m\u202e\x00\x9b"
+
+
+def test_controls_of_a_terminal_are_written_out(run, tmp_path):
+    """In names of classes and columns, in messages, and in what is written for a browser."""
+    rows = "".join(f"{k % 2 + k / 50},{('a' + CONTROLS, 'b')[k % 2] if k < 24 else ''}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"x{CONTROLS},y\n{rows}".replace("\0", ""), "utf-8")
+    result = run("compare", "t.csv", "--target", "y", "--methods", "majority,svm")
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "t-compared" / "page.html").read_text("utf-8")
+    for text in (result.stdout, result.stderr, page):
+        assert not set("\x00\x07\x1b\x9b\u202e") & set(text)
+    assert r"\x1b[31m" in page
+    result = run("tables", f"no{CONTROLS}")
+    assert not set(CONTROLS[:1]) & set(result.stderr)
+    assert result.exit_code == 2

@@ -67,6 +67,7 @@ OF_NO_MODULE = {
     "test_house.py": "the rules of the house",
     "test_import.py": "the public names of the package",
     "test_layers.py": "the import contracts",
+    "test_malformed_files.py": "all readers of files: bombs and forgeries",
     "test_notebooks.py": "the notebooks",
     "test_packaging.py": "sdist, wheel and locks",
     "test_page_numbers.py": "the numbers on README and docs",

@@ -148,3 +148,36 @@ def test_stub_exports_what_it_imports() -> None:
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="laplacian_svm"):
         _ = specmargin.laplacian_svm
+
+
+OPTIMISED = """
+import importlib, pkgutil, warnings
+import specmargin as sm
+from specmargin import estimators
+
+assert False, "asserts are left out"
+warnings.simplefilter("ignore")
+X, truth = sm.datasets.make_two_moons(n_samples=40, random_state=0)
+y = sm.hide_labels(truth, per_class=4, random_state=0)
+fitted = []
+for name in estimators.__all__:
+    estimator = getattr(estimators, name)
+    if hasattr(estimator, "fit"):
+        estimator().fit(X, y.astype(float) if "Regressor" in name else y)
+        fitted.append(name)
+for module in pkgutil.walk_packages(sm.__path__, "specmargin."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(len(fitted), "fitted")
+"""
+
+
+@pytest.mark.slow
+def test_without_docstrings_and_asserts_every_estimator_can_be_fitted() -> None:
+    """As ``python -OO``, which leaves both out: a dataclass then writes a docstring of its own."""
+    from specmargin import estimators
+
+    done = subprocess.run([sys.executable, "-OO", "-c", OPTIMISED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    count = sum(hasattr(getattr(estimators, name), "fit") for name in estimators.__all__)
+    assert done.stdout == f"{count} fitted\n"

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from specmargin import estimators
 from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.candidates import SUPERVISED
-from specmargin.checks import shown
+from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
@@ -404,8 +404,8 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
             return Automatic(one.lower() == BASELINE, shared)
         known = {name.lower(): name for name in _of_kind(ClassifierMixin)}
         if one.lower() not in known:
-            names = ", ".join(["majority", "svm", BASELINE, *sorted(known.values())])
-            raise InvalidInputError(f"methods names {one!r}, which is unknown; take some of {names}.")
+            names = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])
+            raise InvalidInputError(f"methods names {one!r}, which is unknown; take some of {names}")
         return Named(known[one.lower()])
     if not (isinstance(one, BaseEstimator) and hasattr(one, "fit") and hasattr(one, "predict")):
         raise InvalidTypeError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from specmargin import __version__
 from specmargin.assessment._style import CSS
 from specmargin.assessment.comparison import FEWEST, Row
-from specmargin.markup import captioned, document, table
+from specmargin.markup import captioned, document, escape, table
 
 __all__ = ["page"]
 

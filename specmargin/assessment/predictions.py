@@ -98,4 +98,4 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode()
+    return text.getvalue().encode(errors="backslashreplace")

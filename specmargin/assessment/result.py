@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from specmargin.assessment.roles import Roles
 from specmargin.checks import path as check_path
 from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
+from specmargin.markup import escape
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["Comparison", "Prepared", "aligned", "column_lines"]

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows, sparse_from_parts
 from specmargin.assessment.columns import KINDS, MISSING, ColumnType, as_cells, as_texts, infer_types, option, pandas
-from specmargin.checks import foreign, shown
+from specmargin.checks import among, foreign, shown
 from specmargin.checks import path as check_path
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.files import BadContentError, Members, read_file
@@ -437,8 +437,8 @@ def split_target(table: Table, target: str, unlabeled: Any = None) -> tuple[Tabl
     if not isinstance(target, str):
         raise InvalidTypeError(f"target={shown(target)} must be the name of a column.")
     if target not in table.cells:
-        names = ", ".join(map(repr, table.cells)) or "none"
-        raise InvalidInputError(f"there is no column {target!r}; the columns are {names}. Name the one of the labels.")
+        names = among(target, table.cells) if table.cells else "none."
+        raise InvalidInputError(f"there is no column {target!r}; name the one of the labels. The columns are {names}")
     return table.without(target), target_labels(
         table.cells[target], unlabeled, f"the column {target!r}", table.said.get(target, "")
     )

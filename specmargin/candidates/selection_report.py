@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 from specmargin.candidates.comparison import FEWEST, Comparison, ErrorEstimate
 from specmargin.candidates.constants import SUPERVISED
+from specmargin.markup import escape
 
 __all__ = ["SelectionReport"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import shown
+from specmargin.checks import among, shown
 from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
@@ -180,7 +180,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     """
     entry = REGISTRY.get(name) if isinstance(name, str) else None
     if entry is None:
-        raise InvalidInputError(f"there is no data set {shown(name)}; take one of {', '.join(REGISTRY)}.")
+        raise InvalidInputError(f"there is no data set {shown(name)}; take one of {among(name, REGISTRY)}")
     if entry.source == "bundled":
         return _bundled_digits(entry)
     path = _find(name, data_home)

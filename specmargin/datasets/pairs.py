@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import count, maybe, seed, shown, whole
+from specmargin.checks import among, count, maybe, seed, shown, whole
 from specmargin.datasets.fetch import Dataset, load
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray, SparseArray
@@ -192,7 +192,7 @@ def newsgroups_pair(
     ...     assert X.shape[0] == 1945
     """
     if not isinstance(task, str) or task not in NEWSGROUPS_PAIRS:
-        raise InvalidInputError(f"there is no task {shown(task)}; take one of {', '.join(NEWSGROUPS_PAIRS)}.")
+        raise InvalidInputError(f"there is no task {shown(task)}; take one of {among(task, NEWSGROUPS_PAIRS)}")
     _check_draw(n, random_state)
     from sklearn.feature_extraction.text import TfidfTransformer
 

@@ -63,6 +63,8 @@ USPS_SOURCES: tuple[tuple[str, dict[str, str | None]], ...] = (
         },
     ),
 )
+USPS_CONTENT = "355c2419d56ebc4921bc7130de2c38b72c114a9501ec1a72be0114a964f43109"
+"""SHA-256 of X and y of the published archive: what files without a checksum of their own must convert to."""
 ISOLET_SOURCE = "https://archive.ics.uci.edu/ml/machine-learning-databases/isolet/"
 ISOLET_FILES = ("isolet1+2+3+4.data", "isolet5.data")
 FACES_SOURCE = "https://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
@@ -130,7 +132,10 @@ def retrieve(url: str, known_hash: str | None, folder: Path) -> Path:
     import pooch
 
     name = url.rsplit("/", 1)[-1]
-    return Path(pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=_download))
+    file = Path(pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=_download))
+    if known_hash is None:
+        logger.warning("no checksum of %s is published; sha256 %s", url, hashlib.sha256(file.read_bytes()).hexdigest())
+    return file
 
 
 def _download(url: str, target: Any, _: Any) -> None:
@@ -196,7 +201,11 @@ def _mnist(scratch: Path) -> dict[str, AnyArray]:
 def _usps(scratch: Path) -> dict[str, AnyArray]:
     def from_source(base: str, files: dict[str, str | None]) -> dict[str, AnyArray]:
         train, test = (retrieve(base + file, known_hash, scratch) for file, known_hash in files.items())
-        return usps_from_files(train, test)
+        arrays = usps_from_files(train, test)
+        content = hashlib.sha256(arrays["X"].tobytes() + arrays["y"].tobytes()).hexdigest()
+        if None in files.values() and content != USPS_CONTENT:
+            raise InvalidInputError(f"{train.name} and {test.name} hold other images than the published archive")
+        return arrays
 
     return _first_of([(base, partial(from_source, base, files)) for base, files in USPS_SOURCES])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from specmargin.checks import shown
+from specmargin.checks import among, shown
 from specmargin.datasets.fetch import DATA_VARIABLE, Dataset, _folders
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, SpecmarginError
 
@@ -60,7 +60,7 @@ def find_text(name: str, data_home: str | os.PathLike[str] | None = None) -> Pat
     'real-sim.bz2'
     """
     if not isinstance(name, str) or name not in TEXT_SETS:
-        raise InvalidInputError(f"there is no text set {shown(name)}; take one of {', '.join(TEXT_SETS)}.")
+        raise InvalidInputError(f"there is no text set {shown(name)}; take one of {among(name, TEXT_SETS)}")
     names = [base + ending for base in (name, name.replace("_", "-")) for ending in _ENDINGS]
     return next((path for folder in _folders(data_home) for file in names if (path := folder / file).is_file()), None)
 

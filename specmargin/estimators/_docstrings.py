@@ -25,7 +25,7 @@ def documented(cls: _Class) -> _Class:
     Parameters come with their defaults: the class's own first, then those of its bases, the nearest first. A
     description serves until a class nearer to `cls` has another one. A parameter that no class describes is an error.
     """
-    if cls.__doc__ is None:  # python -OO
+    if documented.__doc__ is None:  # python -OO; a dataclass then writes a line of its own
         return cls
     package = __name__.partition(".")[0]
     family = [dict(_written(base)) for base in cls.__mro__ if base.__module__.partition(".")[0] == package]

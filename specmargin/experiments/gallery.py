@@ -28,6 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from specmargin.checks import among
 from specmargin.exceptions import (
     DataNotFoundError,
     InvalidInputError,
@@ -202,7 +203,7 @@ def run_figures(
     scripts = figure_scripts(folder)
     unknown = [name for name in names if name not in scripts]
     if unknown:
-        raise InvalidInputError(f"there is no figure {', '.join(unknown)}; take some of {', '.join(scripts)}.")
+        raise InvalidInputError(f"there is no figure {', '.join(unknown)}; take some of {among(unknown[0], scripts)}")
     if data is not None and not Path(data).expanduser().is_dir():
         raise DataNotFoundError(f"there is no data folder {os.fspath(data)!r}; name one with NAME.npz files.")
     if jobs == 0:

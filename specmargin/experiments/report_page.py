@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from specmargin.experiments.engine.significance import Entry
 from specmargin.experiments.report import MARKS, MarkedSection, Report, Section
 from specmargin.files import replace_file
-from specmargin.markup import Cell, document, items, table
+from specmargin.markup import Cell, document, escape, items, table
 
 __all__ = ["notes_html", "report_html", "section_html", "write_report"]
 

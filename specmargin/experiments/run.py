@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from specmargin.checks import checked, instance, maybe, path, processes
+from specmargin.checks import among, checked, instance, maybe, path, processes
 from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
@@ -232,9 +232,9 @@ def run_experiment(
     """
     foreign = sorted(set(choices or {}) - set(experiment.axes))
     if foreign:
-        axes = ", ".join(experiment.axes)
-        remedy = f"take one of {axes}" if axes else "it has none, so leave that out"
-        raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}.")
+        axes = among(foreign[0], experiment.axes)
+        remedy = f"take one of {axes}" if experiment.axes else "it has none, so leave that out."
+        raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}")
     out, home = require_folder(Path(out)), None if data is None else Path(data)
     options = Options(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
     options = replace(options, scheduler=scheduler)

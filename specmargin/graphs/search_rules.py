@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import count, shown
+from specmargin.checks import among, count, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = ["METRIC", "REDUCE"]
@@ -22,7 +22,7 @@ def METRIC(name: str, value: Any) -> Any:
 
     known = {"precomputed", *VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]}
     if value not in known:
-        raise InvalidInputError(f"{name}={value!r} is unknown; take one of {', '.join(sorted(known))}.")
+        raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, sorted(known))}")
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import NUMBERS, shown
+from specmargin.checks import NUMBERS, among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = ["GAMMA", "KERNEL", "KERNELS"]
@@ -18,7 +18,7 @@ def KERNEL(name: str, value: Any) -> Any:
     """Check a kernel: one of the names, or a function of two data matrices."""
     if not callable(value) and not (isinstance(value, str) and value in KERNELS):
         kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
-        raise kind(f"{name}={shown(value)} is unknown; take one of {', '.join(KERNELS)}, or a callable.")
+        raise kind(f"{name}={shown(value)} is unknown; take a callable, or one of {among(value, KERNELS)}")
     return value
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import entr, expit, xlog1py
 
-from specmargin.checks import numeric, shown
+from specmargin.checks import among, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses.pieces import Pieces
 from specmargin.losses.protocols import Loss, MarginLoss
@@ -381,4 +381,4 @@ def get_loss(loss: str | MarginLoss) -> MarginLoss:
     try:
         return LOSSES[loss]
     except KeyError:
-        raise InvalidInputError(f"unknown loss {loss!r}; choose one of {sorted(LOSSES)}.") from None
+        raise InvalidInputError(f"unknown loss {loss!r}; choose one of {among(loss, sorted(LOSSES))}") from None

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from specmargin.checks import numeric, shown
+from specmargin.checks import among, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses.protocols import Loss, SmoothLoss
 from specmargin.typing import FloatArray
@@ -339,5 +339,5 @@ def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:
         return UNLABELED_LOSSES[loss]
     except KeyError:
         raise InvalidInputError(
-            f"unknown loss {loss!r} of unlabelled samples; choose one of {sorted(UNLABELED_LOSSES)}."
+            f"unknown loss {loss!r} of unlabelled samples; choose one of {among(loss, sorted(UNLABELED_LOSSES))}"
         ) from None

@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from specmargin.checks import shown
+from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.experiments.report import Report
 from specmargin.experiments.run import Experiment, run_experiment
@@ -47,5 +47,5 @@ def run_table(name: str, **options: Any) -> Report:
         If there is no such table, or it has no such axis.
     """
     if not isinstance(name, str) or name not in tables():
-        raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {', '.join(sorted(tables()))}.")
+        raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {among(name, sorted(tables()))}")
     return run_experiment(tables()[name], **options)

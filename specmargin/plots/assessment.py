@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from specmargin.checks import visible
 from specmargin.plots.theme import PALETTE, literal, style
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -179,7 +180,7 @@ def inline_svg(figure: Figure, description: str) -> str:
     body = text[text.index(">") + 1 :]
     label = description.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     opening = f'<svg role="img" aria-label="{label}" viewBox="{box[1] if box else "0 0 1 1"}"'
-    return f'{opening} xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
+    return visible(f'{opening} xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{body}')
 
 
 def _square(x: float, y: float, color: AnyArray) -> Rectangle:

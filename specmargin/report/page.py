@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from specmargin.experiments.gallery import available_figures
 from specmargin.experiments.recorded import recorded_folder
 from specmargin.experiments.verdicts import Claim
 from specmargin.files import replace_file
-from specmargin.markup import document, items
+from specmargin.markup import document, escape, items
 from specmargin.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
 from specmargin.report import parts
 from specmargin.report._style import CSS

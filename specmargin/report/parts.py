@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 from specmargin.experiments.engine.progress import duration
 from specmargin.experiments.report import Report
 from specmargin.experiments.report_page import notes_html, section_html
 from specmargin.experiments.verdicts import VERDICTS, Claim, agreement, figure_claims, parse_claims
-from specmargin.markup import items
+from specmargin.markup import escape, items
 from specmargin.report.contents import Figure, Table
 from specmargin.report.pictures import Source, picture_html
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from html import escape
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
+
+from specmargin.markup import escape
 
 __all__ = ["Source", "embedded", "embedded_small", "linked", "picture_html"]
 

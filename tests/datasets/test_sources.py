@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import http.server
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -206,6 +207,11 @@ def test_usps_from_both_formats(
         "usps.bz2": svmlight(range(7)),
         "usps.t.bz2": svmlight(range(7, 11)),
     }
+    network(files, dead=(second,))
+    with pytest.raises(DataNotFoundError, match="hold other images than the published archive"):
+        datasets.load("usps")
+    content = X.astype(np.float32).tobytes() + y.astype(np.int16).tobytes()
+    monkeypatch.setattr(sources, "USPS_CONTENT", hashlib.sha256(content).hexdigest())
     for dead, used in ((second, first), (first, second)):
         fake = network(files, dead=(dead,))
         data = datasets.load("usps")
@@ -530,3 +536,12 @@ def test_members_of_the_tar_are_bounded(
     network({"faces.tar.gz": buffer.getvalue()})
     with pytest.raises(DataNotFoundError, match=r"holds no file svm\.train\.normgrey"):
         datasets.load("cbcl_faces")
+
+
+def test_the_content_of_usps_is_that_of_the_published_archive() -> None:
+    path = Path(os.environ.get("SPECMARGIN_DATA", "")) / "usps.npz"
+    if not path.is_file():
+        pytest.skip("needs the archive")
+    with np.load(path) as archive:
+        content = archive["X"].tobytes() + archive["y"].tobytes()
+    assert hashlib.sha256(content).hexdigest() == sources.USPS_CONTENT
