@@ -8,7 +8,8 @@ with the eigenvectors V of a Laplacian after the first one, a diagonal Q that pe
 the l+ positive samples and 1/l- at the l- negative ones, and the targets tau+ = sqrt(l-/l+), tau- = -sqrt(l+/l-).
 The paper prints tau without roots and signs, and asks for h'1 = 0 only: every h that is orthogonal to V and follows
 tau at the labelled samples would then be free of cost. Samples are classified by h against (tau+ + tau-) / 2.
-A label of weight c counts as c labels of its sample, which is not c rows, each a node of the graph: P_ii = c_i / l+ where l+ and l- are the sums of the weights of each class.
+A label of weight c counts as c labels of its sample (not as c rows, each a node of the graph): P_ii = c_i / l+ where l+
+and l- are the sums of the weights of each class.
 
 **Reduced.** h = V w with |w|^2 = n leaves a quadratic on a sphere,
 

@@ -45,6 +45,8 @@ REQUIRES = ("convex", "smooth or box_dual")
 
 _HOT = 10.0
 """Temperature of the start, in units of C*."""
+_COLD = 1e-3
+"""Temperature from which on a symmetric point is not left by itself, in units of C*."""
 _COOLING = 1.5
 _CONVERGED = 1e-4
 """Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
@@ -132,7 +134,8 @@ def annealing(
             break
         temperature /= _COOLING
     for _ in range(ESCAPES):  # symmetric probabilities keep a maximum
-        below = way_down(obj, progress.w) if converged else None
+        cold = progress.history["temperature"][-1] <= _COLD * obj.C_star
+        below = way_down(obj, progress.w) if converged and cold else None
         if below is None:
             break
         search, temperature = _Alternation(obj, tol, max_inner), progress.history["temperature"][-1]

@@ -121,12 +121,12 @@ def cccp(
         eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj.C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
         w, n_iter = end.w, n_iter + end.n_iter
-    for _ in range(ESCAPES):  # where the tangents of a maximum keep it
-        below = way_down(obj, w) if end.status is Status.STATIONARY and factor == 1.0 else None
-        if below is None:
-            break
-        end = _rounds(obj, below, s, 1.0, history, tol, max_iter, inner_tol)
-        w, n_iter = end.w, n_iter + end.n_iter
+        for _ in range(ESCAPES):  # where the tangents of a maximum keep it
+            below = way_down(eased, w) if end.status is Status.STATIONARY else None
+            if below is None:
+                break
+            end = _rounds(eased, below, s, factor, history, tol, max_iter, inner_tol)
+            w, n_iter = end.w, n_iter + 1 + end.n_iter
     # The SVM of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
     value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective
     proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
