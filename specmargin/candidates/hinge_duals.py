@@ -11,8 +11,16 @@ steps, and problems of many samples, are left to libsvm, where a step costs less
 
 from __future__ import annotations
 
-import numpy as np
+import warnings
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.labels import Labels
+from specmargin.objectives import RMM
+from specmargin.results import INACCURATE_GAP
+from specmargin.solvers import relative_margin
 from specmargin.typing import BoolArray, FloatArray
 
 __all__ = ["solve_hinge_duals"]
@@ -20,6 +28,8 @@ __all__ = ["solve_hinge_duals"]
 _TOL = 1e-3  # of the gradient, in units of the margin 1: libsvm's
 _STEPS = 1000  # then libsvm
 _MANY = 400  # samples beyond which a step of all problems takes longer than libsvm
+_LIBSVM_STEPS = 1000  # per sample, then an interior point
+_NEWTON_STEPS = 50  # of that
 _CHECK = 8  # steps between two looks at what has converged
 
 
@@ -84,23 +94,51 @@ def solve_hinge_duals(G: FloatArray, Y: FloatArray, upper: FloatArray) -> tuple[
         beta[at, i] = np.where(move >= above, high[at, i], beta[at, i] + move)
         beta[at, j] = np.where(move >= below, low[at, j], beta[at, j] - move)
         e -= move[:, None] * (rows - G[j])
+    unsolved = 0
     for b in number:
         used = np.flatnonzero(upper[b] > 0)
-        solution[b, used] = _by_libsvm(G[np.ix_(used, used)], Y[b, used], upper[b, used])
+        one = G[np.ix_(used, used)], Y[b, used], upper[b, used]
+        solution[b, used], solved = _by_libsvm(*one)
+        if not solved and not unsolved:  # what one of them is too hard for is so for all of a kernel
+            solution[b, used], solved = _by_interior_point(*one)
+        unsolved += not solved
+    if unsolved:
+        warnings.warn(
+            f"{unsolved} of {len(Y)} SVMs on {len(G)} samples are not solved: features differ by so many orders of "
+            "magnitude that rounding decides. Scale them (sklearn.preprocessing.StandardScaler), or take smaller Cs.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     slopes[number] = Y[number] - solution[number] @ G
     return solution, _intercepts(slopes, solution, lower, highest, both, np.where(upper > 0, Y, 0.0))
 
 
-def _by_libsvm(G: FloatArray, y: FloatArray, upper: FloatArray) -> FloatArray:
+def _by_libsvm(G: FloatArray, y: FloatArray, upper: FloatArray) -> tuple[FloatArray, bool]:
+    """Return what libsvm has found, and whether it has converged."""
     from sklearn import config_context
     from sklearn.svm import SVC
 
     beta = np.zeros(len(y))
     with config_context(skip_parameter_validation=True, assume_finite=True):
         # Without a seed it would draw one from numpy's global stream, and not use it.
-        svm = SVC(C=1.0, kernel="precomputed", random_state=0).fit(G, y, sample_weight=upper)
+        svm = SVC(C=1.0, kernel="precomputed", random_state=0, max_iter=_LIBSVM_STEPS * len(y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told once, for all
+            svm.fit(G, y, sample_weight=upper)
     beta[svm.support_] = svm.dual_coef_[0]
-    return beta
+    return beta, svm.fit_status_ == 0
+
+
+def _by_interior_point(G: FloatArray, y: FloatArray, upper: FloatArray) -> tuple[FloatArray, bool]:
+    """Return the answer of the package's own solver of SVMs, and whether its certificate speaks for it."""
+    unit = float(upper.max())
+    labels = Labels(y, np.arange(len(y)), np.array([False, True]), len(y), weights=upper / unit)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # its certificate tells what came of it
+            result = relative_margin(RMM(G, labels, C=unit), tol=_TOL, max_iter=_NEWTON_STEPS)
+    except (InvalidInputError, SolverError):  # rounding has left no semidefinite kernel, or nothing of it
+        return np.zeros(len(y)), False
+    return np.asarray(result.duals["gamma"]), 0.0 <= result.certificate.relative_gap <= INACCURATE_GAP
 
 
 def _intercepts(

@@ -18,7 +18,7 @@ from specmargin.checks import Rule
 from specmargin.estimators._label_search import LabelSearch, Trials, judged
 from specmargin.estimators._parameter_rules import RULES
 from specmargin.estimators.relative_margin import RMM
-from specmargin.kernels import gram, resolve_gamma
+from specmargin.kernels import gram, near_origin, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue
@@ -67,7 +67,7 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
     kernels += [{"kernel": "rbf", "gamma": median / width**2} for width in _WIDTHS]
     X, trials = X[labels.labeled], Trials(criterion, tested)
     for params in kernels:
-        K = gram(X, **params)
+        K = gram(near_origin(X)[0] if params["kernel"] == "linear" else X, **params)
         unit = mean_eigenvalue(K, centred=True) or 1.0
         decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
         own = None if labels.weights is None else labels.weights[tested]

@@ -137,7 +137,8 @@ class LapSVMCV(ManifoldCV):
         decisions, maps, own = [], [], () if labels.weights is None else (labels.weights,)
         before: dict[int, tuple[FloatArray, float]] = {}
         for gamma_A in gamma_As:
-            G, parts, solutions = path.G / gamma_A, [], []
+            # Rounding is all that tells constant functions apart, and would be solved for at length.
+            G, parts, solutions = path.G / gamma_A if path.unit > 0 else np.zeros_like(path.G), [], []
             for k, binary in enumerate(labels.one_vs_rest()):
                 near = nearby(G, binary.sign, *before[k], *own) if k in before else None
                 full = before[k] = self._solve(G, binary.sign, *own) if near is None else near

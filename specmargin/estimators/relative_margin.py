@@ -26,7 +26,7 @@ from specmargin.estimators._shared_parameters import (
     within_bound,
 )
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels import gram
+from specmargin.kernels import gram, near_origin
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix
@@ -64,7 +64,8 @@ class RMM(
     labeled_ : ndarray of shape (l,)
         Indices of the labelled samples.
     dual_coef_ : ndarray of shape (n_outputs, l)
-        Coefficients of the expansion over them; one row with two classes.
+        Coefficients of the expansion over them; one row with two classes. With the linear kernel and dense rows more
+        than a hundred standard deviations from the origin that is one of the rows less the mean of the labelled ones.
 
     References
     ----------
@@ -135,7 +136,11 @@ class RMM(
 
     def _block(self, X: Matrix) -> FloatArray:
         """Return the kernel between X and the labelled samples, (m, l)."""
-        return precomputed(X[:, self.labeled_], X) if self._is_precomputed else self._gram(X, self._X_labeled)
+        if self._is_precomputed:
+            return precomputed(X[:, self.labeled_], X)
+        known = self._X_labeled
+        X, known = near_origin(X, known) if self.kernel == "linear" else (X, known)
+        return self._gram(X, known)
 
     def _scores(self, block: FloatArray) -> FloatArray:
         scores = block @ self.dual_coef_.T + self.intercept_

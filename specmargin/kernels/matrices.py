@@ -26,7 +26,7 @@ from specmargin.kernels.semidefinite import blocks, require_symmetric
 from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["Kernel", "check_rows", "gram", "resolve_gamma"]
+__all__ = ["Kernel", "check_rows", "gram", "near_origin", "resolve_gamma"]
 
 Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 """Name of a kernel, or a function of two data matrices that returns the block between their rows."""
@@ -164,15 +164,19 @@ def _by_name(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree:
     else:
         width = resolve_gamma(X if Y is None else Y, gamma)
         if name == "rbf":
-            K = pairwise.rbf_kernel(*_near_origin(X, Y), gamma=width)
+            K = pairwise.rbf_kernel(*near_origin(X, Y), gamma=width)
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # reported by the caller, with a remedy
                 K = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=width, coef0=coef0)
     return np.asarray(K, dtype=np.float64)
 
 
-def _near_origin(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None]:
-    """Move dense rows far from the origin there: |x|^2 - 2 x'y + |y|^2 would lose their distances."""
+def near_origin(X: Matrix, Y: Matrix | None = None) -> tuple[Matrix, Matrix | None]:
+    """Move dense rows far from the origin there: |x|^2 - 2 x'y + |y|^2 would lose their distances, x'y their angles.
+
+    Rows of `Y`, the training data where there are two, are then centred, and those of `X` less the same mean. Where an
+    intercept is free that changes no classifier with a linear kernel.
+    """
     training = X if Y is None else Y
     if sp.issparse(training) or len(training) < 2:
         return X, Y
@@ -256,7 +260,7 @@ def _median_gamma(X: Matrix) -> float:
         n = _MEDIAN_ROWS
     if n < 2:
         return 1.0
-    X, _ = _near_origin(X, None)
+    X, _ = near_origin(X, None)
     distances = euclidean_distances(X)[np.triu_indices(n, 1)]
     # Equal rows come out at about 1e-8 of their norm instead of 0.
     norms = np.sqrt(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X**2).sum(axis=1))

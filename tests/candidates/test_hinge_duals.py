@@ -1,7 +1,10 @@
 """SVMs solved together against scikit-learn's, one by one, and against the conditions of optimality."""
 
+import time
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from specmargin.candidates import hinge_duals
@@ -64,3 +67,37 @@ def test_copies_of_samples_and_a_kernel_of_zeros():
     plain, b = solve_hinge_duals(G, Y, upper)
     np.testing.assert_allclose(twice[:20] @ beta.T + intercept, G @ plain.T + b, atol=2e-2)
     assert np.isfinite(solve_hinge_duals(np.zeros((20, 20)), Y, upper)[1]).all()
+
+
+def conditions(G, y, C, beta):
+    """Return the largest violation of the conditions of optimality."""
+    e, low, high = y - G @ beta, np.minimum(0.0, y * C), np.maximum(0.0, y * C)
+    return e[beta < high].max() - e[beta > low].min()
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+def test_the_interior_point_takes_over_where_libsvm_has_no_end(C, monkeypatch):
+    """A column of order numbers next to one of size one: libsvm's steps have no end, ours have."""
+    rng = np.random.default_rng(0)
+    P = np.column_stack([rng.normal(size=(60, 3)), np.arange(60.0) - 30.0])
+    y, G = np.where(rng.random(60) < 0.5, 1.0, -1.0), P @ P.T
+    monkeypatch.setattr(hinge_duals, "_STEPS", 0)
+    monkeypatch.setattr(hinge_duals, "_LIBSVM_STEPS", 1)
+    (beta,), _ = solve_hinge_duals(G, y[None], np.full((1, 60), C))
+    assert conditions(G, y, C, beta) < 1e-2
+    svm = SVC(C=C, kernel="precomputed", tol=1e-6).fit(G, y)
+    theirs = np.zeros(60)
+    theirs[svm.support_] = svm.dual_coef_[0]
+    assert y @ beta - beta @ G @ beta / 2 == pytest.approx(y @ theirs - theirs @ G @ theirs / 2, rel=1e-3)
+
+
+def test_what_rounding_decides_ends_and_is_said():
+    rng = np.random.default_rng(0)
+    P = np.column_stack([rng.normal(size=(60, 3)), 4e9 + np.arange(60.0)])
+    Y = np.where(rng.random((4, 60)) < 0.5, 1.0, -1.0)
+    start = time.process_time()
+    with pytest.warns(ConvergenceWarning, match=r"of 4 SVMs on 60 samples are not solved.*StandardScaler"):
+        beta, intercept = solve_hinge_duals(P @ P.T, Y, np.full((4, 60), 100.0))
+    assert time.process_time() - start < 20.0
+    assert np.isfinite(beta).all()
+    assert np.isfinite(intercept).all()

@@ -51,6 +51,8 @@ _SMO_TOL = 1e-5
 """libsvm keeps kernels in single precision: asked for more it may never end."""
 _LARGEST = 1e150
 """Entries of a kernel up to which their squares are representable."""
+_PATIENCE = 10
+"""Steps of Newton's method in a row without a lower objective: rounding decides who is where, and no more will help."""
 _OUTWARDS = (2.0**-48, 2.0**-40, 2.0**-34)
 """Shares by which the decisions grow where rounding leaves them short of the margin: each costs twice the penalty's."""
 _SAFE = 1e-7
@@ -234,11 +236,12 @@ def _ridge_by_modes(
 
 
 def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
-    """Newton's method on the piecewise quadratic; ends when the pieces repeat after a full step."""
+    """Newton's method on the piecewise quadratic; ends when the pieces repeat, or rounding decides."""
     G, y, fit_intercept, loss = obj.reduction.G, obj.labels.sign, obj.fit_intercept, obj.margin_loss
     weights = obj.labels.weights_or_ones
     v, b = np.zeros(len(y)), 0.0
     at = np.full(len(y), pieces.most_curved)
+    least, futile = np.inf, 0
     for n_iter in range(1, max_iter + 1):
         curved, lines = weights * pieces.square[at], weights * pieces.linear[at]
         active = curved > 0
@@ -261,10 +264,12 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
         v, b = v + step * (target_v - v), b + step * (target_b - b)
         f = G @ v
         slack = 1.0 - y * (f + b)
+        objective = obj.scale * float(loss.value_of_slack(slack).sum() + v @ f)
         if pieces.kinks:
-            objective = obj.scale * float(loss.value_of_slack(slack).sum() + v @ f)
             history.record(objective=objective, active=float(np.count_nonzero(active)), step=step)
-        if full:
+        futile = 0 if objective < least else futile + 1
+        least = min(least, objective)
+        if full or futile >= _PATIENCE:
             return v, b, n_iter
         at = pieces.index(slack)
     return v, b, max_iter
