@@ -256,7 +256,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         metavar="NAME=KIND",
-        help="What a column is: number, date, category, text, id, ignore; several times, or a TOML file with [columns].",
+        help="What a column is: number, date, category, text, id, ignore; several times, or a TOML file.",
     ),
 ]
 Exact = Annotated[bool, typer.Option("--exact-labels", help="Labels that differ in capitals are several.")]

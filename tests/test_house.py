@@ -28,6 +28,7 @@ LONG = 400
 
 # Tests whose subject is no single module, and what it is.
 OF_NO_MODULE = {
+    "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
     "estimators/test_bound.py": "all estimators with a bound on the decisions",
@@ -79,6 +80,7 @@ OF_NO_MODULE = {
 
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
+    "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
     "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
@@ -108,6 +110,7 @@ PRIVATE_READS = {
 
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
+    "cli.py": "all commands with their options",
     "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",

@@ -9,9 +9,10 @@ of the `methods` decide about left-out labels, `comparison` puts the differences
 
 from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.predictions import Predictions
+from specmargin.assessment.reading import read_table
 from specmargin.assessment.result import Comparison
 from specmargin.assessment.run import compare, compare_file, fit_table, predict_file
-from specmargin.assessment.table import Table, as_table, read_table, split_target
+from specmargin.assessment.table import Table, as_table, split_target
 
 __all__ = [
     "Comparison",

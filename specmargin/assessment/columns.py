@@ -1,4 +1,4 @@
-"""Columns of a table: what each is read as, inferred once or said by the user, and read so ever after.
+"""Columns of a table: what each is read as, inferred once or stated by the user, and read so ever after.
 
 Cells are texts as they were written (None is missing), or the numbers and times that a data frame holds. A `ColumnType`
 turns them into float64 (nan is missing), datetime64 (NaT) or texts, and names the cells that it cannot read.
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 KINDS = ("number", "date", "category", "text", "id", "ignore")
-"""What a column can be said to be; "number:1.234,5", "number:all", "date:%d/%m/%Y", "category:exact" say more."""
+"""What a column can be stated to be; "number:1.234,5", "number:all", "date:%d/%m/%Y", "category:exact" say more."""
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "null", "?", "nat"})
 """Cells that hold nothing, in small letters;"""
 _ABSENT = MISSING | {"-", "--", "–", "—", ".", "none", "nil", "unknown", "missing", "n.a.", "k.a.", "#div/0!"}
@@ -70,7 +70,7 @@ _LIKE_A_DATE = (
 )
 _MOST = 0.95
 """Share of the cells that a number or a date must fit for the column to be of numbers or dates."""
-_WORDS_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
+_LENGTH_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
 """Mean number of words, and share of different cells, from which on a column is text."""
 
 
@@ -94,11 +94,11 @@ class ColumnType:
         Of numbers, how one thousand and a half is written, "1,234.5" or "1.234,5"; of dates, a format of strptime or
         "ISO8601"; of categories, "exact" where capitals and blanks count.
     unit : str
-        What stands beside the numbers, such as "kg".
+        What stands with the numbers, such as "kg".
     marks : tuple of float
         Numbers that stand for missing ones, such as -999.
-    said : bool
-        Whether the user said so.
+    stated : bool
+        Whether the user stated so.
     note : str
         What was ambiguous, and how it was decided.
 
@@ -113,7 +113,7 @@ class ColumnType:
     form: str = ""
     unit: str = ""
     marks: tuple[float, ...] = ()
-    said: bool = False
+    stated: bool = False
     note: str = ""
 
     def read(self, cells: AnyArray) -> tuple[AnyArray, BoolArray]:
@@ -172,15 +172,9 @@ def as_texts(cells: AnyArray) -> AnyArray:
     if cells.dtype.kind == "O":
         return cells
     listed = np.datetime_as_string(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
-    texts = [
-        f"{v:.0f}" if isinstance(v, float) and v == round(v) and abs(v) < 1e16 else str(v) for v in _finite(listed)
-    ]
-    texts = [text.removesuffix("T00:00:00") for text in texts]
+    whole = [isinstance(v, float) and abs(v) < 1e16 and v == round(v) for v in listed]
+    texts = [f"{v:.0f}" if w else str(v).removesuffix("T00:00:00") for v, w in zip(listed, whole, strict=True)]
     return _objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
-
-
-def _finite(values: list[Any]) -> list[Any]:
-    return [str(v) if isinstance(v, float) and not np.isfinite(v) else v for v in values]
 
 
 def spelling(text: str) -> str:
@@ -195,7 +189,7 @@ def spelling(text: str) -> str:
 
 
 def infer_types(
-    columns: Mapping[str, AnyArray], said: Mapping[str, str] | None = None, separator: str = "", *, marks: bool = True
+    columns: Mapping[str, AnyArray], stated: Mapping[str, str] | None = None, separator: str = "", *, marks: bool = True
 ) -> dict[str, ColumnType]:
     """Return the type of every column.
 
@@ -203,7 +197,7 @@ def infer_types(
     ----------
     columns : mapping of str to ndarray
         Cells.
-    said : mapping of str to str, optional
+    stated : mapping of str to str, optional
         Some of `KINDS`, by the names of columns.
     separator : str, default ""
         Of the file: a comma is rather decimal where cells are separated by semicolons.
@@ -216,15 +210,15 @@ def infer_types(
     >>> [kind.spelled() for kind in types.values()]
     ['number, decimal comma', 'date %d.%m.%Y']
     """
-    said = said or {}
+    stated = stated or {}
     # First the columns that tell how numbers are written, then those that may be read in two ways.
     fits = {name: _fit(cells) for name, cells in columns.items() if cells.dtype.kind == "O"}
     forms = {fit.form for fit in fits.values() if fit.form}
     types = {}
     for name, cells in columns.items():
-        word, _, detail = said.get(name, "").partition(":")
+        word, _, detail = stated.get(name, "").partition(":")
         kind = _typed(cells, fits.get(name), forms, separator, name, word, detail)
-        kind = replace(kind, said=word in ("number", "date", "category", "text"))
+        kind = replace(kind, stated=word in ("number", "date", "category", "text"))
         if kind.kind == "number" and marks and detail != "all":
             kind = replace(kind, marks=_marks(kind.read(cells)[0]))
         types[name] = kind
@@ -256,7 +250,7 @@ def _fit(cells: AnyArray) -> _Fit:
 
 
 def _split(texts: Any) -> tuple[Any, Any]:
-    """Return the numbers in texts, and what stands beside them."""
+    """Return the numbers in texts, and what stands with them."""
     parts = texts.str.replace(_GAP, "", regex=True).str.replace("−", "-").str.extract(_PARTS)
     beside = parts["before"].fillna("").str.strip() + parts["after"].fillna("").str.strip()
     return parts["number"], beside.where(parts["number"].notna(), "")
@@ -290,8 +284,8 @@ def _typed(
         note = (
             f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {option(name, 'number')}"
         )
-    words = fit.there.str.split().str.len().mean() if n else 0.0
-    text = words >= _WORDS_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
+    length = fit.there.str.split().str.len().mean() if n else 0.0
+    text = length >= _LENGTH_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
     return ColumnType("text" if text else "category", note=note)
 
 

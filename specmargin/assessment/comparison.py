@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from specmargin.assessment.evaluation import Outcome, log_loss
-from specmargin.assessment.methods import labeled_rows
+from specmargin.assessment.measurement import labeled_rows
 from specmargin.candidates import compare_errors, error_estimate
 from specmargin.candidates.comparison import FEWEST, mcnemar_power
 from specmargin.typing import AnyArray, FloatArray

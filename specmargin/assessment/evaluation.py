@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
-from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds, labeled_rows
+from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter, labeled_rows
+from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix

@@ -1,4 +1,4 @@
-"""Seconds and memory of a piece of work, the time that is left of a budget, and the memory that is free."""
+"""Seconds, memory and size of a piece of work, the time that is left of a budget, and the memory that is free."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from specmargin.estimators._memory import available_memory
+import numpy as np
 
-__all__ = ["Budget", "BudgetExceededError", "Meter", "available_memory"]
+from specmargin.estimators._memory import available_memory
+from specmargin.typing import AnyArray, IntArray, Matrix
+
+__all__ = ["Budget", "BudgetExceededError", "Meter", "Size", "available_memory", "labeled_rows"]
 
 _EVERY = 0.01  # seconds between two looks at the memory
 _STATM = Path("/proc/self/statm")
@@ -104,3 +108,32 @@ def _resident() -> float:
             return float("nan")
         unit = 1.0 if sys.platform == "darwin" else 1024.0
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit
+
+
+def labeled_rows(codes: AnyArray) -> IntArray:
+    """Return the rows that have a label: a code of a class from 0, or a number that is not nan.
+
+    Examples
+    --------
+    >>> labeled_rows(np.array([1, -1, 0])).tolist(), labeled_rows(np.array([-2.5, np.nan])).tolist()
+    ([0, 2], [0])
+    """
+    return np.flatnonzero(~np.isnan(codes) if codes.dtype.kind == "f" else codes >= 0)
+
+
+@dataclass(frozen=True)
+class Size:
+    """What methods need to know of the data: rows, features, labels, classes, numbers stored."""
+
+    n: int
+    d: int
+    l: int
+    n_classes: int
+    stored: int
+
+    @classmethod
+    def of(cls, X: Matrix, codes: IntArray) -> Size:
+        """Return the size of features and of the codes of their classes."""
+        known = codes[labeled_rows(codes)]
+        stored = X.nnz if hasattr(X, "nnz") else X.size
+        return cls(X.shape[0], X.shape[1], len(known), len(np.unique(known)), int(stored))

@@ -13,25 +13,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from specmargin import estimators
+from specmargin.assessment.measurement import Size, labeled_rows
 from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.candidates import SUPERVISED
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
-from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
+from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = [
     "BASELINE",
     "STANDARD",
     "FittedMethod",
     "Method",
-    "Size",
     "choose_methods",
     "inner_folds",
-    "labeled_rows",
 ]
 
 BASELINE = "baseline"
@@ -65,39 +64,6 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
 """Parameters that folds of the labels choose from; the first counts where errors are equal."""
 _DENSE = ("LapRLSCV", "LapSVMCV", "LapSVM", "LapRLS")
 """Estimators with matrices of all pairs of rows."""
-
-
-_NUMBERS = ("ridge", "mean", "SpectralFilterRegressor", "LapRLSRegressor")
-"""What is compared by default where the labels are numbers; all others are compared with the first."""
-
-
-def labeled_rows(codes: AnyArray) -> IntArray:
-    """Return the rows that have a label: a code of a class from 0, or a number that is not nan.
-
-    Examples
-    --------
-    >>> labeled_rows(np.array([1, -1, 0])).tolist(), labeled_rows(np.array([-2.5, np.nan])).tolist()
-    ([0, 2], [0])
-    """
-    return np.flatnonzero(~np.isnan(codes) if codes.dtype.kind == "f" else codes >= 0)
-
-
-@dataclass(frozen=True)
-class Size:
-    """What methods need to know of the data: rows, features, labels, classes, numbers stored."""
-
-    n: int
-    d: int
-    l: int
-    n_classes: int
-    stored: int
-
-    @classmethod
-    def of(cls, X: Matrix, codes: IntArray) -> Size:
-        """Return the size of features and of the codes of their classes."""
-        known = codes[labeled_rows(codes)]
-        stored = X.nnz if hasattr(X, "nnz") else X.size
-        return cls(X.shape[0], X.shape[1], len(known), len(np.unique(known)), int(stored))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,33 +285,12 @@ class Given(Method):
         return FittedMethod(fitted, "as it was passed")
 
 
-class Numbers(Method):
-    """The mean, ridge regression on the labelled rows, or a regressor of the package: for labels that are numbers."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.title = name, {"ridge": "ridge (supervised)", "mean": "mean of the labels"}.get(name, name)
-        self.is_supervised = name in ("ridge", "mean")
-
-    def fit(self, X: Matrix, codes: AnyArray, seed: int) -> FittedMethod:
-        """Fit to labels with nan for unlabelled rows; what tunes itself is tuned on the labels alone."""
-        from sklearn.dummy import DummyRegressor
-        from sklearn.linear_model import RidgeCV
-
-        known = labeled_rows(codes)
-        if not self.is_supervised:
-            return FittedMethod(getattr(estimators, self.name)().fit(X, codes), "its defaults")
-        if self.name == "mean":
-            return FittedMethod(DummyRegressor().fit(np.zeros((len(known), 1)), codes[known]), "")
-        ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X[known], codes[known])
-        return FittedMethod(ridge, f"alpha = {ridge.alpha_:.3g}")
-
-
 def _knows_unlabeled(estimator: Any) -> bool:
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     return "unlabeled" in last.get_params() or type(last).__module__.startswith("sklearn.semi_supervised")
 
 
-def choose_methods(methods: Sequence[Any] | str | None, *, numbers: bool = False) -> list[Method]:
+def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
     """Return the methods of names and estimators; the standard ones for None.
 
     Parameters
@@ -354,8 +299,6 @@ def choose_methods(methods: Sequence[Any] | str | None, *, numbers: bool = False
         "majority", "svm" (tuned), "baseline" (the supervised mixture of AutoSSL), "AutoSSL", names of classifiers of
         the package, or classifiers, as they are. A text is split at its commas. The baseline is always among them,
         because all others are compared with it.
-    numbers : bool, default False
-        Whether labels are numbers: then "ridge" (the baseline), "mean", and regressors of the package.
 
     Examples
     --------
@@ -363,7 +306,7 @@ def choose_methods(methods: Sequence[Any] | str | None, *, numbers: bool = False
     ['baseline', 'AutoSSL', 'STORM']
     """
     if methods is None:
-        wanted: list[Any] = list(_NUMBERS if numbers else STANDARD)
+        wanted: list[Any] = list(STANDARD)
     elif isinstance(methods, str):
         wanted = [name.strip() for name in methods.split(",") if name.strip()]
     elif isinstance(methods, Sequence):
@@ -374,14 +317,6 @@ def choose_methods(methods: Sequence[Any] | str | None, *, numbers: bool = False
         )
     if not wanted:
         raise InvalidInputError(f"methods={shown(methods)} names none; take some of {', '.join(STANDARD)}.")
-    if numbers:
-        known = {name.lower(): name for name in (*_NUMBERS, *_of_kind(RegressorMixin))}
-        unknown = [one for one in wanted if not isinstance(one, str) or one.lower() not in known]
-        if unknown:
-            raise InvalidInputError(
-                f"methods names {shown(unknown[0])}, which fits no numbers; take some of {', '.join(known.values())}."
-            )
-        return [Numbers(name) for name in dict.fromkeys(("ridge", *(known[one.lower()] for one in wanted)))]
     named = [one.lower() for one in wanted if isinstance(one, str)]
     shared: dict[str, Any] | None = {} if "autossl" in named else None
     chosen: dict[str, Method] = {}

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from specmargin.arrays import sparse_from_parts
 from specmargin.assessment.evaluation import Outcome, evaluate, forecast
-from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
-from specmargin.assessment.methods import Automatic, Method, Size
+from specmargin.assessment.measurement import Budget, BudgetExceededError, Size, available_memory
+from specmargin.assessment.methods import Automatic, Method
 from specmargin.assessment.result import Prepared
 from specmargin.assessment.store import RowStore
 from specmargin.exceptions import SpecmarginError

@@ -66,7 +66,7 @@ def _columns(c: Any) -> str:
         read = f"<h2>What was read</h2>{whole}{more}"
         if len(rows) > _SHOWN:
             read = f"<h2>What was read</h2><details><summary>{len(rows)} columns</summary>{whole}{more}</details>"
-        read += "<p><small>Another type or role is said by <code>--columns NAME=KIND</code>.</small></p>"
+        read += "<p><small>Another type or role is stated by <code>--columns NAME=KIND</code>.</small></p>"
     return f"<section>{read}<h2>Flaws of the data</h2>{listed}</section>"
 
 

@@ -81,7 +81,7 @@ class Preparation:
         roles = {name: roles[name] for name in table.cells if name in roles}
         types = {name: kind for name, kind in table.types.items() if name in roles or name == identifier}
         prepared = cls(roles, types, column_transformer(roles, table))
-        prepared.transformer.fit(prepared._frame(table))
+        prepared.transformer.fit(prepared.frame(table))
         numbers = [table.columns[name] for name, role in roles.items() if role in ("number", "date")]
         if shared_unit(numbers):
             scaler = prepared.transformer.named_transformers_["numbers"][-1]
@@ -114,7 +114,7 @@ class Preparation:
                     f"X has {X.shape[1]} features, the model was fitted with {self.n_passed}; pass as many."
                 )
             return X
-        X = self.transformer.transform(self._frame(table))
+        X = self.transformer.transform(self.frame(table))
         if not sp.issparse(X):
             return np.asarray(X)
         if sum(not name.startswith(("numbers__", "missing__")) for name in self._outputs) <= _SPARSE_ABOVE:
@@ -187,7 +187,8 @@ class Preparation:
         exact = self.types[name].form == "exact"
         return [_ABSENT if text is None else text if exact else spelling(text) for text in column]
 
-    def _frame(self, table: Table) -> Any:
+    def frame(self, table: Table) -> Any:
+        """Return the columns as the transformer takes them: floats, keys of categories, texts."""
         columns: dict[str, Any] = {}
         for name, role in self.roles.items():
             column = table.columns[name]
@@ -232,8 +233,8 @@ def column_transformer(roles: Mapping[str, str], table: Table) -> Any:
             onehot = OneHotEncoder(min_frequency=fewest, handle_unknown="infrequent_if_exist")
             steps.append((f"category {j}", onehot, [name]))
         elif role == "text":
-            words = TfidfVectorizer(sublinear_tf=True, min_df=2, max_features=_MOST_TERMS)
-            steps.append((f"text {j}", words, name))
+            terms = TfidfVectorizer(sublinear_tf=True, min_df=2, max_features=_MOST_TERMS)
+            steps.append((f"text {j}", terms, name))
     return ColumnTransformer(steps, sparse_threshold=1.0)
 
 

@@ -15,7 +15,7 @@ from specmargin.assessment.comparison import FEWEST, Row
 from specmargin.assessment.evaluation import Outcome
 from specmargin.assessment.flaws import Flaw
 from specmargin.assessment.learning import LearningCurve, learning_curve
-from specmargin.assessment.methods import labeled_rows
+from specmargin.assessment.measurement import labeled_rows
 from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles

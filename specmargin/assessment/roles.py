@@ -82,22 +82,24 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
     dropped: dict[str, str] = {}
     doubts: dict[str, str] = {}
     known: dict[tuple[str, bytes], str] = {}
-    names_rows = [name for name, kind in table.said.items() if kind == "id" and name in table.cells]
+    names_rows = [name for name, kind in table.stated.items() if kind == "id" and name in table.cells]
     for name, column in table.columns.items():
         kind = table.types[name]
-        if table.said.get(name) in ("ignore", "id"):
-            dropped[name] = "is ignored, as you asked" if table.said[name] == "ignore" else "names the row, as you said"
+        if table.stated.get(name) in ("ignore", "id"):
+            dropped[name] = (
+                "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as you state"
+            )
             continue
-        reason = _useless(column) or ("" if kind.said else _of_rows(name, column, table))
+        reason = _useless(column) or ("" if kind.stated else _of_rows(name, column, table))
         key = (column.dtype.kind, repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes())
         if not reason and key in known:
             reason = f"holds the same as the column {known[key]!r}"
         if "the row" in reason:
             names_rows.append(name)
-        if not reason and not kind.said:
+        if not reason and not kind.stated:
             doubt, certain = _tells(as_texts(column), labels, len(table.cells), target)
             reason, doubts[name] = (doubt, "") if certain == "same" or (certain and strict) else ("", doubt)
-        if not reason and kind.kind == "text" and not _repeats_words(column):
+        if not reason and kind.kind == "text" and not _repeats_terms(column):
             reason = "is a text whose words do not repeat"
         if reason:
             dropped[name] = reason
@@ -105,7 +107,7 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
             known.setdefault(key, name)
             used[name] = kind.kind
     for name, (text, large) in shifts(table, used, labels).items():
-        if large and strict and not table.types[name].said:
+        if large and strict and not table.types[name].stated:
             dropped[name] = text
             del used[name]
         else:
@@ -151,13 +153,13 @@ def _of_rows(name: str, column: AnyArray, table: Table) -> str:
     return ""
 
 
-def _repeats_words(column: AnyArray) -> bool:
+def _repeats_terms(column: AnyArray) -> bool:
     seen: set[str] = set()
     for text in column[~missing_in(column)]:
-        words = set(re.findall(r"\b\w\w+\b", text.lower()))
-        if words & seen:
+        terms = set(re.findall(r"\b\w\w+\b", text.lower()))
+        if terms & seen:
             return True
-        seen |= words
+        seen |= terms
     return False
 
 
@@ -175,7 +177,7 @@ def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> t
     pairs, k, K = len(set(zip(keys, classes, strict=True))), len(set(keys)), len(set(classes))
     if pairs > max(k, K) or (pairs == k and k > K and 3 * k > len(rows)):
         return "", ""
-    # At most so many of all orders of the labels have this property: the chance, for labels without any relation.
+    # At most this number of all orders of the labels have this property: the chance, for labels without any relation.
     few, log_maps = (classes, k * np.log(K)) if pairs == k else (keys, K * np.log(k))
     log_chance = log_maps + sum(gammaln(few.count(one) + 1) for one in set(few)) - gammaln(len(rows) + 1)
     if log_chance + np.log(n_columns) > np.log(_LEVEL):
@@ -272,8 +274,8 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
         there = next((cell for cell in cells if cell is not None), "")
         missing = int(missing_in(table.columns[name]).sum()) - len(odd)
         named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
-        said = ", as you said" if kind.said else ""
-        rows.append(_row(name, role, kind.spelled() + said, there, missing, named))
+        stated = ", as you state" if kind.stated else ""
+        rows.append(_row(name, role, kind.spelled() + stated, there, missing, named))
     return rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.outcomes import Spread, compute_outcomes
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
+from specmargin.assessment.reading import read_settings, read_table, settings
+from specmargin.assessment.regression import choose_regressors
 from specmargin.assessment.result import Comparison, Prepared, column_lines
 from specmargin.assessment.roles import choose_roles, described
 from specmargin.assessment.store import RowStore
-from specmargin.assessment.table import Table, as_table, read_settings, read_table, split_target, target_labels
+from specmargin.assessment.table import Table, as_table, split_target, target_labels
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
@@ -49,12 +51,6 @@ def _scalar(name: str, value: Any) -> Any:
     return value
 
 
-def _settings(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping | Sequence | os.PathLike):
-        raise InvalidTypeError(f"{name}={checks.shown(value)} says nothing of columns; pass {{'age': 'number'}} say.")
-    return read_settings(value)
-
-
 def _spread(name: str, value: Any) -> Any:
     if not callable(value):
         raise InvalidTypeError(
@@ -74,7 +70,7 @@ def _spread(name: str, value: Any) -> Any:
     progress=checks.maybe(_function),
     unlabeled=_scalar,
     spread=checks.maybe(_spread),
-    columns=_settings,
+    columns=settings,
     exact=checks.flag,
 )
 def compare(
@@ -115,8 +111,8 @@ def compare(
         Columns to be read as text, and not to be used.
     columns : mapping of str to str, sequence of NAME=KIND, or path of a TOML file
         What columns are, where it is not to be inferred: "number", "date", "category", "text", "id" or "ignore";
-        "number:1.234,5", "date:%d/%m/%Y", "number:all" and "category:exact" say more. A column that is said to be
-        something is used, whatever is strange about it. The labels are numbers, for regression, where they are said
+        "number:1.234,5", "date:%d/%m/%Y", "number:all" and "category:exact" say more. A column that is stated to be
+        something is used, whatever is strange about it. The labels are numbers, for regression, where they are stated
         to be: ``columns={"y": "number"}``.
     exact : bool, default False
         Whether labels that differ in capitals and blanks only are different classes.
@@ -157,8 +153,8 @@ def compare(
     True
     """
     say = progress or (lambda _: None)
-    table, labels, numbers = _labelled(X, y, unlabeled, read_settings(columns), text, ignore, target)
-    chosen_methods, clock = choose_methods(methods, numbers=numbers), Budget(budget)
+    table, labels, numbers = _labelled(X, y, unlabeled, columns, text, ignore, target)
+    chosen_methods, clock = choose_regressors(methods) if numbers else choose_methods(methods), Budget(budget)
     baseline = chosen_methods[0].name if numbers else BASELINE
     data, preparation = prepare(table, labels, target=target, exact=exact)
     flaws = find_flaws(table, labels, data.roles, target, exact=exact)
@@ -192,14 +188,15 @@ def compare(
 
 
 def _labelled(
-    X: Any, y: Any, unlabeled: Any, said: dict[str, str], text: Sequence[str], ignore: Sequence[str], target: str
+    X: Any, y: Any, unlabeled: Any, stated: Any, text: Sequence[str], ignore: Sequence[str], target: str
 ) -> tuple[Table, AnyArray, bool]:
     """Return the table as it is to be read, its labels, and whether these are numbers."""
     table = as_table(X)
     marker = None if is_missing(unlabeled) else unlabeled
-    own = {**table.said, **said} if target not in table.cells else {}
-    said = {name: kind for name, kind in said.items() if not (own and name == target)}
-    table = table.reading({**said, **dict.fromkeys(text, "text"), **dict.fromkeys(ignore, "ignore")})
+    stated = read_settings(stated)
+    own = {**table.stated, **stated} if target not in table.cells else {}
+    stated = {name: kind for name, kind in stated.items() if not (own and name == target)}
+    table = table.reading({**stated, **dict.fromkeys(text, "text"), **dict.fromkeys(ignore, "ignore")})
     labels = target_labels(y, marker, target, own.get(target, ""))
     return table, labels, any(isinstance(label, float) for label in labels)
 
@@ -287,8 +284,11 @@ def fit_table(
     >>> model.predict({"size": [0.0, 2.5]}).tolist()
     ['iris', 'rose']
     """
-    table, labels, numbers = _labelled(X, y, unlabeled, read_settings(columns), text, ignore, target)
-    method = choose_methods(["ridge" if numbers and method == "AutoSSL" else method], numbers=numbers)[-1]
+    table, labels, numbers = _labelled(X, y, unlabeled, columns, text, ignore, target)
+    if numbers:
+        method = choose_regressors(["ridge" if method == "AutoSSL" else method])[-1]
+    else:
+        method = choose_methods([method])[-1]
     data, preparation = prepare(table, labels, target=target, exact=exact, judged=False)
     fitted, scale = method.fit(data.X, data.codes, random_state), 1.0
     if not fitted.is_calibrated and not numbers:

@@ -18,7 +18,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from specmargin.checks import visible
-from specmargin.plots.theme import PALETTE, literal, style
+from specmargin.plots.theme import PALETTE, style
+from specmargin.plots.ticks import literal
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["draw_confusion", "draw_errors", "draw_learning_curve", "inline_svg"]

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, literal, style
+from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, style
+from specmargin.plots.ticks import literal
 from specmargin.typing import AnyArray
 
 __all__ = ["DiagnosisDisplay"]

@@ -33,7 +33,6 @@ __all__ = [
     "CLASS_MARKERS",
     "METHODS",
     "PALETTE",
-    "literal",
     "WIDTHS",
     "LineStyle",
     "MethodStyle",
@@ -173,17 +172,6 @@ _PARAMETERS: dict[str, Any] = {
     "image.interpolation": "nearest",
     "axes.unicode_minus": True,
 }
-
-
-def literal(name: object) -> str:
-    r"""Return a name as matplotlib draws it letter by letter: a pair of dollars would be mathematics.
-
-    Examples
-    --------
-    >>> print(literal("$1 to $2"))
-    \$1 to \$2
-    """
-    return str(name).replace("$", r"\$")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-__all__ = ["plain_ticks", "ticks_at", "whole_ticks"]
+__all__ = ["plain_ticks", "ticks_at", "whole_ticks", "literal"]
 
 
 def plain_ticks(axis: Axis) -> None:
@@ -67,3 +67,14 @@ def ticks_at(axis: Axis, places: Sequence[float], names: Sequence[str] | None = 
     axis.set_major_locator(FixedLocator([float(place) for place in places]))
     axis.set_major_formatter(FixedFormatter([f"{place:g}" for place in places] if names is None else list(names)))
     axis.set_minor_locator(NullLocator())
+
+
+def literal(name: object) -> str:
+    r"""Return a name as matplotlib draws it letter by letter: a pair of dollars would be mathematics.
+
+    Examples
+    --------
+    >>> print(literal("$1 to $2"))
+    \$1 to \$2
+    """
+    return str(name).replace("$", r"\$")

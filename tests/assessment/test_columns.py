@@ -1,4 +1,4 @@
-"""Cells become numbers, dates, categories or texts; what cannot be read is named, what is ambiguous is said."""
+"""Cells become numbers, dates, categories or texts; what cannot be read is named, what is ambiguous is stated."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from specmargin.assessment.columns import ColumnType, as_cells, as_texts, distin
 from specmargin.exceptions import SolverNotInstalledError
 
 
-def read(*cells, separator=",", said="", others=None):
+def read(*cells, separator=",", stated="", others=None):
     """Return the type and the values of a column."""
     columns = {"m": as_cells(list(cells)), **{k: as_cells(v) for k, v in (others or {}).items()}}
-    kind = infer_types(columns, {"m": said} if said else {}, separator)["m"]
+    kind = infer_types(columns, {"m": stated} if stated else {}, separator)["m"]
     return kind, kind.read(columns["m"])[0].tolist()
 
 
@@ -62,7 +62,7 @@ def test_one_odd_cell_of_twenty_and_one_of_ten() -> None:
     kind, _ = read(*["1", "2", "3"] * 3, "x")
     assert kind.kind == "category"
     assert "holds numbers in 90% of its cells, others such as 'x' (row 10)" in kind.note
-    assert read(*["1", "2", "3"] * 3, "x", said="number")[0].kind == "number"
+    assert read(*["1", "2", "3"] * 3, "x", stated="number")[0].kind == "number"
     # Another unit is another thing.
     assert read(*["5 kg"] * 30, "7 g")[0].read(as_cells(["7 g", "6 kg"]))[1].tolist() == [True, False]
 
@@ -71,7 +71,7 @@ def test_ambiguous_marks_are_decided_by_the_file_and_said() -> None:
     kind, values = read("1.234", "950", separator=";")
     assert values == [1234, 950]
     assert kind.note == "reads '1.234' as 1234; if it is 1.234, say --columns m=number:1,234.5"
-    assert read("1.234", "950", separator=";", said="number:1,234.5")[1] == [1.234, 950]
+    assert read("1.234", "950", separator=";", stated="number:1,234.5")[1] == [1.234, 950]
     assert read("1,234", "2,345", separator=";")[1] == [1.234, 2.345]
     assert read("1,234", "2,345")[1] == [1234, 2345]
     assert read("1,234", "2,345", others={"z": ["3,5", "4,5"]})[1] == [1.234, 2.345]
@@ -125,7 +125,7 @@ def test_ambiguous_and_impossible_days() -> None:
     kind, values = read("01/05/2024", "02/03/2024")
     assert values[0] == datetime(2024, 1, 5)
     assert "if it is 2024-05-01, say --columns m=date:%d/%m/%Y" in kind.note
-    assert read("01/05/2024", said="date:%d/%m/%Y")[1] == [datetime(2024, 5, 1)]
+    assert read("01/05/2024", stated="date:%d/%m/%Y")[1] == [datetime(2024, 5, 1)]
     assert read("2024-02-31", "2024-01-01")[0].kind == "category"
     kind, _ = read(*["2024-01-01", "2024-01-02"] * 10, "2024-02-31")
     assert kind.read(as_cells(["2024-02-31"]))[1].tolist() == [True]
@@ -150,7 +150,7 @@ def test_numbers_that_stand_for_missing_ones(cells, marks) -> None:
     kind, values = read(*cells)
     assert kind.marks == marks
     assert int(np.isnan(values).sum()) == sum(cell in marks for cell in cells)
-    assert read(*cells, said="number:all")[0].marks == ()
+    assert read(*cells, stated="number:all")[0].marks == ()
 
 
 def test_types_are_kept_for_other_cells() -> None:

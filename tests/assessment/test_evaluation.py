@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.assessment.evaluation import evaluate, log_loss
-from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
-from specmargin.assessment.methods import FittedMethod, Method, Size, choose_methods, inner_folds
+from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter, Size
+from specmargin.assessment.methods import FittedMethod, Method, choose_methods, inner_folds
 from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.candidates.hinge import stratified_folds
 from specmargin.exceptions import InvalidInputError, InvalidTypeError

@@ -48,7 +48,8 @@ def test_thousands(tmp_path, separator) -> None:
     pay = (X * 37).astype(int)
     mark = "," if separator == "," else "."
     cells = [f'"{value:,}"'.replace(",", mark) for value in pay]
-    table, flaws, _ = read(tmp_path, lines("mzy", cells, Z, LABEL, separator=separator))
+    other = [str(z) if separator == "," else str(z).replace(".", ",") for z in Z]
+    table, flaws, _ = read(tmp_path, lines("mzy", cells, other, LABEL, separator=separator))
     np.testing.assert_array_equal(table.columns["m"], pay)
     assert "file: 'm' reads" in flaws  # it might be decimals, and says so
 

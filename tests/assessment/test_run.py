@@ -341,8 +341,8 @@ def test_numbers_are_compared_fitted_and_predicted(tmp_path) -> None:
     file, y = numbers_file(tmp_path)
     with pytest.raises(InvalidInputError, match="--columns price=number"):
         compare_file(file, "price")
-    said = {"price": "number"}
-    made = compare_file(file, "price", columns=said, methods=["ridge", "mean", "LapRLSRegressor"])
+    stated = {"price": "number"}
+    made = compare_file(file, "price", columns=stated, methods=["ridge", "mean", "LapRLSRegressor"])
     assert [row.name for row in made.rows] == ["ridge", "mean", "LapRLSRegressor"]
     assert made.chosen == "LapRLSRegressor"
     assert made.row("LapRLSRegressor").verdict == "better than supervised"
@@ -358,7 +358,7 @@ def test_numbers_are_compared_fitted_and_predicted(tmp_path) -> None:
     assert again.labels[:45].tolist() == made.predictions.labels[:45].tolist()
     assert "Its error, as a share of the labels' deviation, is about" in repr(made)
     with pytest.raises(InvalidInputError, match="fits no numbers; take some of ridge"):
-        compare_file(file, "price", columns=said, methods=["STORM"])
+        compare_file(file, "price", columns=stated, methods=["STORM"])
 
 
 def test_ridge_is_that_of_scikit_learn(tmp_path) -> None:
@@ -428,7 +428,7 @@ def test_values_of_no_fitted_row_are_named(tmp_path) -> None:
 
 
 def test_words_before_the_details(compared) -> None:
-    """Columns, flaws, errors and the choice are said in at most 600 words; the rest is folded or comes later."""
+    """Columns, flaws, errors and the choice are stated in at most 600 words; the rest is folded or comes later."""
     text = page_of(compared)
     before = text[text.index("<body>") : text.index("<h2>Where it is wrong")]
     before = re.sub(r"<(svg|details|style).*?</\1>", " ", before, flags=re.DOTALL)

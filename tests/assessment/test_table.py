@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.assessment import as_table, read_table, split_target
-from specmargin.assessment.table import read_settings
+from specmargin.assessment.reading import read_settings
 from specmargin.exceptions import InvalidInputError
 
 
@@ -86,9 +86,9 @@ def test_labels_are_classes() -> None:
         split_target(table, "c")
 
 
-def labels_of(*cells, **said):
+def labels_of(*cells, **stated):
     table = as_table({"x": np.arange(len(cells)) % 3, "y": list(cells)})
-    return split_target(table.reading(said), "y")[1].tolist()
+    return split_target(table.reading(stated), "y")[1].tolist()
 
 
 def test_labels_are_what_was_written() -> None:
@@ -164,8 +164,8 @@ def test_what_is_said_of_columns(tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("zip,day,pay,y\n100,01/02/2024,1,p\n200,03/04/2024,2,q\n")
     (tmp_path / "columns.toml").write_text('[columns]\nzip = "category"\nday = "date:%d/%m/%Y"\n')
-    for said in (str(tmp_path / "columns.toml"), {"zip": "category", "day": "date:%d/%m/%Y"}):
-        table = read_table(path, columns=said)
+    for stated in (str(tmp_path / "columns.toml"), {"zip": "category", "day": "date:%d/%m/%Y"}):
+        table = read_table(path, columns=stated)
         assert table.columns["zip"].tolist() == ["100", "200"]
         assert table.columns["day"].astype(str).tolist()[0] == "2024-02-01T00:00:00"
     assert read_table(path).columns["zip"].tolist() == [100.0, 200.0]
