@@ -11,7 +11,6 @@ from specmargin.checks import flag
 from specmargin.estimators._feature_maps import FeatureMap, Landmarks
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import laplacian
 from specmargin.kernels import LowRankKernel
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels
@@ -86,7 +85,7 @@ class ManifoldBlocks(KeepsTraining):
         known, labels, graph = self._remembered()
         if X is not None:
             return self._new_blocks(X, known, labels)
-        L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
+        L = self._laplacian(known, graph)
         functions = self._manifold_map(known, labels, L, self.gamma_, self._count(known.shape[0]))
         if isinstance(functions, Landmarks):
             self._refuse_landmarks()
