@@ -17,6 +17,7 @@ __all__ = [
     "ColumnScaleWarning",
     "DataNotFoundError",
     "DisconnectedGraphWarning",
+    "EigenspaceWarning",
     "InfeasibleError",
     "InvalidInputError",
     "InvalidTypeError",
@@ -28,6 +29,7 @@ __all__ = [
     "SolverNotInstalledError",
     "SpecmarginError",
     "SpecmarginWarning",
+    "UndecidedWarning",
 ]
 
 
@@ -107,6 +109,14 @@ class SingleClassWarning(SpecmarginWarning):
 
 class ClassShareWarning(SpecmarginWarning):
     """A classifier predicts shares of the classes that are far from those of the labels."""
+
+
+class UndecidedWarning(SpecmarginWarning):
+    """Decisions of unlabelled samples are equal for several classes, up to rounding: which one they get is a rule."""
+
+
+class EigenspaceWarning(SpecmarginWarning):
+    """Eigenvalues of a graph are equal, and the answer depends on which of their eigenvectors are used."""
 
 
 class ColumnScaleWarning(SpecmarginWarning):

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.estimators._class_balance import codes_of
 from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
@@ -168,7 +169,7 @@ class CalibratedScores:
         scores: FloatArray = self.decision_function(X)  # type: ignore[attr-defined]  # of the class it is mixed into
         p = class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))
         # Decisions may differ by less than probabilities can: the largest is that of the class that is predicted.
-        own = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        own = codes_of(scores, self._rounding)  # type: ignore[attr-defined]
         for i in np.flatnonzero(p.argmax(axis=1) != own):
             p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
         return p

@@ -13,8 +13,11 @@ import numpy as np
 from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.labels.shares import cut, label_counts, shrunken_shares, trust_in_shares
-from specmargin.typing import FloatArray
+from specmargin.labels.shares import credible_shares, cut, label_counts, shrunken_shares, trust_in_shares
+from specmargin.typing import FloatArray, IntArray
+
+UNDECIDED = 1e-9
+"""Of the largest decision: up to here the sign of a decision, or the order of two, is that of rounding."""
 
 _LEVEL = 0.05  # at which label counts reject equal classes
 
@@ -25,12 +28,13 @@ class ClassBalanceParameter:
 
     Parameters
     ----------
-    class_balance : {"shrunk", "zscore", "mass"} or None
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None
         How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
-        classes, so that the share of positive training samples is one that l labels make credible, see the notes; for
-        more as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
-        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
-        classes. None: as they are.
+        classes, so that the share of positive training samples is one that l labels make credible, see the notes;
+        "credible": the same where the share that scores have without it is no credible one, else they stay; both for
+        more classes as "zscore". "zscore": by their means and deviations over all samples, unless the label counts
+        reject classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of
+        the classes. None: as they are.
 
     Attributes
     ----------
@@ -43,7 +47,9 @@ class ClassBalanceParameter:
     s = (l1 + 2) / (l + 4), and A = min(1, 10 / l). ``class_balance="shrunk"`` cuts the decisions of the training
     samples where a share A s + (1 - A) t of them is positive, t the share above 0: up to 10 labels their shares alone
     decide, shrunk to one half; with 100 hardly anything changes. It is right where labels were drawn at random, and
-    where classes are of equal size; where neither holds, take None.
+    where classes are of equal size; where neither holds, take None. ``class_balance="credible"`` asks first whether the
+    share above 0 lies in the 95 % interval of Beta(l1 + 2, l0 + 2): scores that fall into two groups are cut between
+    them, scores that are all but on one side by the labels' shares.
     """
 
     class_balance: str | None = None
@@ -69,7 +75,8 @@ class Balance:
     def of(cls, scores: FloatArray, labels: Labels, rule: str | None) -> Balance:
         r"""Return the map that a rule finds on the scores of all training samples, (n,) or (n, K).
 
-        "shrunk": the threshold of two classes at the cut of `shrunken_cut`; for more classes as "zscore".
+        "shrunk": the threshold of two classes at the cut of `shrunken_cut`; "credible": there where the share above 0
+        is outside of `credible_shares`; for more classes both are "zscore".
         "zscore": each class less its mean, over its standard deviation, which supposes classes of similar size;
         scores stay as they are where the label counts reject equal classes (chi-square test, 5 % level).
         "mass": class mass normalisation (Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields
@@ -84,6 +91,11 @@ class Balance:
         [-1.333, 0.8, 0.267, 0.267]
         """
         rule = in_force(rule, labels)
+        if rule == "credible":
+            low, high = credible_shares(label_counts(labels))
+            rule = (
+                None if low[1] <= np.mean(codes_of(scores, UNDECIDED * np.abs(scores).max())) <= high[1] else "shrunk"
+            )
         if rule is None:
             return cls(np.ones(scores.shape[1:]), np.zeros(scores.shape[1:]))
         if rule == "shrunk":
@@ -103,9 +115,19 @@ class Balance:
         return cls(np.asarray(weights.sum() / 2.0), np.asarray((weights[1] - weights[0]) / 2.0))
 
 
+def codes_of(scores: FloatArray, rounding: float = 0.0) -> IntArray:
+    """Return the positions of the classes that decisions name; of those that are equal but for rounding the first.
+
+    Otherwise equal samples would get different classes.
+    """
+    if scores.ndim == 1:
+        return (scores > rounding).astype(np.intp)
+    return np.asarray((scores >= scores.max(axis=1, keepdims=True) - rounding).argmax(axis=1))
+
+
 def in_force(rule: str | None, labels: Labels) -> str | None:
     """Return the rule that a word means for these labels, or None where their counts speak against it."""
-    if rule == "shrunk" and not labels.is_binary:
+    if rule in ("credible", "shrunk") and not labels.is_binary:
         rule = "zscore"
     rejected = rule == "zscore" and chisquare(label_counts(labels)).pvalue < _LEVEL
     return None if rejected else rule

@@ -12,7 +12,6 @@ from specmargin.estimators._feature_maps import FeatureMap, Landmarks
 from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import laplacian
 from specmargin.kernels import LowRankKernel
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels
@@ -93,7 +92,7 @@ class ManifoldBlocks(KeepsTraining):
         and a graph takes part.
         """
         known, labels, graph = self._remembered()
-        L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
+        L = None if graph is None else self._laplacian(known, graph)
         functions = self._manifold_map(known, labels, L, self.gamma_, self._count(known.shape[0]))
         if isinstance(functions, Landmarks):
             raise InvalidInputError(

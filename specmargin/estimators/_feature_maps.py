@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._shared_parameters import KernelFunction
 from specmargin.exceptions import InvalidInputError
@@ -27,6 +28,7 @@ from specmargin.kernels import LowRankKernel, landmark_features, require_semidef
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
 from specmargin.labels import Labels, Targets
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra.reuse import whole_eigenspaces
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 _LANDMARKS, _EIGENVECTORS = 2000, 200
@@ -162,13 +164,15 @@ class Landmarks(FeatureMap):
 class Eigenvectors(FeatureMap):
     """The lowest eigenvectors of the graph; new samples get the weighted mean of their neighbours' values.
 
-    `search` is over the training samples, `weights` are keyword arguments of `specmargin.graphs.neighbor_weights`.
+    `search` is over the training samples, `first` the number of eigenvectors that are left out, `weights` are keyword
+    arguments of `specmargin.graphs.neighbor_weights`.
     """
 
-    def __init__(self, spectrum: Spectrum, search: NeighborSearch, **weights: Any) -> None:
+    def __init__(self, spectrum: Spectrum, search: NeighborSearch, first: int = 0, **weights: Any) -> None:
         self._search, self._weights = search, weights
         # The mean of the diagonal is one, as with a radial kernel, so that gamma_A keeps its meaning.
-        super().__init__(np.sqrt(spectrum.n_samples / spectrum.q) * spectrum.eigenvectors)
+        kept = spectrum.eigenvectors[:, min(first, spectrum.q - 1) :]
+        super().__init__(np.sqrt(spectrum.n_samples / kept.shape[1]) * kept)
 
     def from_dual(self, alpha: FloatArray) -> FloatArray:
         """Return f - b at the training samples: these are what new samples get the means of."""
@@ -214,11 +218,12 @@ class ChosenFunctions:
         held: dict[str, int],
         gamma: float,
         n_neighbors: int,
+        first: int = 0,
     ) -> FeatureMap:
         """Return the functions of a span, at a kernel width and for new samples with a number of neighbours.
 
         The kernel is that of a `KernelFamily`, the neighbours those of `SearchedNeighbors`; `held` is the number of
-        matrices that are held at once, by span.
+        matrices that are held at once, by span, and `first` that of eigenvectors that are left out.
         """
         if span == "kernel":
             return KernelFunctions(X, self._gram_at(gamma), held[span])
@@ -236,18 +241,24 @@ class ChosenFunctions:
             )
         q = min(X.shape[0], _EIGENVECTORS if self.q is None else self.q)
         spectrum = laplacian_eigenpairs(replace(L, power=1), q=q, random_state=self.random_state)
+        spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
         search = self._opened(X) if self._search is None else self._search
-        return Eigenvectors(spectrum, search, n_neighbors=n_neighbors, weight=self.weight)
+        return Eigenvectors(spectrum, search, first=first, n_neighbors=n_neighbors, weight=self.weight)
+
+    def _manifold_span(self: Any, n: int, with_graph: bool) -> str:
+        """Return the span that was asked for, or that suits n samples."""
+        if self.span != "auto":
+            return str(self.span)
+        large = n > _FULL_SAMPLES and not self._is_precomputed
+        return ("eigenvectors" if with_graph else "landmarks") if large else "kernel"
 
     def _manifold_map(
         self: Any, X: Matrix, labels: Labels | Targets, L: Laplacian | None, gamma: float, n_neighbors: int
     ) -> FeatureMap:
         """Return the functions of LapSVM: those that were asked for, or that suit the number of samples."""
-        span = self.span
-        if span == "auto":
-            large = X.shape[0] > _FULL_SAMPLES and not self._is_precomputed
-            span = ("eigenvectors" if L is not None else "landmarks") if large else "kernel"
-        functions: FeatureMap = self._map(span, X, labels, L, _HELD, gamma, n_neighbors)
+        span = self._manifold_span(X.shape[0], L is not None)
+        # The first eigenvector, constant or the roots of the degrees, is the intercept's where there is one.
+        functions: FeatureMap = self._map(span, X, labels, L, _HELD, gamma, n_neighbors, int(self.fit_intercept))
         if span == "kernel":
             kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
             require_semidefinite(functions.kernel, **kernel, name="the kernel matrix")

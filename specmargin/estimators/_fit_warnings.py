@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from scipy.stats import betabinom
 
 from specmargin.checks import outside
-from specmargin.estimators._class_balance import in_force
-from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning
+from specmargin.estimators._class_balance import codes_of, in_force
+from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
 from specmargin.labels import Labels
 from specmargin.labels.shares import credible_shares, label_counts
 from specmargin.typing import AnyArray, FloatArray, Matrix
@@ -27,6 +27,8 @@ _ROUNDING = 1e-12
 """Range of a column, relative to its largest entry, up to which it is constant."""
 _UNIT = 1e-3
 """By which the squared length of a row may differ from one."""
+_CUTS = ("credible", "shrunk")
+"""Rules of class balance that move the threshold of two classes to a share."""
 _BY_CHANCE = 0.05
 """Probability up to which the labels contradict that all unlabelled samples are of one class."""
 
@@ -68,10 +70,30 @@ def warn_of_scales(estimator: Any, X: Matrix) -> None:
 
 def warn_of_classes(estimator: Any, labels: Labels) -> None:
     """Warn where a fitted classifier predicts one class only, or shares that the labels speak against."""
-    scores = estimator.scores_
-    predicted = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    rounding = getattr(estimator, "_rounding", 0.0)
+    predicted = codes_of(estimator.scores_, rounding)
+    _warn_of_undecided(estimator, labels, predicted, rounding)
     if len(predicted) and not _warned_of_one_class(estimator, labels, predicted) and len(labels.unlabeled):
         _warn_of_shares(estimator, labels, predicted)
+
+
+def _warn_of_undecided(estimator: Any, labels: Labels, predicted: AnyArray, rounding: float) -> None:
+    """Warn where nothing but rounding would tell unlabelled samples' classes apart."""
+    scores = estimator.scores_[labels.unlabeled]
+    if scores.ndim == 1:
+        undecided, equal = np.abs(scores) <= rounding, "zero"
+    else:
+        first, second = -np.partition(-scores, 1, axis=1)[:, :2].T
+        undecided, equal = first - second <= rounding, "equal"
+    if undecided.any():
+        names = ", ".join(_name(labels, int(k)) for k in np.unique(predicted[labels.unlabeled][undecided]))
+        warnings.warn(
+            f"{type(estimator).__name__}: {np.count_nonzero(undecided)} of the {len(scores)} unlabelled samples are "
+            f"undecided: their decisions are {equal} but for rounding. They are given the first of the classes that "
+            f"are equal ({names}). Label some of them, or add what tells them apart.",
+            UndecidedWarning,
+            stacklevel=outside(),
+        )
 
 
 def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) -> bool:
@@ -105,7 +127,7 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
         return  # who gives the shares knows better than the labels
     low, high = credible_shares(label_counts(labels))
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
-    cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) == "shrunk"
+    cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
     before = _shares_before(estimator) if moved else shares
     for each in (shares, before):
@@ -117,7 +139,10 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
         return
     verb, also = "are", ""
     if each is not shares:
-        verb, also = "would be", f"; class_balance='shrunk' moved the threshold, and {shares[k]:.0%} are"
+        verb, also = (
+            "would be",
+            f"; class_balance={estimator.class_balance!r} moved the threshold, and {shares[k]:.0%} are",
+        )
     warnings.warn(
         f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
         f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
@@ -141,7 +166,7 @@ def _other_cut(estimator: Any) -> str:
         return ", or give balance= where the shares are known"
     if hasattr(estimator, "class_prior"):
         return ", or give class_prior= where the shares are known"
-    known = hasattr(estimator, "class_balance") and estimator.class_balance != "shrunk" and len(estimator.classes_) == 2
+    known = getattr(estimator, "class_balance", "shrunk") not in _CUTS and len(estimator.classes_) == 2
     return ", or take class_balance='shrunk'" if known else ""
 
 

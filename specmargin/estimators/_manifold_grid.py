@@ -20,7 +20,12 @@ from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, F
 from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
-from specmargin.estimators._shared_parameters import DEFAULT_NEIGHBORS, GraphParameters, SearchedNeighbors
+from specmargin.estimators._shared_parameters import (
+    DEFAULT_NEIGHBORS,
+    GraphParameters,
+    SearchedNeighbors,
+    neighbor_count,
+)
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, resolve_gamma
@@ -178,7 +183,7 @@ class ManifoldGrid(SearchedNeighbors, GraphParameters, ChosenFunctions):
         """Return how far a setting is from the defaults of the estimator, in logarithms; a graph comes first."""
         usual = self._refitted()
         units = {
-            "gamma": _resolved(X, usual.gamma) if "gamma" in params else 1.0,
+            "gamma": _resolved(X, "median") if "gamma" in params else 1.0,
             "n_neighbors": DEFAULT_NEIGHBORS,
             "power": usual.power,
             "gamma_A": ambient_weight(path.G, centred=self.fit_intercept),
@@ -240,7 +245,7 @@ class ManifoldGrid(SearchedNeighbors, GraphParameters, ChosenFunctions):
     ) -> FeatureMap:
         """Return the functions that the estimator of these parameters chooses from."""
         L = None if graph is None else laplacian(graph, normalized=self.normalized)
-        default = min(DEFAULT_NEIGHBORS, X.shape[0] - 1)  # of the refit where the graph is given
+        default = neighbor_count(None, X.shape[0])  # of the refit where the graph is given
         # A kernel without a width takes any.
         gamma, k = params.get("gamma", 1.0), params.get("n_neighbors", default)
         functions: FeatureMap = self._candidate(params)._manifold_map(X, labels, L, gamma, k)

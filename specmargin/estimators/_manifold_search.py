@@ -28,7 +28,7 @@ _LOGGER = logging.getLogger(__name__)
 
 CRITERIA = (*OF_DECISIONS, "gcv")
 _OF_THE_REFIT = (
-    *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
+    *("classes_", "transduction_", "_rounding", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
     *("gamma_A_", "gamma_I_", "n_iter_"),
 )
 

@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from specmargin.checks import Rule, number
+from specmargin.checks import Rule, flag, maybe, number
 from specmargin.estimators._parameter_rules import or_word
+from specmargin.graphs import Laplacian, laplacian
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.objectives import leave_one_out as loo
-from specmargin.objectives.manifold_weights import ambient_weight, ratio_for, weights_of_paper
-from specmargin.typing import FloatArray
+from specmargin.objectives.manifold_weights import ambient_weight, ratio_for, usual_ratio, weights_of_paper
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _AUTO = "auto"
 USUAL_RATIO = 100.0
-"""The ratio where the labels do not speak against the graph."""
+"""For the normalized Laplacian, where the ratio is not in units of the graph; a search looks near it first."""
 _NATS = 1.0
 """Of 15 sets, half of them for confirmation, 1 was as good as 2 and better than 0 and 4, from 10 to 100 labels."""
 _FEWEST = 3
@@ -40,22 +41,35 @@ class ManifoldWeights:
         `ratio` over the mean of the kernel's diagonal.
     ratio : float or "auto"
         gamma_I / gamma_A where gamma_I is "auto", >= 0, for a kernel whose diagonal has the mean one; 0 is supervised.
-        "auto": 100, or 0 where the labels speak against the graph; see the notes.
+        "auto": in units of the graph and the kernel, or 0 where the labels speak against the graph; see the notes.
+    normalized : bool, optional
+        Whether L is I - D^-1/2 W D^-1/2 or D - W. By default it is D - W where a classifier's `gamma_I` and `ratio` are
+        "auto", it has an intercept and functions of a kernel, else the normalized one, in whose units papers report
+        weights; see the notes.
 
     Attributes
     ----------
     gamma_A_, gamma_I_ : float
         The weights in use; gamma_I_ is 0 where the supervised classifier was taken.
+    normalized_ : bool
+        The kind of Laplacian in use.
 
     Notes
     -----
     **Weights.** With d the mean of the kernel's diagonal, G = J K (I + ratio / d L K)^-1 J' is the deformed kernel of
     the l labelled samples (rows J), and tr(H G H) / l the mean eigenvalue that is left when H takes constants out
     (nothing is taken out without an intercept). A tenth of it is ``gamma_A="auto"``; where gamma_I is 0, G is the
-    kernel itself. On 19 data sets its size hardly mattered between a tenth and ten times of that, nor did `ratio` above
-    100.
-    ``gamma_A_`` and ``gamma_I_`` given as numbers make the same classifier again. A solver that factorises nothing
-    ("pcg", "newton") pays one factorisation for "auto".
+    kernel itself. On 19 data sets its size hardly mattered between a tenth and ten times of that.
+    With m = tr(K)^2 / |K|^2 the number of functions that K holds in effect and p the power of the Laplacian,
+    ``ratio="auto"`` of a classifier with an intercept sets gamma_I / gamma_A to 10000 m / tr(L^p K): the graph norm of
+    an average function of K weighs 10,000 times its ambient norm, whatever the number of samples and the units of K and
+    L. Without an intercept, and for numbers, which vary within clusters, it is 100 over the mean of K's diagonal.
+    ``gamma_A_`` and ``gamma_I_`` given as numbers, with ``normalized=normalized_``, make the same classifier again. A
+    solver that factorises nothing ("pcg", "newton") pays one factorisation for "auto".
+
+    **Which Laplacian.** The graph norm of I - D^-1/2 W D^-1/2 vanishes on the square roots of the degrees, and with a
+    large ratio and few labels decisions follow the degrees; that of D - W vanishes on constants, which the intercept
+    takes. Where the functions are eigenvectors the first one, constant or these roots, is left to the intercept.
 
     **Graphs that mislead.** No weight repairs a graph that says nothing about the classes. ``ratio="auto"`` asks the
     labels: least squares with the graph and without it decide about each labelled sample from the others (exact
@@ -66,10 +80,13 @@ class ManifoldWeights:
     gamma_A: float | str = _AUTO
     gamma_I: float | str = _AUTO
     ratio: float | str = _AUTO
+    normalized: Any = None
 
+    _tells_classes: ClassVar[bool] = True
     _parameter_rules: ClassVar[dict[str, Rule]] = {
         "gamma_A": or_word(number(above=0), _AUTO),
         "gamma_I": or_word(number(least=0), _AUTO),
+        "normalized": maybe(flag),
         "ratio": or_word(number(least=0), _AUTO),
     }
 
@@ -116,6 +133,20 @@ class ManifoldWeights:
         return cls(gamma_A=ours[0], gamma_I=ours[1], **params)
 
     @property
+    def _in_units_of_both(self: Any) -> bool:
+        """Whether the ratio is in units of the graph and the kernel: of classes, where an intercept takes constants."""
+        return self._tells_classes and self.fit_intercept and self.gamma_I == _AUTO and self.ratio == _AUTO
+
+    def _laplacian(self: Any, X: Matrix, graph: SparseArray | None) -> Laplacian | None:
+        """Return the Laplacian of the kind that is asked for, or that suits weights and functions."""
+        if graph is None:
+            return None
+        spectral = self._manifold_span(X.shape[0], True) == "eigenvectors"
+        usual = spectral or not self._in_units_of_both
+        self.normalized_ = usual if self.normalized is None else bool(self.normalized)
+        return laplacian(graph, normalized=self.normalized_, power=self.power)
+
+    @property
     def _is_supervised(self) -> bool:
         return self.gamma_I == 0 or (self.gamma_I == _AUTO and self.ratio == 0)
 
@@ -123,13 +154,18 @@ class ManifoldWeights:
         """Return the objective of the first class with the weights in use, and keep these."""
         options = {"loss": self.loss, "fit_intercept": self.fit_intercept}
         first = next(iter(labels.one_vs_rest()))
-        weighted: LapSVM = self._with_weights(K, partial(LapSVM, K, L, first, **options), labels.sign)
+        weighted: LapSVM = self._with_weights(K, L, partial(LapSVM, K, L, first, **options), labels.sign)
         return weighted
 
-    def _with_weights(self: Any, K: Any, made: Callable[..., Any], targets: FloatArray, numbers: bool = False) -> Any:
+    def _with_weights(
+        self: Any, K: Any, L: Laplacian | None, made: Callable[..., Any], targets: FloatArray, numbers: bool = False
+    ) -> Any:
         """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
-        usual = USUAL_RATIO if self.ratio == _AUTO else self.ratio
-        ratio = 0.0 if self._is_supervised else ratio_for(K, usual)
+        if self._is_supervised or L is None:
+            ratio = 0.0
+        else:
+            ratio = USUAL_RATIO if self.ratio == _AUTO else self.ratio
+            ratio = usual_ratio(K, L) if self._in_units_of_both else ratio_for(K, ratio)
         unit = None
         if self.ratio == _AUTO and self.gamma_I == _AUTO:
             unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)

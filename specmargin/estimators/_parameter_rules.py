@@ -182,7 +182,7 @@ RULES: dict[str, Rule] = {
     "C_star": maybe(_share_or(number(least=0))),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
-    "class_balance": choice("shrunk", "zscore", "mass", None),
+    "class_balance": choice("credible", "shrunk", "zscore", "mass", None),
     "coef0": number(),
     "cv": _cv,
     "degree": number(least=0),

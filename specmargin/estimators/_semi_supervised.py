@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from specmargin.arrays import feature_rows
 from specmargin.checks import outside
+from specmargin.estimators._class_balance import UNDECIDED, codes_of
 from specmargin.estimators._fit_warnings import warn_of_classes, warn_of_scales
 from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
@@ -124,7 +125,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     ----------
     classes_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n,)
-        Predicted classes of the training samples, labelled ones included.
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Decisions of the training samples, as `decision_function` returns those of new ones.
     intercept_ : ndarray of shape (n_outputs,)
@@ -138,6 +140,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     """
 
     unlabeled: Any = -1
+
+    _rounding = 0.0
+    """What decisions must differ by to be told apart."""
 
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
         """Learn from labelled and unlabelled samples.
@@ -189,6 +194,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         scores, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self.scores_ = self._finite(scores)
+        self._rounding = UNDECIDED * float(np.abs(scores).max(initial=0.0))
         self.transduction_ = self._classes_of(scores)
         warn_of_classes(self, labels)
         self._warn_of_gaps(results)
@@ -225,9 +231,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         return labels
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores > 0).astype(int)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        return np.asarray(self.classes_[codes_of(scores, self._rounding)])
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return f at new samples.

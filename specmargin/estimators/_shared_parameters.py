@@ -20,15 +20,15 @@ from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 DEFAULT_NEIGHBORS = 10
-"""Of a graph whose number of neighbours is chosen by n: min(10, n - 1)."""
+"""Of a graph whose number of neighbours is chosen by n: min(10, n // 2), for a complete graph says nothing."""
 
 _LEAST_EXCESS = 1e-4
 """A free range that exceeds 1 by less is all margin, up to the accuracy of f: there is nothing to bound."""
 
 
 def neighbor_count(n_neighbors: int | None, n: int) -> int:
-    """Return the number of neighbours among n samples: what was asked for, or for None min(10, n - 1)."""
-    return min(DEFAULT_NEIGHBORS, n - 1) if n_neighbors is None else n_neighbors
+    """Return the number of neighbours among n samples: what was asked for, or for None min(10, n // 2)."""
+    return min(DEFAULT_NEIGHBORS, max(1, n // 2)) if n_neighbors is None else n_neighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,9 @@ class KernelParameters(KernelFamily):
 
     Parameters
     ----------
-    gamma : float, "scale" or "median"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf". It has nothing to do with gamma_A and gamma_I.
+    gamma : float, "scale", "median" or "local"
+        Kernel parameter, 1 / (2 sigma^2) for "rbf"; rules are those of `specmargin.kernels.resolve_gamma`. It has
+        nothing to do with gamma_A and gamma_I.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class NeighborParameters:
     Parameters
     ----------
     n_neighbors : int
-        Neighbours of the graph; by default min(10, n - 1).
+        Neighbours of the graph; by default min(10, n // 2).
     kind : <kinds>
         How the neighbour relation is made symmetric.
     weight : <weights>

@@ -13,6 +13,7 @@ from specmargin import solvers
 from specmargin.checks import Rule
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
@@ -30,7 +31,7 @@ from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
-from specmargin.spectra.reuse import USUAL_Q, reused
+from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _NEIGHBORS = ("n_neighbors", "weight", "metric")
@@ -108,7 +109,8 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
     kind: PerGraph = "symmetric"
     weight: PerGraph = "binary"
     metric: PerGraph = "euclidean"
-    normalized: PerGraph = False
+    normalized: PerGraph = True
+    class_balance: str | None = "credible"
     power: PerGraph = 1
     tol: float = 1e-6
     random_state: Any = 0
@@ -136,12 +138,11 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
         spectra = []
         for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True):
-            if isinstance(W, Spectrum):
-                spectra.append(W)
-                continue
-            q = min(USUAL_Q, W.shape[0]) if options["q"] is None else options["q"]
-            L = laplacian(W, normalized=options["normalized"], power=options["power"])
-            spectra.append(laplacian_eigenpairs(L, q=q, random_state=self.random_state))
+            if not isinstance(W, Spectrum):
+                q = min(USUAL_Q, W.shape[0]) if options["q"] is None else options["q"]
+                L = laplacian(W, normalized=options["normalized"], power=options["power"])
+                W = laplacian_eigenpairs(L, q=q, random_state=self.random_state)
+            spectra.append(whole_eigenspaces(W, stacklevel=outside()))
         return spectra
 
     def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:

@@ -40,7 +40,7 @@ _FREE = 1.0 - 1e-6
 """Share of C below which the largest multiplier does not feel it."""
 _OF_THE_REFIT = (
     *("classes_", "transduction_", "scores_", "intercept_", "balance_", "result_", "n_iter_", "delta_", "B_"),
-    *("graph_weights_", "eigenvalues_", "eigenvectors_", "spectrum_"),
+    *("_rounding", "graph_weights_", "eigenvalues_", "eigenvectors_", "spectrum_"),
 )
 
 
@@ -101,7 +101,8 @@ class SpectrumCV(TwinnedSearch, LaplacianParameters, ClassBalanceParameter, Solv
     kind: str = "symmetric"
     weight: str = "binary"
     metric: str = "euclidean"
-    normalized: bool = False
+    normalized: bool = True
+    class_balance: str | None = "credible"
     power: int = 1
     random_state: Any = 0
 

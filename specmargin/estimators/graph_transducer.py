@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
+from specmargin.exceptions import EigenspaceWarning
 from specmargin.labels import Labels
+from specmargin.solvers.spectrum.graph_transducer import HARD_CASE
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import power
 
@@ -77,6 +81,14 @@ class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
         objective = objectives.SpectralGraphTransducer(spectrum, labels, C=self.C, Q=1.0 / (total * delta[1:]))
         limit = {} if self.max_iter is None else {"max_iter": self.max_iter}
         result = solvers.graph_transducer(objective, **{"tol": self.tol, **limit, **(self.solver_params or {})})
+        if result.message.startswith(HARD_CASE):
+            warnings.warn(
+                f"SpectralGraphTransducer: the labels leave a direction open in an eigenspace of the problem "
+                f"({result.message}); the optimum is not the only one, and which is returned depends on the order of "
+                "the nodes. Label more nodes, or take SpectralRidge or STOAM, whose answers are unique.",
+                EigenspaceWarning,
+                stacklevel=outside(),
+            )
         variables = {**result.variables, "delta": delta, "b": np.asarray(-objective.threshold)}
         result = replace(result, variables=variables)
         return Answer(result, result)

@@ -21,7 +21,6 @@ from specmargin.estimators._semi_supervised import numerical_failures, unpacked
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import laplacian
 from specmargin.labels import Targets
 from specmargin.objectives.conformal import ConformalRidge, level_rank
 from specmargin.objectives.leave_one_out import RidgePath
@@ -93,6 +92,7 @@ class LapRLSRegressor(
     power: int = 2
     tol: float = 1e-6
 
+    _tells_classes: ClassVar[bool] = False
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 
     def _needs_graph(self) -> bool:
@@ -118,7 +118,7 @@ class LapRLSRegressor(
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:
         """Return the objective of the first output; set the functions that it chooses from."""
         self._resolve_gamma(X)
-        L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
+        L = self._laplacian(X, graph)
         self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
         K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
         made = partial(
@@ -130,7 +130,7 @@ class LapRLSRegressor(
             weights=targets.weights,
             fit_intercept=self.fit_intercept,
         )
-        weighted: objectives.LapRLS = self._with_weights(K, made, targets.values, numbers=True)
+        weighted: objectives.LapRLS = self._with_weights(K, L, made, targets.values, numbers=True)
         return weighted
 
     def _values(self, X: Matrix) -> FloatArray:

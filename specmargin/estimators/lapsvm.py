@@ -26,7 +26,6 @@ from specmargin.estimators._shared_parameters import (
     SearchedNeighbors,
     SolverParameters,
 )
-from specmargin.graphs import laplacian
 from specmargin.labels import Labels
 from specmargin.losses import get_loss
 from specmargin.results import SolveResult
@@ -106,7 +105,7 @@ class LapSVM(
     (True, True)
     """
 
-    gamma: float | str = "median"
+    gamma: float | str = "local"
     loss: Any = "hinge"
     fit_intercept: bool = True
     power: int = 2
@@ -141,7 +140,7 @@ class LapSVM(
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
         self._resolve_gamma(X)
-        L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
+        L = self._laplacian(X, graph)
         self._functions = self._manifold_map(X, labels, L, self.gamma_, self._count(X.shape[0]))
         return self._weighted(self._functions.kernel, L, labels)
 

@@ -7,7 +7,7 @@ spectrum: it is fixed beforehand, delta_j proportional to lambda_j^-power. `STOR
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
@@ -28,7 +29,7 @@ from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
-from specmargin.spectra.reuse import USUAL_Q, reused
+from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralRidge"]
@@ -61,13 +62,14 @@ class SpectralRidge(
     penalty : float or "loo"
         Weight of the norm per unit mean kernel diagonal (delta has sum one), > 0. "loo" chooses by exact
         leave-one-out on the labelled samples (`choose_penalty` of its solver), whose losses have the labels' weights;
-        unless two classes have five labels, too little is left when one is left out, and it is 0.3.
+        unless two classes have five labels, too little is left when one is left out, and it is 0.3. Where the choice is
+        the smallest or the largest that was tried, ``result_.message`` says so.
     power : float
         p of the graph norm f'L^p f, >= 0: the larger, the smoother.
-    class_balance : {"zscore", "shrunk"} or None
+    class_balance : {"credible", "zscore", "shrunk"} or None
         "zscore" compares classes by their z-scores: each class's decisions over all samples less their mean, over
-        their standard deviation. See the notes: it supposes classes of similar size. "shrunk" is for two classes whose
-        sizes may differ.
+        their standard deviation. See the notes: it supposes classes of similar size. "credible", the same for several
+        classes, and "shrunk" are for two classes whose sizes may differ.
     refine : {"kmeans"} or None
         "kmeans" starts spherical k-means from the predicted classes, in the rows of the 5 K leading eigenvectors (K
         classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
@@ -108,9 +110,9 @@ class SpectralRidge(
     speak against equal classes (chi-square test, 5 % level), decisions are therefore compared as they are. Equal
     numbers of labels drawn per class say nothing of the classes' sizes: then, if they are known to differ, take None.
 
-    With two classes there is one decision, and balancing moves its threshold from 0 to its mean: right for classes
-    of equal size, where 0 may put nearly all samples on one side, and wrong where one class is rare, as one digit
-    against nine. The same rule decides.
+    With two classes there is one decision, and "zscore" moves its threshold from 0 to its mean: right for classes of
+    equal size, where 0 may put nearly all samples on one side, and wrong where one class is rare, as one digit against
+    nine. "credible" moves it where the labels speak against the share above 0 (`specmargin.LapSVM` has the formula).
 
     **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of
     the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
@@ -135,7 +137,7 @@ class SpectralRidge(
 
     penalty: float | str = "loo"
     power: float = 2.0  # type: ignore[assignment]  # of a spectrum: need not be whole
-    class_balance: str | None = "zscore"
+    class_balance: str | None = "credible"
     refine: str | None = None
     q: int | None = None
     weight: str = "self_tuning"
@@ -145,7 +147,7 @@ class SpectralRidge(
     random_state: Any = 0
 
     _parameter_rules: ClassVar[dict[str, Rule]] = {
-        "class_balance": choice("zscore", "shrunk", None),
+        "class_balance": choice("credible", "zscore", "shrunk", None),
         "power": number(least=0),
     }
 
@@ -166,6 +168,11 @@ class SpectralRidge(
             self._search = self._opened(X)
         objective, rule = self._objective(X, labels, graph)
         result = spectral_ridge(objective, tol=self.tol)
+        if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
+            edge = "smallest" if self.penalty_ == PENALTIES[0] else "largest"
+            result = replace(
+                result, message=f"{result.message}; penalty {self.penalty_:g} is the {edge} that was tried"
+            )
         spectrum = objective.spectrum
         self.spectrum_ = spectrum
         self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors
@@ -194,6 +201,7 @@ class SpectralRidge(
             q = min(USUAL_Q, X.shape[0]) if self.q is None else self.q
             options: dict[str, Any] = {"normalized": self.normalized, "random_state": self.random_state}
             spectrum = laplacian_eigenpairs(graph, q=q, tol=self.eigen_tol, **options)
+        spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
         rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
         chosen = (
@@ -224,7 +232,9 @@ def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArr
     start = (scores > 0).astype(np.intp) if binary else scores.argmax(axis=1)
     own = (labels.sign > 0).astype(np.intp) if binary else labels.sign.argmax(axis=1)
     start[labels.labeled] = own
-    leading = spectrum.eigenvectors[:, : _CLUSTER_COLUMNS * len(labels.classes)]
+    # Up to the end of an eigenspace: what is cut off would depend on the order of the nodes.
+    ends, asked = np.append(0, spectrum.block_ends()), _CLUSTER_COLUMNS * len(labels.classes)
+    leading = spectrum.eigenvectors[:, : int(ends[min(int(np.searchsorted(ends, asked - 1)), len(ends) - 1)]) + 1]
     cosines = seeded_kmeans(leading, start, labels.labeled).similarities.copy()
     # Where no direction speaks for a class, the one of the start stays ahead.
     undirected = ~leading.any(axis=1)

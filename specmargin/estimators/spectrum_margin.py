@@ -13,11 +13,14 @@ from typing import Any, ClassVar
 
 from specmargin import solvers
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._shared_parameters import BoundParameter, bound_in_use, within_bound
-from specmargin.estimators._spectrum_classifier import Answer, Spectra, SpectrumClassifier
+from specmargin.estimators._spectrum_classifier import Answer, Graph, Spectra, SpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.results import SolveResult
+from specmargin.spectra import Spectrum
+from specmargin.spectra.reuse import warn_of_repeated
 
 __all__ = ["MKL", "STOAM", "STORM"]
 
@@ -148,3 +151,9 @@ class MKL(BoundParameter, _JointClassifier):
     """
 
     _order: ClassVar[bool] = False
+
+    def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
+        spectra = super()._spectra(graphs)
+        for spectrum in spectra:
+            warn_of_repeated(spectrum, "MKL", "STOAM", stacklevel=outside())
+        return spectra

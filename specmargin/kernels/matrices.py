@@ -6,8 +6,8 @@ sets the block between new and training points that predictions need. Parameters
 meanings; above all ``gamma = 1 / (2 sigma**2)`` is the inverse width of the kernel and has nothing to do with
 the regularisation parameters ``gamma_A`` and ``gamma_I`` of manifold regularisation.
 
-A rule for the width (``gamma="scale"`` or ``"median"``) depends on the data. Call `resolve_gamma` once on the
-training rows and pass the number on, so that the training matrix and every later block share one kernel.
+A rule for the width ("scale", "median" or "local") depends on the data. Call `resolve_gamma` once on the training rows
+and pass the number on, so that the training matrix and every later block share one kernel.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 """Name of a kernel, or a function of two data matrices that returns the block between their rows."""
 
 _FAR = 100.0  # standard deviations from the origin, beyond which squared distances lose four digits
+_NEAR = 0.05  # share of the distances that are below the width of "local"
+_NARROWEST = 4.0  # least width of "local" in medians, inverted: groups of near copies have no width of their own
 _MEDIAN_ROWS = 1000  # half a million pairs determine a median well enough
 
 
@@ -64,7 +66,7 @@ def gram(
         Reference rows, usually the training data. Without it `X` is compared with itself.
     kernel : {"rbf", "poly", "polynomial", "linear", "cosine", "precomputed"} or callable
         A callable receives both data matrices and returns the whole block, as in `sklearn.svm.SVC`.
-    gamma : float, "scale" or "median", default "scale"
+    gamma : float, "scale", "median" or "local", default "scale"
         Inverse width, ``1 / (2 sigma**2)``, in inverse squared units of the features (not the ``gamma_A`` of
         manifold regularisation). A rule is resolved on `Y` where it is given (the training rows), else on
         `X`; see `resolve_gamma`. Read by "rbf" and "poly" only.
@@ -125,11 +127,13 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     ----------
     X : ndarray or sparse matrix of shape (n, d)
         Training rows.
-    gamma : float, "scale" or "median"
+    gamma : float, "scale", "median" or "local"
         A positive number is returned as it is. "scale" is ``1 / (d * X.var())``, as in `sklearn.svm.SVC`.
         "median" is ``1 / (2 m**2)`` with m the median distance between two rows (of a fixed sample of 1000
-        rows when there are more; of the distances that are not zero when more than half are). Where all rows
-        agree (or X has no variance) both rules give 1.0.
+        rows when there are more; of the distances that are not zero when more than half are). "local" takes the
+        distance below which a twentieth of those that are not zero lies, at least a quarter of the median: in many
+        dimensions, where all distances are alike, nearly the median; in two or three the width of what is curved or in
+        pieces. Neither depends on the number of rows. Where all rows agree (or X has no variance) all rules give 1.0.
 
     Returns
     -------
@@ -143,14 +147,13 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
 
     Examples
     --------
-    >>> resolve_gamma([[0.0], [2.0]], "scale"), resolve_gamma([[0.0], [2.0]], "median")
-    (1.0, 0.125)
+    >>> [resolve_gamma([[0.0], [2.0]], rule) for rule in ("scale", "median", "local")]
+    [1.0, 0.125, 0.125]
     """
     if isinstance(gamma, str):
-        if gamma not in ("scale", "median"):
-            raise InvalidInputError(f"gamma={gamma!r} is unknown; take a positive number, 'scale' or 'median'.")
+        GAMMA("gamma", gamma)
         X = check_rows(X, "X")
-        return _scale_gamma(X) if gamma == "scale" else _median_gamma(X)
+        return _scale_gamma(X) if gamma == "scale" else _distance_gamma(X, gamma)
     return float(GAMMA("gamma", gamma))
 
 
@@ -251,7 +254,7 @@ def _scale_gamma(X: Matrix) -> float:
     return float(1.0 / (X.shape[1] * variance))
 
 
-def _median_gamma(X: Matrix) -> float:
+def _distance_gamma(X: Matrix, rule: str) -> float:
     from sklearn.metrics.pairwise import euclidean_distances
 
     n = X.shape[0]
@@ -265,7 +268,11 @@ def _median_gamma(X: Matrix) -> float:
     # Equal rows come out at about 1e-8 of their norm instead of 0.
     norms = np.sqrt(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X**2).sum(axis=1))
     positive = distances > 1e-7 * norms.max()
-    median = float(np.median(distances))
-    if np.count_nonzero(positive) <= len(distances) / 2:
-        median = float(np.median(distances[positive])) if positive.any() else 0.0
-    return 1.0 / (2.0 * median**2) if median > 0 else 1.0
+    if rule == "local" or np.count_nonzero(positive) <= len(distances) / 2:
+        distances = distances[positive]
+    width = 0.0
+    if len(distances):
+        width = float(np.median(distances))
+        if rule == "local":
+            width = max(float(np.quantile(distances, _NEAR)), width / _NARROWEST)
+    return 1.0 / (2.0 * width**2) if width > 0 else 1.0

@@ -9,7 +9,10 @@ import numpy as np
 from specmargin.checks import NUMBERS, among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["GAMMA", "KERNEL", "KERNELS"]
+__all__ = ["GAMMA", "KERNEL", "KERNELS", "WIDTHS"]
+
+WIDTHS = ("scale", "median", "local")
+"""Rules for the width of a kernel."""
 
 KERNELS = ("rbf", "poly", "polynomial", "linear", "cosine", "precomputed")
 
@@ -23,16 +26,18 @@ def KERNEL(name: str, value: Any) -> Any:
 
 
 def GAMMA(name: str, value: Any) -> Any:
-    """Check an inverse width: a positive number, "scale" or "median"."""
+    """Check an inverse width: a positive number, or a rule."""
     if isinstance(value, str):
-        if value not in ("scale", "median"):
-            raise InvalidInputError(f"{name}={value!r} is unknown; take a positive number, 'scale' or 'median'.")
+        if value not in WIDTHS:
+            raise InvalidInputError(
+                f"{name}={value!r} is unknown; take a positive number, 'scale', 'median' or 'local'."
+            )
         return value
     good = isinstance(value, NUMBERS) and not isinstance(value, bool)
     if not (good and np.isfinite(value) and value > 0):
         kind = InvalidInputError if good else InvalidTypeError
         raise kind(
-            f"{name}={shown(value)} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or "
-            "'median'."
+            f"{name}={shown(value)} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale', "
+            "'median' or 'local'."
         )
     return value

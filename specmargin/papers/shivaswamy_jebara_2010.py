@@ -38,7 +38,6 @@ from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import checksums
 from specmargin.papers import _shivaswamy_jebara_claims as claims
 from specmargin.papers import _shivaswamy_jebara_fits as fits
-from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
 __all__ = ["SPECTRUM_LEARNING", "Plan", "claims", "errors_of", "fits", "measure"]
 
@@ -49,7 +48,7 @@ GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
         "loss_weight": (1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
         "width": (0.03, 0.1, 0.3, 1.0),
         "w": (1.0, 1.05, 1.1, 1.2, 1.5),
-        "penalty": PENALTIES,
+        "penalty": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     }
 )
 """Of all methods; each takes those of its own hyper-parameters."""

@@ -1,21 +1,88 @@
-"""Eigenpairs that were computed once and serve many fits: what they must be, and the part of them that a fit takes."""
+"""Eigenpairs that serve a fit, or many: what they must be, and the part of them that a fit takes."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
+from specmargin.exceptions import EigenspaceWarning, InvalidInputError
 from specmargin.spectra.spectrum import TIE, Spectrum
 
-__all__ = ["USUAL_Q", "reused"]
+__all__ = ["USUAL_Q", "reused", "warn_of_repeated", "whole_eigenspaces"]
 
 USUAL_Q = 200
 """Eigenvectors where no number is asked for."""
 
 _NORM = 1e-3
 """Deviation of the norm of a column from one that no accuracy of an eigensolver explains."""
+
+
+_PRECISE = 1e-9
+"""Residual, relative to the largest eigenvalue, from which on equal eigenvalues cannot be told from close ones."""
+
+
+def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
+    """Return the eigenpairs of whole eigenspaces, and warn where the last one is cut and left out.
+
+    Of an eigenspace that q cuts, the eigensolver returns some basis, which changes with the order of the nodes, and so
+    would every answer. Where nothing but the constant would be left the eigenpairs stay, and the warning says so.
+    Eigenpairs so inexact that equal and close eigenvalues cannot be told apart are returned as they are.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> s = Spectrum(np.array([0.0, 1.0, 2.0, 2.0, 2.0]), np.eye(5), n_components=1)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     print(whole_eigenspaces(s.truncate(4)).q, whole_eigenspaces(s).q)
+    2 5
+    """
+    largest = float(spectrum.eigenvalues[-1])
+    if not spectrum.cuts_tie or spectrum.residual > _PRECISE * largest:
+        return spectrum
+    ends = spectrum.block_ends()
+    whole = int(ends[-2]) + 1 if len(ends) > 1 else 1
+    text = (
+        f"answers depend on the order of the nodes. Take q={spectrum.n_samples}, all eigenvectors."
+        if whole == 1
+        else f"the {whole} of whole eigenspaces are used, as with q={whole}. A larger q may hold all of it."
+    )
+    warnings.warn(
+        f"q={spectrum.q} cuts the eigenspace of the repeated eigenvalue {largest:.6g}, whose basis is any: {text}",
+        EigenspaceWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return spectrum if whole == 1 else spectrum.truncate(whole)
+
+
+def warn_of_repeated(spectrum: Spectrum, who: str, instead: str, *, stacklevel: int = 2) -> None:
+    """Warn where a weight of its own is learned for each of several eigenvectors of one eigenvalue.
+
+    Those of eigenvalue 0 are set by the sizes of the components, and are warned of where two are of one size.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_repeated(Spectrum(np.array([0.0, 2.0, 2.0]), np.eye(3), n_components=1), "MKL", "STOAM")
+    >>> "eigenvalue 2 is repeated" in str(caught[0].message)
+    True
+    """
+    ends = spectrum.block_ends()
+    sizes = np.diff(ends, prepend=0)
+    values = spectrum.eigenvalues[ends]
+    told_apart = spectrum.component is not None and len(set(np.bincount(spectrum.component))) == spectrum.n_components
+    repeated = (sizes > 1) & ((values > 0) | (not told_apart))
+    if repeated.any():
+        first = int(repeated.argmax())
+        warnings.warn(
+            f"the eigenvalue {values[first]:.6g} is repeated {sizes[first]} times ({np.count_nonzero(repeated)} such "
+            f"eigenvalues), and {who} weighs each of its eigenvectors, whose basis is arbitrary: the answer depends on "
+            f"the order of the nodes. {instead} shares one weight within an eigenspace.",
+            EigenspaceWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def reused(spectrum: Spectrum, n_samples: int, *, q: int | None, normalized: bool, power: int = 1) -> Spectrum:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import specmargin as sm
 from specmargin.estimators._class_balance import Balance, in_force, shrunken_cut
@@ -89,14 +90,14 @@ def test_a_rare_class_keeps_its_share(cls):
     ],
     ids=str,
 )
-def test_over_a_spectrum_it_is_offered_and_not_the_default(moons, name, params):
+def test_over_a_spectrum_every_rule_is_offered(moons, name, params):
     X, _, y = moons
     cls = getattr(sm, name)
-    plain = cls(**params).fit(X, y)
-    assert plain.class_balance is None
+    assert cls().class_balance == "credible"
+    plain = cls(class_balance=None, **params).fit(X, y)
     assert plain.balance_.is_identity
     f, labels = plain.scores_, sm.encode_labels(y)
-    for rule in ("shrunk", "zscore", "mass"):
+    for rule in ("credible", "shrunk", "zscore", "mass"):
         clf = cls(class_balance=rule, **params).fit(X, y)
         np.testing.assert_allclose(clf.scores_, Balance.of(f, labels, rule)(f), rtol=0, atol=1e-12)
         np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
@@ -105,3 +106,23 @@ def test_over_a_spectrum_it_is_offered_and_not_the_default(moons, name, params):
         expected = clf.balance_(plain.decision_function(new))
         np.testing.assert_allclose(clf.decision_function(new), expected, rtol=0, atol=1e-9)
     assert np.mean(cls(class_balance="shrunk", **params).fit(X, y).transduction_ == 1) == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(("positive", "moved"), [(1, True), (2, False), (14, False), (15, True), (19, True)])
+def test_credible_shares_stay_and_others_are_cut_by_those_of_the_labels(positive, moved):
+    # 1 and 3 labels: the 95 % interval of Beta(3, 5) is [0.099, 0.710]; of 20 samples 2 to 14 are credible.
+    f = np.where(np.arange(20) < positive, 1.0, -1.0) * (1.0 + np.arange(20) / 100)
+    y = np.full(20, -1)
+    y[0], y[-3:] = 1, 0
+    labels = sm.encode_labels(y)
+    low, high = beta(3, 5).ppf([0.025, 0.975])
+    assert moved is not (low <= positive / 20 <= high)
+    balanced = Balance.of(f, labels, "credible")
+    assert balanced.is_identity is not moved
+    if moved:
+        assert balanced.offset == Balance.of(f, labels, "shrunk").offset
+    several = sm.encode_labels(np.concatenate([np.full(17, -1), [0, 1, 2]]))
+    scores = np.column_stack([f, -f, f**2])
+    np.testing.assert_array_equal(
+        Balance.of(scores, several, "credible")(scores), Balance.of(scores, several, "zscore")(scores)
+    )

@@ -38,7 +38,9 @@ def test_it_is_the_svm_on_the_diffusion_kernel(moons):
     K = scipy.linalg.expm(-laplacian_of(X) / 0.5**2)
     K *= len(X) / np.trace(K)
     svc = SVC(C=3.0, kernel="precomputed", tol=1e-10).fit(K[np.ix_(known, known)], y[known])
-    fitted = sm.SpectralKernelSVM(sigma=0.5, C=3.0).fit(X, y)  # q: min(200, n) = n
+    fitted = sm.SpectralKernelSVM(sigma=0.5, C=3.0, normalized=False, class_balance=None).fit(
+        X, y
+    )  # q: min(200, n) = n
     assert fitted.delta_.shape == (120,)
     np.testing.assert_allclose(fitted.scores_, svc.decision_function(K[:, known]), atol=1e-6)
 
@@ -107,7 +109,7 @@ def test_the_transducer_is_the_global_minimum_of_the_literal_problem(moons, C, e
     y = y.copy()
     y[np.flatnonzero(y == 1)[:2]] = -1  # unequal classes: the threshold is not zero
     best, h, threshold = literal_transducer(X, y, 9, C, exponent)
-    fitted = sm.SpectralGraphTransducer(q=9, C=C, exponent=exponent).fit(X, y)
+    fitted = sm.SpectralGraphTransducer(q=9, C=C, exponent=exponent, normalized=False, class_balance=None).fit(X, y)
     certificate = fitted.result_.certificate
     assert certificate.is_optimal(1e-9)
     assert certificate.primal_objective == pytest.approx(best, rel=1e-7)

@@ -208,9 +208,11 @@ def test_a_precomputed_kernel_with_a_graph(moons):
 def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
     X, y_true, y = moons
     twice, labels = np.concatenate([X, X]), np.concatenate([y, y])
-    clf = sm.LapSVM(gamma=2.0, n_neighbors=12).fit(twice, labels)
+    clf = sm.LapSVM(gamma=2.0, n_neighbors=12, ratio=100.0).fit(twice, labels)
     assert clf.result_.certificate.is_optimal(1e-8)
-    linear = sm.LapSVM(kernel="linear").fit(X, y)  # Gram matrix of rank two
+    default = sm.LapSVM(gamma=2.0, n_neighbors=12).fit(twice, labels)
+    assert default.result_.certificate.is_optimal(1e-6)
+    linear = sm.LapSVM(kernel="linear", ratio=100.0).fit(X, y)  # Gram matrix of rank two
     assert linear.result_.certificate.is_optimal(1e-8)
     full = sm.LapSVM(gamma=2.0).fit(X, y_true)
     assert full.result_.certificate.is_optimal(1e-8)

@@ -128,7 +128,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     )
     for splitter in splitters:
         cv = LapRLSCV(**SMALL, gamma_As=[0.1], cv=splitter, class_balance=None).fit(X, y)
-        assert cv.best_params_ == {**params, "class_balance": None}
+        assert cv.best_params_ == {**params, "class_balance": None, "normalized": True}
         whole = sm.LabeledKFold(3, shuffle=False) if splitter == 3 else splitter
         splits = [test for _, test in whole.split(known, known)]
         raw, _ = left_out_scores(lambda: LapRLS(**params, class_balance=None), X, y, -1, splits, None)
@@ -266,7 +266,7 @@ def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
     sizes = counted_factorisations(monkeypatch, len(X))
     clf = LapRLSCV(**{**GRID, "ratios": [0.0]}).fit(X, y)
     assert sizes == []  # and no graph
-    assert set(clf.best_params_) == {"kernel", "gamma", "gamma_A", "gamma_I"}
+    assert set(clf.best_params_) == {"kernel", "gamma", "gamma_A", "gamma_I", "normalized"}
     assert clf.best_params_["gamma_I"] == 0
     mixed = LapRLSCV(**{**GRID, "ratios": [0.0, 10.0]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_I"].min() == 0

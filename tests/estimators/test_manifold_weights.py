@@ -15,28 +15,40 @@ both = pytest.mark.parametrize("cls", [sm.LapSVM, sm.LapRLS])
 CLASSIC = {"gamma_A": 0.02, "gamma_I": 0.5, "n_neighbors": 6, "power": 1, "class_balance": None}
 
 
-def literal(X, y, K, ratio, power=2, k=10, centred=True):
-    """Return gamma_A and gamma_I from the formula, by a dense inverse."""
+def literal(X, y, K, ratio="auto", power=2, k=10, centred=True):
+    """Return gamma_A and gamma_I from the formula, by dense matrices; D - W where the ratio is in its units."""
     n, labeled = len(X), np.flatnonzero(y != -1)
     W = sm.graphs.knn_graph(X, n_neighbors=k).toarray()
     root = np.sqrt(W.sum(axis=1))
-    L = np.linalg.matrix_power(np.eye(n) - W / np.outer(root, root), power)
-    ratio = ratio / np.trace(K) * n
+    L = np.diag(root**2) - W if ratio == "auto" else np.eye(n) - W / np.outer(root, root)
+    L = np.linalg.matrix_power(L, power)
+    if ratio == "auto":
+        ratio = 1e4 * np.trace(K) ** 2 / (K**2).sum() / np.trace(L @ K)
+    else:
+        ratio = ratio / np.trace(K) * n
     G = (K @ np.linalg.solve(np.eye(n) + ratio * L @ K, np.eye(n)))[np.ix_(labeled, labeled)]
     H = np.eye(len(labeled)) - centred / len(labeled)
     gamma_A = 0.1 * np.trace(H @ G @ H) / len(labeled)
     return gamma_A, ratio * gamma_A
 
 
+def with_graph(X, y):
+    """Return LapRLS with the usual ratio, whatever the labels say of the graph."""
+    K = sm.kernels.gram(X, gamma="local")
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, 10), normalized=False, power=2)
+    return sm.LapRLS(ratio=sm.objectives.manifold_weights.usual_ratio(K, L), normalized=False).fit(X, y)
+
+
 @both
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_defaults_are_the_formula(moons, cls, fit_intercept):
     X, _, y = moons
-    kernels = {"rbf": sm.kernels.gram(X, gamma=2.0), "linear": X @ X.T, "poly": (2.0 * X @ X.T + 1) ** 3}
+    kernels = {"rbf": sm.kernels.gram(X, gamma=2.0), "poly": (2.0 * X @ X.T + 1) ** 3}
     for kernel, K in kernels.items():
         clf = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept).fit(X, y)
-        expected = literal(X, y, K, 100.0, centred=fit_intercept)
-        assert (clf.gamma_A_, clf.gamma_I_) == pytest.approx(expected, rel=1e-7)
+        expected = literal(X, y, K, "auto" if fit_intercept else 100.0, centred=fit_intercept)
+        assert (clf.gamma_A_, clf.gamma_I_) == pytest.approx(expected, rel=1e-6)
+        assert clf.normalized_ is not fit_intercept
         assert clf.result_.certificate.is_optimal(1e-6)
         alone = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept, gamma_I=0.0).fit(X, y)
         assert alone.gamma_A_ == pytest.approx(literal(X, y, K, 0.0, centred=fit_intercept)[0], rel=1e-9)
@@ -44,17 +56,31 @@ def test_the_defaults_are_the_formula(moons, cls, fit_intercept):
     other = cls(gamma=2.0, ratio=7.0, power=1, n_neighbors=5).fit(X, y)
     expected = literal(X, y, kernels["rbf"], 7.0, power=1, k=5)
     assert (other.gamma_A_, other.gamma_I_) == pytest.approx(expected, rel=1e-9)
+    assert other.normalized_ is True
+
+
+@both
+def test_the_kind_of_laplacian_is_that_of_the_weights_unless_it_is_named(moons, cls):
+    X, _, y = moons
+    assert cls(gamma_A=0.1).fit(X, y).normalized_ is False
+    assert cls(gamma_I=0.1).fit(X, y).normalized_ is True
+    assert cls(span="eigenvectors").fit(X, y).normalized_ is True
+    for named in (True, False):
+        for params in ({}, {"gamma_I": 0.1}, {"span": "eigenvectors"}):
+            assert cls(normalized=named, **params).fit(X, y).normalized_ is named
 
 
 @both
 def test_the_weights_in_use_given_as_numbers_make_the_same_classifier(moons, blobs, cls):
     for X, y, marker in ((moons[0], moons[2], -1), (blobs[0], blobs[2], "?")):
-        first = cls(gamma=1.0, unlabeled=marker).fit(X, y)
-        numbers = {"gamma_A": first.gamma_A_, "gamma_I": first.gamma_I_}
-        for given in (numbers, {"gamma_A": first.gamma_A_}, {"gamma_I": first.gamma_I_}):
-            again = cls(gamma=1.0, unlabeled=marker, **given).fit(X, y)
-            np.testing.assert_allclose(again.scores_, first.scores_, rtol=0, atol=1e-8)
-            assert (again.gamma_A_, again.gamma_I_) == pytest.approx((first.gamma_A_, first.gamma_I_), rel=1e-12)
+        for span in ("kernel", "eigenvectors"):
+            first = cls(gamma=1.0, unlabeled=marker, span=span, q=30).fit(X, y)
+            numbers = {"gamma_A": first.gamma_A_, "gamma_I": first.gamma_I_}
+            for given in (numbers, {"gamma_A": first.gamma_A_}):
+                given = {**given, "normalized": first.normalized_, "unlabeled": marker, "span": span, "q": 30}
+                again = cls(gamma=1.0, **given).fit(X, y)
+                np.testing.assert_allclose(again.scores_, first.scores_, rtol=0, atol=1e-8)
+                assert (again.gamma_A_, again.gamma_I_) == pytest.approx((first.gamma_A_, first.gamma_I_), rel=1e-12)
 
 
 @both
@@ -76,12 +102,13 @@ def test_numbers_mean_what_they_mean_to_the_last_bit(moons, cls):
 def test_the_scale_of_the_kernel_does_not_matter(moons, cls, scale):
     X, _, y = moons
     K, W = sm.kernels.gram(X, gamma=2.0), sm.graphs.knn_graph(X, 8)
-    for params in ({}, {"gamma_I": 0.0}, {"fit_intercept": False}):
+    for params in ({"ratio": 100.0}, {}, {"gamma_I": 0.0}, {"ratio": 100.0, "fit_intercept": False}):
         plain = cls(kernel="precomputed", **params).fit(K, y, graph=W)
         scaled = cls(kernel="precomputed", **params).fit(scale * K, y, graph=W)
         np.testing.assert_allclose(scaled.scores_, plain.scores_, rtol=0, atol=1e-10)
         assert scaled.gamma_A_ == pytest.approx(scale * plain.gamma_A_, rel=1e-10)
-        assert scaled.result_.certificate.is_optimal(1e-9)
+        # The larger ratio of the default costs digits: the kernel that it deforms is that much worse conditioned.
+        assert scaled.result_.certificate.is_optimal(1e-9 if params else 1e-7)
 
 
 @both
@@ -117,12 +144,13 @@ def test_the_search_takes_the_same_words_and_gives_the_same_classifier(moons):
     X, _, y = moons
     one = {"gammas": ["median"], "gamma_As": ["auto"], "ratios": [100.0], "n_neighbors": [10], "powers": [2]}
     for kernel in ("rbf", "linear"):
-        expected = sm.LapRLS(kernel=kernel).fit(X, y)
+        given = {"kernel": kernel, "gamma": "median", "ratio": 100.0}
+        expected = sm.LapRLS(**given).fit(X, y)
         search = sm.LapRLSCV(kernels=[kernel], **one).fit(X, y)
         np.testing.assert_allclose(search.scores_, expected.scores_, rtol=0, atol=1e-8)
         assert (search.gamma_A_, search.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-10)
         svm = sm.LapSVMCV(kernels=[kernel], loss="hinge", **one).fit(X, y)
-        np.testing.assert_allclose(svm.scores_, sm.LapSVM(kernel=kernel).fit(X, y).scores_, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(svm.scores_, sm.LapSVM(**given).fit(X, y).scores_, rtol=0, atol=1e-6)
     mixed = sm.LapRLSCV(**{**one, "kernels": ["rbf"], "gamma_As": ["auto", 0.5]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_A"].tolist() == [mixed.cv_results_["param_gamma_A"][0], 0.5]
     again = sm.LapRLS(**mixed.best_params_).fit(X, y)
@@ -234,11 +262,13 @@ def test_the_graph_is_left_out_where_the_labels_speak_against_it():
         X = rng.standard_normal((80, 6 + seed))
         X[:, 0] += (seed % 3) * np.sign(X[:, 0])  # from one cluster to two
         y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=24, random_state=seed)
-        with_graph, alone, auto = (sm.LapRLS(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0, "auto"))
-        losses = [by_refits(X, y, gamma_A=one.gamma_A_, gamma_I=one.gamma_I_) for one in (with_graph, alone)]
+        graph = with_graph(X, y)
+        alone, auto = (sm.LapRLS(ratio=ratio).fit(X, y) for ratio in (0.0, "auto"))
+        weights = [{"gamma_A": one.gamma_A_, "gamma_I": one.gamma_I_} for one in (graph, alone)]
+        losses = [by_refits(X, y, normalized=False, **each) for each in weights]
         assert abs(losses[0] - losses[1] - 1.0) > 1e-3
-        expected = alone if losses[0] - losses[1] > 1.0 else with_graph
-        assert (auto.gamma_A_, auto.gamma_I_) == (expected.gamma_A_, expected.gamma_I_)
+        expected = alone if losses[0] - losses[1] > 1.0 else graph
+        assert (auto.gamma_A_, auto.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-12)
         np.testing.assert_allclose(auto.scores_, expected.scores_, atol=1e-10)
         assert sm.LapSVM().fit(X, y).gamma_I_ == auto.gamma_I_  # of any loss least squares decide
         chosen.append(auto.gamma_I_ == 0)
@@ -254,8 +284,8 @@ def test_numbers_leave_the_graph_out_for_more_than_one_unit_of_log_likelihood():
         X[:, 0] += np.sign(X[:, 0]) * (seed % 4)
         y = np.full(80, np.nan)
         y[:24] = (X[:, 0] + 0.5 * np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(80))[:24]
-        with_graph, alone = (sm.LapRLSRegressor(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
-        off = [y[:24] - one.leave_one_out_ for one in (with_graph, alone)]
+        graph, alone = (sm.LapRLSRegressor(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+        off = [y[:24] - one.leave_one_out_ for one in (graph, alone)]
         best = [norm.logpdf(each, scale=np.sqrt(np.mean(each**2))).sum() for each in off]
         gains.append(best[1] - best[0])
         assert (sm.LapRLSRegressor().fit(X, y).gamma_I_ == 0) == (gains[-1] > 1)
@@ -266,8 +296,8 @@ def test_numbers_may_leave_the_graph_out():
     X = np.random.default_rng(1).standard_normal((150, 12))
     y = np.where(np.arange(150) < 60, X @ np.arange(12.0), np.nan)
     auto = sm.LapRLSRegressor(kernel="linear").fit(X, y)
-    with_graph, alone = (sm.LapRLSRegressor(kernel="linear", ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
-    squares = [np.nanmean((y[:60] - one.leave_one_out_) ** 2) for one in (with_graph, alone)]
+    graph, alone = (sm.LapRLSRegressor(kernel="linear", ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+    squares = [np.nanmean((y[:60] - one.leave_one_out_) ** 2) for one in (graph, alone)]
     assert 30 * np.log(squares[0] / squares[1]) > 1
     assert auto.gamma_I_ == 0
     np.testing.assert_allclose(auto.transduction_, alone.transduction_, atol=1e-10)

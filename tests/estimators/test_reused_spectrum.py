@@ -72,15 +72,15 @@ def test_several_graphs_may_be_mixed(moons):
     X, _, y = moons
     W = [sm.graphs.knn_graph(X, n_neighbors=k) for k in (5, 12)]
     spectra = [sm.spectra.laplacian_eigenpairs(graph, q=15) for graph in W]
-    storm = sm.STORM(q=15, n_neighbors=[5, 12])
+    storm = sm.STORM(q=15, n_neighbors=[5, 12], normalized=False)
     literal = clone(storm).fit(X, y)
     for graph in (spectra, [spectra[0], W[1]], literal.spectrum_):
         assert_same(clone(storm).fit(X, y, graph=graph), literal, X)
     with pytest.raises(ValueError, match="works on one graph, got 2"):
-        sm.KTA(q=15).fit(X, y, graph=spectra)
+        sm.KTA(q=15, normalized=False).fit(X, y, graph=spectra)
 
 
-@pytest.mark.parametrize("method", [sm.STORM(q=8), sm.SpectralRidge(q=8, normalized=False)], ids=repr)
+@pytest.mark.parametrize("method", [sm.STORM(q=8, normalized=False), sm.SpectralRidge(q=8, normalized=False)], ids=repr)
 def test_components_without_a_label_are_warned_of(method):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((30, 2)) + 20.0 * c for c in range(3)])

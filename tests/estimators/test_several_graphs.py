@@ -11,7 +11,8 @@ from sklearn.base import clone
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning
 
-JOINT = [sm.STORM(C=10.0, B=1.2), sm.STOAM(C=10.0), sm.MKL(C=10.0), sm.MKL(C=10.0, B=1.2)]
+RAW = {"C": 10.0, "normalized": False, "class_balance": None}
+JOINT = [sm.STORM(B=1.2, **RAW), sm.STOAM(**RAW), sm.MKL(**RAW), sm.MKL(B=1.2, **RAW)]
 methods = pytest.mark.parametrize("method", JOINT, ids=repr)
 
 
@@ -142,13 +143,13 @@ def test_graphs_that_are_passed_share_the_neighbours_of_new_samples(moons, graph
 
 def test_several_classes_over_several_graphs(blobs, rng):
     X, y_true, y = blobs
-    fitted = sm.STOAM(C=10.0, q=15, n_neighbors=[5, 9], unlabeled="?").fit(X, y)
+    fitted = sm.STOAM(**RAW, q=15, n_neighbors=[5, 9], unlabeled="?").fit(X, y)
     assert fitted.delta_.shape == (3, 30)
     assert fitted.graph_weights_.shape == (3, 2)
     np.testing.assert_allclose(fitted.graph_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(fitted.decision_function(X), fitted.scores_, atol=1e-12)
     assert (fitted.transduction_ == y_true).mean() > 0.9
-    one = sm.STOAM(C=10.0, q=15, n_neighbors=[5, 9]).fit(X, np.where(y == "?", -1, (y == "b").astype(int)))
+    one = sm.STOAM(**RAW, q=15, n_neighbors=[5, 9]).fit(X, np.where(y == "?", -1, (y == "b").astype(int)))
     np.testing.assert_allclose(fitted.decision_function(X + 0.1)[:, 1], one.decision_function(X + 0.1), atol=1e-7)
 
 

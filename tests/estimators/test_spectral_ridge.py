@@ -100,7 +100,7 @@ def test_balance_saves_classes_that_the_labels_drown(rng):
     for seed in range(12):
         y = sm.hide_labels(y_true, n_labeled=6, random_state=seed)
         raw.append((SpectralRidge(class_balance=None).fit(X, y).transduction_ != y_true).mean())
-        balanced.append((SpectralRidge().fit(X, y).transduction_ != y_true).mean())
+        balanced.append((SpectralRidge(class_balance="zscore").fit(X, y).transduction_ != y_true).mean())
     assert np.median(balanced) < 0.75 * np.median(raw)
 
 
@@ -110,7 +110,7 @@ def test_counts_that_reject_equal_classes_switch_balance_off(moons):
         y = np.full(len(y_true), -1)
         for k, count in enumerate(counts):
             y[np.flatnonzero(y_true == k)[:count]] = k
-        clf = SpectralRidge().fit(X, y)
+        clf = SpectralRidge(class_balance="zscore").fit(X, y)
         assert clf.balance_.is_identity is not balanced
         raw = SpectralRidge(class_balance=None).fit(X, y)
         if not balanced:
@@ -314,10 +314,26 @@ def test_digits_with_one_and_with_ten_labels_per_class(data_folder):
     assert errors[1, "kmeans"] < errors[1, None] + 0.02
 
 
+def test_the_edge_of_the_penalties_is_said(moons):
+    X, y_true, _ = moons
+    edges = {"smallest": 1e-6, "largest": 3.0}
+    found = set()
+    for seed in range(6):
+        noise = np.random.default_rng(seed).random(len(y_true)) < (0.0 if seed < 3 else 0.45)
+        y = sm.hide_labels(np.where(noise, 1 - y_true, y_true), per_class=12, random_state=seed)
+        clf = SpectralRidge().fit(X, y)
+        said = [word for word in edges if f"is the {word} that was tried" in clf.result_.message]
+        assert said == [word for word, penalty in edges.items() if clf.penalty_ == penalty]
+        found.add(clf.penalty_)
+    assert len(found) > 1
+    assert found & set(edges.values())
+    assert "tried" not in SpectralRidge(penalty=1e-6).fit(X, y).result_.message
+
+
 def test_bad_input_is_named(moons):
     X, _, y = moons
     for params, text in (
-        ({"class_balance": "mass"}, "class_balance='mass' is unknown; take one of zscore, shrunk, None"),
+        ({"class_balance": "mass"}, "class_balance='mass' is unknown; take one of credible, zscore, shrunk, None"),
         ({"q": 1}, "q=1 leaves nothing"),
         ({"n_neighbors": 120}, "120"),
         ({"weight": "golden"}, "self_tuning"),

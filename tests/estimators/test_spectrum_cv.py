@@ -41,7 +41,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     X, _, y = blobs if several else moons
     marker = "?" if several else -1
     grid = GRID if several else {**GRID, "Cs": [10.0]}
-    more = {"class_balance": balance, "unlabeled": marker, "tol": 1e-9}
+    more = {"class_balance": balance, "unlabeled": marker, "tol": 1e-9, "normalized": False}
     cv = cls(**{**grid, "qs": [12], "n_neighbors": [5]}, **more, cv=3 if several else "auto").fit(X, y)
     labels = sm.encode_labels(y, marker)
     known = y[y != marker]
@@ -98,8 +98,8 @@ def test_best_parameters_hold_every_word_that_is_not_the_default(moons, cls):
     X, _, y = moons
     y = np.where(y == -1, np.nan, y)
     W = sm.graphs.knn_graph(X, n_neighbors=7)
-    spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=True)
-    words = {"normalized": True, "class_balance": "shrunk", "tol": 1e-8, "unlabeled": np.nan}
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=False)
+    words = {"normalized": False, "class_balance": "shrunk", "tol": 1e-8, "unlabeled": np.nan}
     grid = {"qs": [6, 15], "Bs": [1.2], "Cs": [2.0], "cv": 2}
     for graph in (None, W, spectrum):
         cv = cls(**grid, n_neighbors=[6], weight="heat", **words).fit(X, y, graph=graph)

@@ -19,7 +19,7 @@ METHODS = [
     sm.KTA(B=1.5),
     sm.SpectralKernelSVM(C=10.0),
     sm.SpectralKernelSVM(transformation="power", B=1.5),
-    sm.XuSpectralSVM(C=10.0),
+    sm.XuSpectralSVM(C=10.0, normalized=False, class_balance=None),
     sm.SpectralGraphTransducer(),
 ]
 WITH_A_MARGIN = METHODS[:-1]  # with a margin, and a choice of solvers
@@ -159,13 +159,13 @@ def test_eps_is_the_least_drop(moons):
 
 def test_several_classes_share_the_eigenpairs(blobs):
     X, y_true, y = blobs
-    fitted = sm.STOAM(C=10.0, q=20, unlabeled="?").fit(X, y)
+    fitted = sm.STOAM(C=10.0, q=20, class_balance=None, unlabeled="?").fit(X, y)
     assert fitted.delta_.shape == (3, 20)
     assert fitted.scores_.shape == (120, 3)
     assert len(fitted.result_) == 3
     assert (fitted.transduction_ == y_true).mean() > 0.9
     one = np.where(y == "?", -1, (y == "c").astype(int))
-    alone = sm.STOAM(C=10.0, q=20).fit(X, one)
+    alone = sm.STOAM(C=10.0, q=20, class_balance=None).fit(X, one)
     np.testing.assert_allclose(fitted.scores_[:, 2], alone.scores_, atol=1e-9)
     np.testing.assert_allclose(fitted.delta_[2], alone.delta_, atol=1e-9)
     assert not np.allclose(fitted.delta_[0], fitted.delta_[2], atol=1e-3)

@@ -24,7 +24,12 @@ def test_known_widths(value):
     [
         (KERNEL, "gauss", InvalidInputError, "x='gauss' is unknown; take one of rbf, poly"),
         (KERNEL, 3, InvalidTypeError, "x=3 is unknown"),
-        (GAMMA, "auto", InvalidInputError, "x='auto' is unknown; take a positive number, 'scale' or 'median'."),
+        (
+            GAMMA,
+            "auto",
+            InvalidInputError,
+            "x='auto' is unknown; take a positive number, 'scale', 'median' or 'local'.",
+        ),
         (GAMMA, 0.0, InvalidInputError, "x=0.0 is no inverse width; take a positive number"),
         (GAMMA, np.nan, InvalidInputError, "x=nan is no inverse width"),
         (GAMMA, True, InvalidTypeError, "x=True is no inverse width"),

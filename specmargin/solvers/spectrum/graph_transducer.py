@@ -27,9 +27,13 @@ from specmargin.typing import FloatArray
 
 __all__ = ["graph_transducer"]
 
+HARD_CASE = "hard case"
+"""How the message of a result begins whose optimum is not the only one."""
+
 _TIED = 1e-13  # eigenvalues of A closer than this, relative to the lowest, are one
 _NULL = 1e-28  # and so are those below this share of the norm: rounding of zero
 _EVEN = 1e-13  # change of the value, relative, below which two points are equally good
+_ROUNDING = 16 * float(np.finfo(float).eps)  # of the length of b: a component of it that small is rounding of zero
 _REFINEMENTS = 3  # at most; none where the gap is zero to rounding
 _SHARE = 1e-8  # of the length: a component below it is no matter
 
@@ -92,8 +96,9 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     # The share of the length in the lowest eigenspace: its direction may be free.
     block = d <= _TIED * lowest + _NULL * float(a.max())
     share = float(np.linalg.norm(x[block])) if mu > 0 else math.sqrt(max(obj.n - float((x[~block] ** 2).sum()), 0.0))
-    turned = 2.0 * float(np.linalg.norm(beta[block])) * share
-    hard = share > _SHARE * math.sqrt(obj.n) and turned <= _EVEN * obj.value_at(E @ x)
+    slope = float(np.linalg.norm(beta[block]))
+    even = _ROUNDING * float(np.linalg.norm(obj.b)) >= slope or 2.0 * slope * share <= _EVEN * obj.value_at(E @ x)
+    hard = share > _SHARE * math.sqrt(obj.n) and even
     if hard:
         x[block] = share * _nearest_axis(E[:, block])
     x *= math.sqrt(obj.n) / float(np.linalg.norm(x))
@@ -118,7 +123,7 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
         solver="graph_transducer",
         n_iter=len(history),
         seconds=time.perf_counter() - start,
-        message="hard case: the sign of one component is free" if hard else "",
+        message=f"{HARD_CASE}: {np.count_nonzero(block)} components are free but for their length" if hard else "",
     )
 
 

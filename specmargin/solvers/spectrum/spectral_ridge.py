@@ -29,8 +29,8 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["PENALTIES", "Clusters", "choose_penalty", "seeded_kmeans", "spectral_ridge"]
 
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""Penalties that `choose_penalty` compares, per unit mean kernel diagonal."""
+PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""Penalties that `choose_penalty` compares, per unit mean kernel diagonal. Many or fine classes take small ones."""
 
 _INFORMED = 5
 """Labelled samples of a class that leave-one-out needs. With three it judges by two thirds of what is known of the
