@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,14 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import flag
 from specmargin.estimators._feature_maps import FeatureMap, Landmarks
-from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import LowRankKernel
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels
 from specmargin.objectives.conformal import ConformalRidge, label_sets
-from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
+from specmargin.objectives.manifold_weights import ambient_weight
 from specmargin.typing import BoolArray, FloatArray, Matrix, SparseArray
 
 NO_NODES = (
@@ -104,6 +104,7 @@ class ManifoldBlocks(KeepsTraining):
         K = functions.kernel
         low_rank = isinstance(K, LowRankKernel)
 
+        @cache
         def deformed(ratio: float) -> FloatArray:
             if L is None or ratio == 0:
                 return np.asarray(K.factor if low_rank else K)
@@ -111,11 +112,9 @@ class ManifoldBlocks(KeepsTraining):
                 deformed_features(K.factor, L, ratio).Z if low_rank else deformed_kernel(K, L, ratio).matrix
             )
 
-        ratio = 0.0 if self._is_supervised else ratio_for(K, USUAL_RATIO if self.ratio == "auto" else self.ratio)
-        own = deformed(ratio) if self.gamma_A == "auto" or self.gamma_I == "auto" else None
-        gamma_A = self._unit_weight(own, low_rank) if self.gamma_A == "auto" else float(self.gamma_A)
-        if self.gamma_I != "auto":
-            own = deformed(float(self.gamma_I) / gamma_A)
+        ratio = self._unlearned_ratio(K, L)
+        gamma_A = self._unit_weight(deformed(ratio), low_rank) if self.gamma_A == "auto" else float(self.gamma_A)
+        own = deformed(ratio if self.gamma_I == "auto" else float(self.gamma_I) / gamma_A)
         if X is not None:
             return self._new_blocks(X, known[labels.labeled]), gamma_A
         return (KernelBlocks.of_features if low_rank else KernelBlocks.of)(own, labels.labeled), gamma_A

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.estimators._fit_warnings import outside
+from specmargin.checks import outside
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._shared_parameters import KernelFunction
 from specmargin.exceptions import InvalidInputError

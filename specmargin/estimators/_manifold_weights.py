@@ -150,6 +150,14 @@ class ManifoldWeights:
     def _is_supervised(self) -> bool:
         return self.gamma_I == 0 or (self.gamma_I == _AUTO and self.ratio == 0)
 
+    def _unlearned_ratio(self: Any, K: Any, L: Laplacian | None) -> float:
+        """Return gamma_I / gamma_A before any label is asked."""
+        if self._is_supervised or L is None:
+            return 0.0
+        if self._in_units_of_both:
+            return usual_ratio(K, L)
+        return ratio_for(K, USUAL_RATIO if self.ratio == _AUTO else self.ratio)
+
     def _weighted(self: Any, K: Any, L: Any, labels: Labels) -> LapSVM:
         """Return the objective of the first class with the weights in use, and keep these."""
         options = {"loss": self.loss, "fit_intercept": self.fit_intercept}
@@ -161,12 +169,7 @@ class ManifoldWeights:
         self: Any, K: Any, L: Laplacian | None, made: Callable[..., Any], targets: FloatArray, numbers: bool = False
     ) -> Any:
         """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
-        if self._is_supervised or L is None:
-            ratio = 0.0
-        else:
-            ratio = USUAL_RATIO if self.ratio == _AUTO else self.ratio
-            ratio = usual_ratio(K, L) if self._in_units_of_both else ratio_for(K, ratio)
-        unit = None
+        ratio, unit = self._unlearned_ratio(K, L), None
         if self.ratio == _AUTO and self.gamma_I == _AUTO:
             unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)
             losses = [self._held_out_loss(one.reduction.G, targets, numbers) for one in (unit, alone)]

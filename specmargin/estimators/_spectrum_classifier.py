@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin import solvers
-from specmargin.checks import Rule
+from specmargin.checks import Rule, outside
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked

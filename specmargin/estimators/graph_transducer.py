@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.checks import outside
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.exceptions import EigenspaceWarning

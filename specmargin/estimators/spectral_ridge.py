@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import Rule, choice, number
+from specmargin.checks import Rule, choice, number, outside
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from specmargin import solvers
+from specmargin.checks import outside
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._shared_parameters import BoundParameter, bound_in_use, within_bound
 from specmargin.estimators._spectrum_classifier import Answer, Graph, Spectra, SpectrumClassifier
 from specmargin.labels import Labels

@@ -8,6 +8,7 @@ import pytest
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.manifold_weights import usual_ratio
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
 
@@ -128,9 +129,11 @@ def test_automatic_weights_look_at_no_label(moons, gamma_I):
     clf = sm.LapRLS(gamma_I=gamma_I).fit(X, y)
     p = clf.conformal_p_values()
     W = sm.graphs.knn_graph(X, n_neighbors=min(10, len(X) - 1))
-    K, L = sm.kernels.gram(X, gamma=clf.gamma_), sm.graphs.laplacian(W, power=clf.power)
-    gamma_A = sm.LapRLS(gamma=clf.gamma_, ratio=100.0).fit(X, truth, graph=W).gamma_A_
-    ratio = 100.0 if gamma_I == "auto" else gamma_I / gamma_A
+    K, L = sm.kernels.gram(X, gamma=clf.gamma_), sm.graphs.laplacian(W, normalized=clf.normalized_, power=clf.power)
+    ratio = usual_ratio(K, L) if gamma_I == "auto" else 100.0
+    whole = sm.LapRLS(gamma=clf.gamma_, ratio=ratio, normalized=clf.normalized_, unlabeled=-2)
+    gamma_A = whole.fit(X, truth, graph=W).gamma_A_
+    ratio = ratio if gamma_I == "auto" else gamma_I / gamma_A
     G, known = sm.kernels.deformed_kernel(K, L, ratio).matrix, np.flatnonzero(y != -1)
     ridge = ConformalRidge(G[np.ix_(known, known)], np.where(y[known] == 1, 1.0, -1.0), gamma_A)
     expected = ridge.p_values(G[:, known], np.diag(G))
