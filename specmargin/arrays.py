@@ -36,8 +36,10 @@ __all__ = [
 
 _LARGEST, _SMALLEST = 1e75, 1e-150
 """Fourth powers of features, times their number, stay below the largest double; squares stay above the smallest."""
-_LONGEST = 2**31 - 1
-"""Rows or columns of a sparse matrix: int32 indices, which libsvm and SuperLU demand."""
+_LONGEST = 2**27
+"""Rows or columns of a sparse matrix: a vector with a number for each is a gigabyte, and a fit holds several."""
+_INT32 = 2**31 - 1
+"""Entries up to which indices are int32, which libsvm and SuperLU demand."""
 
 
 def checked_sparse(name: str, S: Any) -> Any:
@@ -55,7 +57,7 @@ def checked_sparse(name: str, S: Any) -> Any:
     Raises
     ------
     InvalidInputError
-        If its arrays do not fit together, an index is out of range, or a side is longer than 2**31 - 1.
+        If its arrays do not fit together, an index is out of range, or a side is longer than 2**27.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def sparse_from_parts(
             for index in part if isinstance(part, tuple) else (part,):
                 if index.dtype.kind not in "iu":
                     raise ValueError(f"its indices have the type {index.dtype}")
-                if form == "dia" and np.abs(index).max(initial=0) > _LONGEST:
+                if form == "dia" and np.abs(index).max(initial=0) > _INT32:
                     raise ValueError("a diagonal lies outside it")
         made = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")(parts, shape=shape)
         if form in ("csr", "csc", "bsr"):
@@ -126,7 +128,7 @@ def sparse_from_parts(
                 raise ValueError("indptr must be a non-decreasing sequence")
         if form == "bsr" and (shape[0] % made.blocksize[0] or shape[1] % made.blocksize[1]):
             raise ValueError(f"it has no whole number of blocks of the shape {made.blocksize}")
-        if form in ("csr", "csc", "bsr") and made.indices.size <= _LONGEST:  # sparse arrays keep int64 themselves
+        if form in ("csr", "csc", "bsr") and made.indices.size <= _INT32:  # sparse arrays keep int64 themselves
             made.indices, made.indptr = (
                 made.indices.astype(np.int32, copy=False),
                 made.indptr.astype(np.int32, copy=False),

@@ -70,7 +70,8 @@ def _refuse_lists(W: Any) -> None:
     """Raise for edges or neighbours in lists, with the line that makes a graph of them."""
     listed = isinstance(W, list | tuple) and len(W) > 0 and all(isinstance(edge, list | tuple) for edge in W)
     lengths = {len(edge) for edge in W} if listed else set()
-    shape = (len(W), *lengths) if listed else np.shape(W) if hasattr(W, "shape") else ()
+    numbers = hasattr(W, "shape") and not sp.issparse(W) and 2 in W.shape and np.asarray(W).dtype.kind in "iu"
+    shape = (len(W), *lengths) if listed else tuple(W.shape) if numbers else ()
     rows, columns = shape if len(shape) == 2 else (0, 0)
     if isinstance(W, Mapping) and not sp.issparse(W):
         what, line = (

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 
 from specmargin.checks import foreign, outside, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs._adjacency_matrix import clean_adjacency
 from specmargin.typing import SparseArray
 
 __all__ = ["from_networkx", "numbered", "to_networkx"]
@@ -148,7 +147,9 @@ def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
     """
     import networkx as nx
 
-    graph = nx.from_scipy_sparse_array(clean_adjacency(from_networkx(W)[0] if isinstance(W, nx.Graph) else W))
+    from specmargin.graphs.adjacency import check_adjacency
+
+    graph = nx.from_scipy_sparse_array(check_adjacency(W))
     if nodes is None:
         return graph
     names = list(nodes)

@@ -92,8 +92,9 @@ def adjacencies(entry: str, function: Call, *, strict: bool = False) -> Iterator
         promise = one.promise
         if promise.warning is not None and "loops" not in one.name:
             promise = EITHER
-        if strict and ("graph" in one.name or "loops" in one.name or "list of n" in one.name):
-            promise = refused("Graph of networkx|24 self loops|W=\\[AtlasView")
+        named = ("graph", "loops", "list of n", "of edges", "an edge", "a dict", "the pair")
+        if strict and any(word in one.name for word in named):
+            promise = refused(r"Graph of networkx|24 self loops|W=\[AtlasView|W=[({]|not square \(shape")
         yield Cell(entry, "graphs", one.name, promise, lambda one=one: function(one.value), lambda: function(W))
 
 

@@ -700,3 +700,13 @@ def test_other_bad_input(moons):
         plain(GradientS3VM, kernel="precomputed").fit(-K, y)
     with pytest.raises(ValueError, match="not symmetric"):
         plain(GradientS3VM, kernel="precomputed").fit(K + np.triu(K, 1), y)
+
+
+@all_variants
+def test_a_graph_that_would_be_ignored_is_refused(cls, moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, 5)
+    with pytest.raises(ValueError, match=rf"{cls.__name__} has gamma_I=0.* would ignore graph=; set gamma_I"):
+        cls().fit(X, y, graph=W)
+    with pytest.raises(ValueError, match=r"would ignore graph="):
+        cls(gamma_I=0.0).fit(X, y, graph=np.zeros((3, 3)))

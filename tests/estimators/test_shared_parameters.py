@@ -1,5 +1,7 @@
 """Parameters that mean the same in every estimator: limits of iterations, seeds, eigenvectors and powers per graph."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -158,3 +160,26 @@ def test_a_parameter_without_a_description_is_noticed():
         documented(Silent)
     Silent.__init__ = lambda self, loud=1: None
     assert "loud : int, default 1\n" in documented(Silent).__doc__
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (sm.STORM(n_neighbors=np.array(5)), r"n_neighbors=array\(5\) is an array; pass .* n_neighbors=5"),
+        (sm.LapSVM(random_state=np.array(3)), r"random_state=array\(3\) is an array; pass .* random_state=3"),
+        (sm.QuasiNewtonS3VM(C=np.array(0.5)), r"C=array\(0\.5\) is an array; pass .* C=0\.5"),
+        (sm.STORM(C=Fraction(1, 3)), r"C=Fraction\(1, 3\) must be a positive number, not of the type Fraction"),
+        (sm.RMM(B=Fraction(3, 2)), r"B=Fraction\(3, 2\) must be a number"),
+        (sm.LapSVM(gamma=Fraction(1, 3)), r"gamma=Fraction\(1, 3\)"),
+        (sm.LapSVM(class_weight={0: Fraction(1, 3)}), r"Fraction\(1, 3\)"),
+    ],
+)
+def test_numbers_that_numpy_does_not_compute_with_are_refused_by_name(moons, method, message):
+    with pytest.raises(ValueError, match=message):
+        clone(method).fit(moons[0], moons[2])
+
+
+@pytest.mark.parametrize("C", [np.float32(2.0), np.int64(2), np.float64(2.0)])
+def test_numbers_of_numpy_are_numbers(moons, C):
+    X, _, y = moons
+    np.testing.assert_array_equal(sm.STORM(C=C, q=20).fit(X, y).scores_, sm.STORM(C=2.0, q=20).fit(X, y).scores_)

@@ -220,3 +220,20 @@ def test_duplicates_and_full_labels_simply_work(moons, method):
     twice = clone(method).set_params(n_neighbors=12).fit(np.concatenate([X, X]), np.concatenate([y, y]))
     assert twice.result_.certificate.is_optimal(1e-6)
     np.testing.assert_allclose(twice.decision_function(X), (twice.scores_[:120] + twice.scores_[120:]) / 2, atol=1e-12)
+
+
+def test_rounded_training_rows_are_training_rows():
+    X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.25, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+
+    for method in (
+        sm.MKL(),
+        sm.STORM(),
+        sm.XuSpectralSVM(),
+        sm.SpectralRidge(),
+        sm.SpectralFilterClassifier(),
+        sm.KTA(),
+    ):
+        fitted = method.fit(X, y)
+        for moved in (X.astype(np.float32), X + 1e-9):
+            np.testing.assert_array_equal(fitted.decision_function(moved), fitted.scores_)

@@ -277,6 +277,25 @@ def test_coincident_points_are_tied_to_their_copies(weight, dimension):
     np.testing.assert_array_equal(weights, expected)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("shift", [0.0, 30.0, 300.0])
+def test_rows_that_are_copies_to_single_precision_are_tied_to_them(metric, shift):
+    rows = np.random.default_rng(4).normal(size=(50, 4)) + shift
+    rows[7] = rows[2]
+    exact = neighbor_weights(rows, rows, 6, metric=metric).toarray()
+    for moved in (rows.astype(np.float32), rows + 1e-9, rows * (1.0 + 1e-12)):
+        np.testing.assert_array_equal(neighbor_weights(moved, rows, 6, metric=metric).toarray(), exact)
+
+
+def test_rows_that_are_none_are_tied_to_their_neighbours():
+    rows = np.random.default_rng(4).normal(size=(50, 4))
+    assert (np.diff(neighbor_weights(rows + 1e-5, rows, 6).indptr) == 6).all()  # farther than rounding
+    near = np.vstack([rows, rows[0] + 1e-7])
+    assert neighbor_weights(rows[:1] + 2e-8, near, 6).nnz == 6  # not much nearer than to another row
+    whole = 1e9 + rows
+    assert (np.diff(neighbor_weights(whole + 0.1, whole, 6).indptr) == 6).all()  # rounding hides nothing of these
+
+
 def test_no_row_of_neighbor_weights_is_empty():
     far = neighbor_weights([[1e6, 0.0, 0.0]], X, 3, weight="heat", sigma=0.1)
     assert far.data.tolist() == [1.0, 1.0, 1.0]

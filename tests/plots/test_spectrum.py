@@ -115,6 +115,8 @@ def test_from_estimators_reads_the_learned_attributes():
     assert display.ax_ is ax
     with pytest.raises(ValueError, match=r"'KTA' \(SimpleNamespace\) has no delta_: fit it first"):
         SpectrumDisplay.from_estimators({"KTA": SimpleNamespace()})
+    with pytest.raises(TypeError, match=r"no mapping; name each, e\.g\. \{'STORM': storm\}"):
+        SpectrumDisplay.from_estimators(storm)
 
 
 def test_without_axes_there_is_a_pyplot_figure():

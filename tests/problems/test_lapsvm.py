@@ -183,3 +183,25 @@ def test_reduced_solver_agrees(case, loss, manifold_data, tight):
     result = solve(lapsvm_primal(obj), **tight["CLARABEL"])
     assert direct.certificate.is_optimal(1e-9)
     assert result.certificate.primal_objective == pytest.approx(direct.certificate.primal_objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_kernel_of_zeros_leaves_the_intercept(loss, fit_intercept):
+    labels = sm.encode_labels([0, 1, 1, 1] + [-1] * 4)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(np.arange(8.0)[:, None], 2))
+    obj = sm.objectives.LapSVM(
+        np.zeros((8, 8)), L, labels, loss=loss, gamma_A=0.1, gamma_I=0.1, fit_intercept=fit_intercept
+    )
+    V = {
+        "hinge": lambda t: max(0, 1 - t),
+        "squared_hinge": lambda t: max(0, 1 - t) ** 2,
+        "squared": lambda t: (1 - t) ** 2,
+    }
+    tried = np.linspace(-2, 2, 4001) if fit_intercept else [0.0]
+    expected = obj.scale * min(V[loss](-b) + 3 * V[loss](b) for b in tried)
+    for build in (lapsvm_primal, lapsvm_dual):
+        result = solve(build(obj))
+        assert result.certificate.is_optimal(1e-6)
+        assert result.certificate.primal_objective == pytest.approx(expected, abs=1e-6)
+        np.testing.assert_allclose(result.variables["f"], float(result.variables["b"]))

@@ -148,3 +148,14 @@ def test_refusals_and_failures():
     with pytest.raises(ValueError, match="not convex in f\\^2"):
         s3vm_relaxation(objective(loss="hinge", unlabeled_loss=SymmetricRamp(-0.2)))
     assert sm.problems.default_solvers()[0] == "CLARABEL"
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.5])
+def test_features_that_are_all_alike_have_a_relaxation(balance):
+    labels = encode_labels([0, 1, 1, 1] + [-1] * 8)
+    flat = S3VM(np.zeros((12, 2)), labels, balance=balance)
+    near = S3VM(1e-4 * np.eye(12)[:, :2], labels, balance=balance)
+    result, limit = solve(s3vm_relaxation(flat)), solve(s3vm_relaxation(near))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(limit.certificate.primal_objective, abs=1e-4)
+    np.testing.assert_allclose(result.variables["f"], balance)

@@ -237,3 +237,16 @@ def test_smooth_losses_far_beyond_their_margins():
             primal, rounding = parts.primal_with_error(obj, obj.products.image(alpha, slices=2), b, np.zeros(2), 0.0)
             exact = sum(margin_loss(obj.loss, wide(s) * (wide(f) + wide(b))) for s, f in zip(y, alpha, strict=True))
             assert abs(wide(primal) - exact) <= wide(rounding) <= wide(primal) * number("1e-11")
+
+
+@pytest.mark.parametrize("gamma_A", [1e-300, 1e-160])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_kernel_whose_products_overflow_is_refused_in_own_words(gamma_A, fit_intercept):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    with pytest.raises(
+        sm.exceptions.SolverError, match=rf"entries up to .* at gamma_A={gamma_A}.*take a larger gamma_A"
+    ):
+        sm.LapSVM(gamma_A=gamma_A, fit_intercept=fit_intercept).fit(X, y)
+    for small in (1e-100, 1e-40):  # beyond single precision, in which libsvm keeps a kernel
+        assert sm.LapSVM(gamma_A=small, fit_intercept=fit_intercept).fit(X, y).result_.status is Status.OPTIMAL
