@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, flag, instance, number
+from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import or_word
 from specmargin.estimators._shared_parameters import SearchedNeighbors
 from specmargin.graphs import check_adjacency, neighbor_weights, normalized_adjacency
@@ -34,6 +35,7 @@ from specmargin.spectra import (
     filter_bank,
     filter_new_nodes,
 )
+from specmargin.spectra.filtered_features import LARGE
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 _FAMILIES: dict[str, Any] = {"resolvents": Resolvents, "powers": Powers, "bernstein": Bernstein, "bands": Bands}
@@ -50,6 +52,13 @@ def filters_rule(name: str, value: Any) -> Any:
 def filtered(X: Matrix, graph: SparseArray, filters: Any, self_loops: float, normalization: str) -> FilterBank:
     """Return the blocks of features that the parameters of these names mean."""
     family: GraphFilters = _FAMILIES[filters]() if isinstance(filters, str) else filters
+    (n, d), n_filters = X.shape, len(family.parameters)
+    numbers = float(n_filters) * n * d
+    require_memory(
+        (4.0 if 8.0 * numbers > LARGE else 8.0) * numbers,
+        f"filtering {d} features of {n} nodes by {n_filters} filters, which makes them dense,",
+        "reduce the features first, such as by sklearn.decomposition.TruncatedSVD(n_components=300)",
+    )
     S = normalized_adjacency(graph, self_loops=self_loops * unit_of_edges(graph))
     return filter_bank(S, X, family, normalization=normalization)
 

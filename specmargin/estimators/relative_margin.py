@@ -16,6 +16,7 @@ from specmargin import objectives, solvers
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
+from specmargin.estimators._memory import require_memory
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, unpacked
 from specmargin.estimators._shared_parameters import (
     BoundParameter,
@@ -32,6 +33,9 @@ from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["RMM"]
+
+_HELD = 6
+"""Matrices of the labelled samples that are held at once: the kernel, its symmetric part, and what eigh needs."""
 
 
 @documented
@@ -126,6 +130,12 @@ class RMM(
     def _kernels(self, X: Matrix, labels: Labels) -> tuple[FloatArray, FloatArray]:
         """Return the kernel between all and the labelled samples, (n, l), and that of the labelled ones."""
         self.labeled_ = labels.labeled
+        n, l = labels.n_samples, labels.n_labeled
+        require_memory(
+            8.0 * (n * l + _HELD * l * l),
+            f"the kernel of {l} labelled and {n} samples, and its eigenvectors",
+            "label or pass fewer samples, or take LapSVM(span='landmarks', gamma_I=0)",
+        )
         if self._is_precomputed:
             gram(X, kernel="precomputed")  # which checks that it is square and symmetric
         self._X_labeled = None if self._is_precomputed else X[labels.labeled]

@@ -67,6 +67,14 @@ class Reduction:
         """S^-1 J', (n, l): expansion coefficients per labelled sample, alpha = X v."""
         return np.asarray(self.damped @ (np.eye(len(self.G)) + self.c * self.G))
 
+    @cached_property
+    def ridge_factor(self) -> Any:
+        """Cholesky factor of G + I as `scipy.linalg.cho_factor` has it, of all classes of least squares; or None."""
+        try:
+            return sla.cho_factor(self.G + np.eye(len(self.G)))
+        except np.linalg.LinAlgError:
+            return None
+
     def coefficients(self, v: FloatArray) -> FloatArray:
         """Return alpha = X v, avoiding the huge entries that X has along functions free of the graph's penalty.
 

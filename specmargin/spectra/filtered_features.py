@@ -25,8 +25,8 @@ from specmargin.typing import AnyArray, FloatArray, SparseArray
 
 __all__ = ["FilterBank", "filter_bank", "filter_new_nodes"]
 
-_LARGE = 2**31
-"""Bytes that blocks of float64 may take, unless the caller says so."""
+LARGE = 2**31
+"""Bytes that blocks of float64 may take before they are float32, unless the caller says so."""
 _ROWS = 128
 """Rows that are normalised together, in the cache."""
 _NO_DIRECTION = 1e-12
@@ -165,7 +165,7 @@ def filter_bank(
     features, unit = checked_features(X, n, unit_rows=normalization == "unit", unit=as_it_is)
     if kind is None:
         entries = len(family.parameters) * n * (n if features is None else features.shape[1])
-        kind = np.float32 if 8 * entries > _LARGE else np.float64
+        kind = np.float32 if 8 * entries > LARGE else np.float64
     blocks = applied(operator, features, family, tol, kind)
     each = [_normalize(F, normalization) for F in blocks]
     power, scales = np.array([one[0] for one in each]), np.array([one[2] for one in each])

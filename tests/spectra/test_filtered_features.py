@@ -67,10 +67,10 @@ def test_single_precision_has_six_digits(graph, X):
 def test_blocks_beyond_two_gigabytes_are_of_single_precision(graph, X, monkeypatch):
     size = 7 * X.size * 8
     for limit, kind in ((size, np.float64), (size - 1, np.float32)):
-        monkeypatch.setattr(module, "_LARGE", limit)
+        monkeypatch.setattr(module, "LARGE", limit)
         assert {F.dtype for F in filter_bank(graph, X).blocks} == {np.dtype(kind)}
     assert filter_bank(graph, X, dtype=np.float64).blocks[0].dtype == np.float64
-    monkeypatch.setattr(module, "_LARGE", 7 * 34**2 * 8 - 1)
+    monkeypatch.setattr(module, "LARGE", 7 * 34**2 * 8 - 1)
     assert filter_bank(graph, None).blocks[0].dtype == np.float32
 
 

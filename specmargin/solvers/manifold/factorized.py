@@ -23,6 +23,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +122,8 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
     assert pieces is not None
     if isinstance(obj, LapRLS):
         centre = obj.constant()
-        v, b = _ridge(G, obj.targets - centre, obj.fit_intercept, 1.0 / obj.labels.weights_or_ones, 0.0)
+        factor = obj.reduction.ridge_factor if len(y) and obj.labels.weights is None else None
+        v, b = _ridge(G, obj.targets - centre, obj.fit_intercept, 1.0 / obj.labels.weights_or_ones, 0.0, factor)
         b, n_iter = b + centre, 1
     elif loss.box_dual:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
@@ -201,14 +203,17 @@ def _or_infinite(value: float) -> float:
 
 
 def _ridge(
-    G: FloatArray, target: FloatArray, fit_intercept: bool, ridge: FloatArray, total: float
+    G: FloatArray, target: FloatArray, fit_intercept: bool, ridge: FloatArray, total: float, factor: Any = None
 ) -> tuple[FloatArray, float]:
-    """Solve (G + diag(ridge)) v + b = target, 1'v = total; without an intercept b = 0, and any sum will do."""
+    """Solve (G + diag(ridge)) v + b = target, 1'v = total; without an intercept b = 0, and any sum will do.
+
+    `factor` is the Cholesky factor of the matrix, where it is known.
+    """
     if len(target) == 0:
         return np.zeros(0), 0.0
     A = G + np.diag(ridge)
     try:
-        factor = sla.cho_factor(A)
+        factor = sla.cho_factor(A) if factor is None else factor
     except np.linalg.LinAlgError:
         return _ridge_by_modes(G, target, fit_intercept, ridge, total)
     if not fit_intercept:
@@ -252,7 +257,10 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
         if rest.any():
             target = target - G[np.ix_(active, ~active)] @ rest
         ridge, bounded = 1.0 / curved[active], True
-        target_v[active], target_b = _ridge(G[np.ix_(active, active)], target, fit_intercept, ridge, -rest.sum())
+        # With all samples on their parabolas classes differ in their targets alone: they share one factor.
+        factor = obj.reduction.ridge_factor if active.all() and (ridge == 1.0).all() else None
+        block = G[np.ix_(active, active)]
+        target_v[active], target_b = _ridge(block, target, fit_intercept, ridge, -rest.sum(), factor)
         if not active.any():
             imbalance = float(rest.sum()) * fit_intercept
             bounded = abs(imbalance) <= 1e-14 * float(np.abs(rest).sum())

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import scipy.linalg as sla
 from manifold_problems import by_cvxpy, data, objective
 from scipy.optimize import minimize
 from sklearn.svm import SVC
@@ -340,3 +341,20 @@ def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_ti
         np.testing.assert_allclose(
             K @ result.variables["alpha"] + result.variables["b"], result.variables["f"], atol=1e-9
         )
+
+
+def test_least_squares_factorises_once_for_all_classes(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    labels = sm.encode_labels(np.arange(40) % 5)
+    K, first = sm.kernels.gram(X, gamma=1.0), next(iter(labels.one_vs_rest()))
+    base = LapSVM(K, None, first, loss="squared", gamma_A=0.1)
+    _ = base.reduction
+    genuine, calls = sla.cho_factor, []
+    monkeypatch.setattr(sla, "cho_factor", lambda A, *args: calls.append(len(A)) or genuine(A, *args))
+    answers = [factorized(one) for one in base.one_vs_rest(labels)]
+    assert calls == [40]
+    for one, answer in zip(labels.one_vs_rest(), answers, strict=True):
+        alone = factorized(LapSVM(K, None, one, loss="squared", gamma_A=0.1))
+        np.testing.assert_array_equal(answer.variables["f"], alone.variables["f"])
+        assert answer.status is sm.Status.OPTIMAL
