@@ -286,6 +286,8 @@ def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: C
         share = obj.loss.share_within(obj.U @ v + float(b))
         v, b = share * v, share * b
     fixed = isinstance(obj.cone, FixedSpectrum)
+    if fixed and not np.allclose(variables["delta"], obj.cone.weights(np.ones(1)), rtol=_SAME, atol=_SAME):
+        raise InvalidInputError("delta of the result is not the spectrum that the problem gives; take both from one.")
     numbers = {"C": float(obj.C), "B": float(obj.B), "eps": float(obj.eps), "fixed": fixed, "b": float(b)}
     arrays = {
         "U": obj.U,
@@ -361,7 +363,9 @@ def _(obj: RegularizedClustering, variables: Variables, held: Variables, certifi
 def _rows(features: Features) -> dict[str, Any]:
     """Return the rows that decide, the mean that sparse ones are still to be centred on, and penalties other than 1."""
     penalties = {} if (features.weights == 1).all() else {"P": features.weights}
-    if not features.is_sparse or features.mu is None or features.penalty is not None:
+    if features.penalty is not None and features.mu is not None:
+        raise InvalidInputError("features with a mean and an intercept of their own have no proof; take one of them.")
+    if not features.is_sparse or features.mu is None:
         return {"X": features.dense(), **penalties}
     if features.residue is not None:
         raise InvalidInputError(

@@ -142,8 +142,6 @@ def exact_value(objective: Any, variables: Any) -> float | None:
     if isinstance(objective, RMM):
         return float(exact.on_kernel(objective, x["gamma"], x["b"], x["gamma"])[0])
     if isinstance(objective, SpectrumMargin):
-        if objective.delta is not None:  # is no variable; what the result says of it is told to be another point
-            x["delta"] = objective.cone.weights(np.ones(1))
         return float(exact.over_spectrum(objective, {**x, "gamma": objective.labels.sign})[0])
     if isinstance(objective, Alignment):
         return float(exact.aligned(objective, {"delta": objective.repair(x["delta"])})[0])

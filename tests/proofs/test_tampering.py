@@ -325,6 +325,9 @@ def test_features_and_their_intercept_agree():
             assert obj.balance == (0.25 if kind == "balance" else -0.5)
     with pytest.raises(InvalidInputError, match="unbounded"):
         S3VMRelaxation(S3VM(replace(features, mu=None, penalty=0.5), LABELS, "hinge"))
+    both = S3VM(Features(X, mu=np.ones(1), penalty=1.0), LABELS, "hinge")
+    with pytest.raises(InvalidInputError, match="a mean and an intercept of their own"):
+        verify(both, SolveResult("S3VM", Status.STATIONARY, {"w": np.ones(2)}, both.prove(np.ones(2))))
     residue = Features(sp.csr_array(X), mu=np.zeros(1), residue=np.ones(1))
     obj = S3VM(residue, LABELS, "hinge")
     with pytest.raises(InvalidInputError, match="residue of their mean"):

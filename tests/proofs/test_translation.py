@@ -218,7 +218,9 @@ def test_extreme_spectra(rng):
         assert not record.numbers["fixed"]
     assert rays[True] == ([0, 1, 1, 4, 5], [0, 2, 3, 4, 5])
     fixed = SpectrumMargin(several[0], labels, delta=np.array([2.0, 1.0, 1.0, 0.0]))
-    record = record_of(fixed, answer({"v": np.zeros(4), "b": 0.0, "delta": np.zeros(4)}))
+    with pytest.raises(sm.exceptions.InvalidInputError, match="delta of the result is not the spectrum"):
+        record_of(fixed, answer({"v": np.zeros(4), "b": 0.0, "delta": np.zeros(4)}))
+    record = record_of(fixed, answer({"v": np.zeros(4), "b": 0.0, "delta": np.array([0.5, 0.25, 0.25, 0.0])}))
     assert record.numbers["fixed"]
     assert record.arrays["delta"].tolist() == [0.5, 0.25, 0.25, 0.0]
 
