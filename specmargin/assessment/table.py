@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
 from specmargin.assessment.columns import MISSING, as_column, typed_column
-from specmargin.checks import among, foreign, shown
+from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.files import BadContentError, Members, read_file
@@ -282,8 +282,8 @@ def split_target(table: Table, target: str, unlabeled: Any = None) -> tuple[Tabl
     if not isinstance(target, str):
         raise InvalidTypeError(f"target={shown(target)} must be the name of a column.")
     if target not in table.columns:
-        names = among(target, table.columns) if table.columns else "none."
-        raise InvalidInputError(f"there is no column {target!r}; name the one of the labels. The columns are {names}")
+        names = ", ".join(map(repr, table.columns)) or "none"
+        raise InvalidInputError(f"there is no column {target!r}; the columns are {names}. Name the one of the labels.")
     return table.without(target), class_labels(table.columns[target], unlabeled, f"the column {target!r}")
 
 
