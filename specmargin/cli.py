@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 import typer
 
-from specmargin.checks import among
 from specmargin.commands import CommandGroup, echo, file_to_write, folder_to_write
 from specmargin.exceptions import InvalidInputError, SolverNotInstalledError
 
@@ -171,6 +170,8 @@ def tables(
         return
     unknown = [name for name in names or () if name not in known_tables]
     if unknown:
+        from specmargin.checks import among
+
         raise InvalidInputError(
             f"there is no table {unknown[0]!r}; choose one of: {among(unknown[0], sorted(known_tables))}"
         )

@@ -9,7 +9,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from specmargin.checks import visible
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 __all__ = ["CommandGroup", "echo", "file_to_write", "folder_to_write"]
@@ -27,6 +26,8 @@ _ENVIRONMENT = frozenset(
 
 def echo(text: str, err: bool = False) -> None:
     """Print a text to the output, or to the error stream; what a terminal would obey is written out."""
+    from specmargin.checks import visible
+
     typer.echo(visible(text), err=err)
 
 

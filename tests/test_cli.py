@@ -162,7 +162,7 @@ def test_help_imports_nothing_heavy():
 
 
 def test_entry_point_runs():
-    result = subprocess.run([sys.executable, "-m", "specmargin.cli", "--help"], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-m", "specmargin", "--help"], capture_output=True, text=True)
     assert result.returncode == 0
     assert "Usage: specmargin" in result.stdout
 
