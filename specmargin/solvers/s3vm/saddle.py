@@ -1,8 +1,8 @@
 """Ways down from a point where the gradient of an S3VM is zero, or its search stands still, but no minimum is.
 
 The losses of unlabelled samples have their maximum at the decision 0, where symmetric data put them: slopes cancel
-there, and descents stand still at a maximum or a saddle point. `way_down` looks along the direction in which J bends
-down most, by second differences of the losses over a small step, which see a kink as well as a curvature.
+there, and descents stand still at a maximum or a saddle point. `way_down` looks along the direction of least
+curvature, by second differences of the losses over a small step, which see a kink as well as a curvature.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOWER = 1e-9
 
 
 def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
-    """Return a lower point near w, or None where there is none along the direction in which J bends down most.
+    """Return a lower point near w, or None where there is none along the direction of least curvature.
 
     Parameters
     ----------
@@ -45,19 +45,19 @@ def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
     if obj.is_supervised:
         return None
     f, features = obj.decisions_at(w), obj.features
-    bends = np.zeros(len(f))
+    curvatures = np.zeros(len(f))
     labeled, free = obj.labels.labeled, obj.unlabeled
     sign = obj.labels.sign
-    bends[labeled] = obj.costs * _second_difference(obj.loss, sign * f[labeled])
-    bends[free] = obj.C_star * _second_difference(obj.unlabeled_loss, f[free])
-    down = np.minimum(bends, 0.0)
-    # The penalty alone outweighs what the losses can bend down: most searches end so.
+    curvatures[labeled] = obj.costs * _second_difference(obj.loss, sign * f[labeled])
+    curvatures[free] = obj.C_star * _second_difference(obj.unlabeled_loss, f[free])
+    down = np.minimum(curvatures, 0.0)
+    # The penalty alone outweighs the negative curvatures: most searches end so.
     if not down.any() or (features.weights.min() > 0 and -down @ features.squared_norms <= features.weights.min()):
         return None
 
     def product(v: FloatArray) -> FloatArray:
         v = v.ravel()
-        return features.weights * v + features.adjoint(bends * features.products(v))
+        return features.weights * v + features.adjoint(curvatures * features.products(v))
 
     n = obj.size
     if n <= _DENSE:
