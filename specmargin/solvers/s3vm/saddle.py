@@ -37,7 +37,8 @@ def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
     Examples
     --------
     >>> from specmargin.labels import encode_labels
-    >>> obj = S3VM([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], encode_labels([1, 0, -1]), "squared_hinge", "exp", C_star=9.0)
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> obj = S3VM(X, encode_labels([1, 0, -1, -1]), "squared_hinge", "exp", C=9.0)
     >>> w = np.array([0.9, 0.0])
     >>> float(obj.decisions_at(w)[2]), obj.value_at(way_down(obj, w)) < obj.value_at(w)
     (0.0, True)
