@@ -59,6 +59,7 @@ OF_NO_MODULE = {
     "solvers/s3vm/test_exact_campaign.py": "branch and bound against enumeration",
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
+    "estimators/test_conformal_coverage.py": "every estimator that offers conformal sets",
     "solvers/test_seconds.py": "all solvers: what they say about their time",
     "test_benchmarks.py": "the programs and tables of benchmarks/failures.py, the problems of spectral_filters.py",
     "test_benchopt.py": "the race of benchmarks/benchopt: its values, and benchopt's contract",
@@ -111,6 +112,7 @@ PRIVATE_READS = {
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
     "cli.py": "all commands with their options",
+    "objectives/conformal.py": "one kind of prediction with the bounds of its rounding",
     "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",

@@ -117,6 +117,7 @@ class ManifoldBlocks(KeepsTraining):
         own = deformed(ratio if self.gamma_I == "auto" else float(self.gamma_I) / gamma_A)
         if X is not None:
             return self._new_blocks(X, known[labels.labeled]), gamma_A
+        assert own is not None
         return (KernelBlocks.of_features if low_rank else KernelBlocks.of)(own, labels.labeled), gamma_A
 
     def _unit_weight(self: Any, own: FloatArray, low_rank: bool) -> float:

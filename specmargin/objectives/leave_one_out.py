@@ -87,8 +87,7 @@ def one_left_out(l: int) -> list[Fold]:
 def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
     """Return stratified folds of the labelled samples, dealt out class by class; the only one of a class always trains.
 
-    Classes are dealt in the order in which they appear, whatever their names.
-    Every class keeps a label in every fold. There are no folds where each class has one label.
+    Names of classes do not matter. Each keeps a label in every fold; there are no folds where each has one label.
 
     Parameters
     ----------
@@ -102,8 +101,7 @@ def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
     >>> [fold.test.tolist() for fold in dealt_folds(np.array([1.0, -1.0, -1.0, 1.0, -1.0]), 2)]
     [[0, 1, 4], [3, 2]]
     """
-    own = _own(sign)
-    order = class_by_class(own)
+    order = class_by_class(own := _own(sign))
     order = order[np.bincount(own)[own[order]] > 1]
     n = min(n_folds, len(order))
     return [Fold(order[k::n], order[k::n]) for k in range(n)]

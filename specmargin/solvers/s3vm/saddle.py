@@ -1,8 +1,8 @@
 """Ways down from a point where the gradient of an S3VM is zero, or its search stands still, but no minimum is.
 
 The losses of unlabelled samples have their maximum at the decision 0, where symmetric data put them: slopes cancel
-there, and descents stand still at a maximum or a saddle point. `way_down` looks along the direction in which J bends
-down most, by second differences of the losses over a small step, which see a kink as well as a curvature.
+there, and descents stand still at a maximum or a saddle point. `way_down` looks along the direction of least
+curvature, by second differences of the losses over a small step, which see a kink as well as a curvature.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOWER = 1e-9
 
 
 def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
-    """Return a lower point near w, or None where there is none along the direction in which J bends down most.
+    """Return a lower point near w, or None where there is none along the direction of least curvature.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
     Examples
     --------
     >>> from specmargin.labels import encode_labels
-    >>> obj = S3VM([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], encode_labels([1, 0, -1]), "squared_hinge", "exp", C=9.0)
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> obj = S3VM(X, encode_labels([1, 0, -1, -1]), "squared_hinge", "exp", C=9.0)
     >>> w = np.array([0.9, 0.0])
     >>> float(obj.decisions_at(w)[2]), obj.value_at(way_down(obj, w)) < obj.value_at(w)
     (0.0, True)
@@ -45,19 +46,19 @@ def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
     if obj.is_supervised:
         return None
     f, features = obj.decisions_at(w), obj.features
-    bends = np.zeros(len(f))
+    curvatures = np.zeros(len(f))
     labeled, free = obj.labels.labeled, obj.unlabeled
     sign = obj.labels.sign
-    bends[labeled] = obj.costs * _second_difference(obj.loss, sign * f[labeled])
-    bends[free] = obj.C_star * _second_difference(obj.unlabeled_loss, f[free])
-    down = np.minimum(bends, 0.0)
-    # The penalty alone outweighs what the losses can bend down: most searches end so.
+    curvatures[labeled] = obj.costs * _second_difference(obj.loss, sign * f[labeled])
+    curvatures[free] = obj.C_star * _second_difference(obj.unlabeled_loss, f[free])
+    down = np.minimum(curvatures, 0.0)
+    # The penalty alone outweighs the negative curvatures: most searches end so.
     if not down.any() or (features.weights.min() > 0 and -down @ features.squared_norms <= features.weights.min()):
         return None
 
     def product(v: FloatArray) -> FloatArray:
         v = v.ravel()
-        return features.weights * v + features.adjoint(bends * features.products(v))
+        return features.weights * v + features.adjoint(curvatures * features.products(v))
 
     n = obj.size
     if n <= _DENSE:
