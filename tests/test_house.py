@@ -29,6 +29,8 @@ LONG = 400
 # Tests whose subject is no single module, and what it is.
 OF_NO_MODULE = {
     "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
+    "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
+    "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
     "estimators/test_bound.py": "all estimators with a bound on the decisions",

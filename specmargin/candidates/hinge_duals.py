@@ -104,8 +104,8 @@ def solve_hinge_duals(G: FloatArray, Y: FloatArray, upper: FloatArray) -> tuple[
         unsolved += not solved
     if unsolved:
         warnings.warn(
-            f"{unsolved} of {len(Y)} SVMs on {len(G)} samples are not solved: features differ by so many orders of "
-            "magnitude that rounding decides. Scale them (sklearn.preprocessing.StandardScaler), or take smaller Cs.",
+            f"{unsolved} of {len(Y)} SVMs on {len(G)} samples are not solved: features differ by too many orders of "
+            "magnitude, and rounding decides. Scale them (sklearn.preprocessing.StandardScaler), or take smaller Cs.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -30,6 +30,7 @@ from specmargin.exceptions import (
     SolverError,
     SolverNotInstalledError,
 )
+from specmargin.problems.changed import answer_of_changed
 from specmargin.results import Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
@@ -126,14 +127,23 @@ class BuiltProblem:
         """Whether `problem` has the objective and the constraints of its builder, no fewer and no more."""
         return not self.changes()
 
+    def is_changed_in_place(self) -> bool:
+        """Whether the list of constraints is another one than that of the problem when it was handed over."""
+        held: set[int] = vars(self)["_held"]
+        return _ids(self.problem) != held
+
     def changes(self) -> list[str]:
-        """Return in words what of `problem` is not as its builder made it."""
+        """Return in parts_changed what of `problem` is not as its builder made it."""
         assert self.original is not None
         ours, theirs = self.original.objective, self.problem.objective
         added, missing = _ids(self.problem) - _ids(self.original), _ids(self.original) - _ids(self.problem)
-        words = [f"constraints added: {len(added)}"] if added else []
-        words += [f"constraints taken out: {len(missing)}"] if missing else []
-        return words if type(ours) is type(theirs) and ours.expr is theirs.expr else [*words, "another objective"]
+        parts_changed = [f"constraints added: {len(added)}"] if added else []
+        parts_changed += [f"constraints taken out: {len(missing)}"] if missing else []
+        return (
+            parts_changed
+            if type(ours) is type(theirs) and ours.expr is theirs.expr
+            else [*parts_changed, "another objective"]
+        )
 
     def added(self) -> dict[str, Constraint]:
         """Return the constraints that no builder made, by their label; those without one as added_0, added_1 ..."""
@@ -264,12 +274,12 @@ def solve(
         result = _attempt(built, objective, name.upper(), tol, solver_params)
         attempts.append(f"{result.solver}: {result.message}")
         # No gap tells answers to a changed problem apart: the first that its solver calls optimal is taken.
-        settled = result.status is Status.OPTIMAL or (
+        is_final = result.status is Status.OPTIMAL or (
             changed and result.status.has_solution and built.problem.status == cp.OPTIMAL
         )
-        if best is None or settled or _rank(result, changed) < _rank(best, changed):
+        if best is None or is_final or _rank(result, changed) < _rank(best, changed):
             best = result
-        if settled:
+        if is_final:
             break
     assert best is not None
     best = replace(best, attempts=tuple(attempts))
@@ -311,7 +321,7 @@ def _attempt(
     """Run one solver; its failure becomes a result like any other."""
     start = time.perf_counter()
     problem, changes = built.problem, built.changes()
-    if _ids(problem) != built._held:  # type: ignore[attr-defined]  # set at the end of __init__
+    if built.is_changed_in_place():
         raise InvalidInputError(
             f"the list of constraints of {built.name} was changed in place, which CVXPY may ignore; make a new one, "
             "dataclasses.replace(built, problem=cvxpy.Problem(objective, [*built.problem.constraints, new]))."
@@ -349,7 +359,7 @@ def _attempt(
         if not all(_is_finite(multipliers) for multipliers in duals.values()):
             return replace(answer, status=Status.FAILED, message=f"failed ({reported}, multipliers are not finite)")
         if changes:
-            answer = _changed(built, objective, answer, duals)
+            answer = answer_of_changed(built, objective, answer, duals)
             return replace(answer, seconds=time.perf_counter() - start)
         recovered = built.recover(objective)
         status = recovered.certificate.status(tol, Status.MAX_ITER if status is Status.MAX_ITER else None)
@@ -365,43 +375,6 @@ def _attempt(
     elif status.has_solution:
         answer = replace(answer, status=Status.FAILED, message=f"failed ({reported}, values are missing or not finite)")
     return replace(answer, seconds=time.perf_counter() - start)
-
-
-def _changed(built: BuiltProblem, objective: Any, answer: SolveResult, duals: Mapping[str, FloatArray]) -> SolveResult:
-    """Return CVXPY's own answer to a changed problem, with what the unchanged one bounds.
-
-    Where constraints were only added, what was feasible is all that can be: below a minimum, or above a maximum, the
-    optimum has not moved. A dual that is maximised stays below every value of its primal.
-    """
-    changes, problem = built.changes(), built.problem
-    least = isinstance(problem.objective, cp.Minimize)
-    bound, rounding = -math.inf if least else math.inf, 0.0
-    assert built.original is not None
-    only_added = len(changes) == 1 and changes[0].startswith("constraints added")
-    if built.has_value and only_added and all(one.dual_value is not None for one in built.original.constraints):
-        proved = built.recover(objective).certificate
-        bound = proved.dual_objective if least else proved.primal_objective
-        rounding = proved.rounding
-    says = "says nothing here"
-    if math.isfinite(bound) and math.isfinite(rounding):
-        says = (
-            f"holds here, too, as constraints were only added: no value is {'below' if least else 'above'} {bound:.6g}"
-        )
-    else:
-        rounding = 0.0
-    stopped = answer.status is Status.MAX_ITER
-    return replace(
-        answer,
-        problem=f"{built.name}, changed",
-        status=Status.MAX_ITER if stopped else Status.UNPROVED,
-        variables={**built.values(), **built.derived(objective)},
-        duals=duals,
-        certificate=Certificate(
-            float(problem.value), bound, sense="minimize" if least else "maximize", rounding=rounding
-        ),
-        message=f"{answer.message}; the problem was changed ({', '.join(changes)}): the values are the solver's own, "
-        f"and nothing proves them; the certificate is of the unchanged problem, whose bound {says}",
-    )
 
 
 def _is_finite(value: Any) -> bool:
