@@ -29,6 +29,7 @@ LONG = 400
 # Tests whose subject is no single module, and what it is.
 OF_NO_MODULE = {
     "contract/test_failure_contract.py": "every public entry point with every bad input",
+    "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
     "estimators/test_bound.py": "all estimators with a bound on the decisions",
     "estimators/test_build_problem.py": "all estimators that return their CVXPY problem",
