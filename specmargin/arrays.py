@@ -194,7 +194,11 @@ def operator_like(what: str, remedy: str) -> Rule:
         shape = getattr(value, "shape", None)
         if not (isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1] and hasattr(value, "__matmul__")):
             raise InvalidTypeError(f"{name}={shown(value)} is no {what}; {remedy}.")
-        return checked_sparse(name, value) if sp.issparse(value) else value
+        if sp.issparse(value):
+            value = checked_sparse(name, value)
+        if sp.issparse(value) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+            finite_numbers(name, value, f"a finite {what}")
+        return value
 
     return rule
 

@@ -32,6 +32,7 @@ OF_NO_MODULE = {
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
+    "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
     "estimators/test_bound.py": "all estimators with a bound on the decisions",
     "estimators/test_build_problem.py": "all estimators that return their CVXPY problem",

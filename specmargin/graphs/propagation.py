@@ -24,7 +24,7 @@ def normalized_adjacency(W: Any, *, self_loops: float = 1.0) -> SparseArray:
     Parameters
     ----------
     W : sparse matrix, ndarray or networkx.Graph of shape (n, n)
-        Symmetric nonnegative weights; see `check_adjacency`. The nodes of a networkx graph are taken in its own order.
+        Symmetric nonnegative weights; see `check_adjacency`. Nodes with names are taken as it says.
     self_loops : float, default 1
         c >= 0, the weight of the loop at every node.
 
