@@ -89,7 +89,7 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
         kind = table.types[name]
         if table.stated.get(name) in ("ignore", "id"):
             dropped[name] = (
-                "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as you state"
+                "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as stated"
             )
             continue
         reason = _useless(column) or ("" if kind.stated else _of_rows(name, column, table))
@@ -276,7 +276,7 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
         there = next((cell for cell in cells if cell is not None), "")
         missing = int(missing_in(table.columns[name]).sum()) - len(odd)
         named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
-        stated = ", as you state" if kind.stated else ""
+        stated = ", as stated" if kind.stated else ""
         rows.append(_row(name, role, kind.spelled() + stated, there, missing, named))
     return rows
 
