@@ -88,9 +88,7 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
     for name, column in table.columns.items():
         kind = table.types[name]
         if table.stated.get(name) in ("ignore", "id"):
-            dropped[name] = (
-                "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as stated"
-            )
+            dropped[name] = "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as stated"
             continue
         reason = _useless(column) or ("" if kind.stated else _of_rows(name, column, table))
         key = (column.dtype.kind, repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes())
