@@ -143,7 +143,7 @@ def test_types_are_said_on_the_command_line(run, tmp_path):
     assert (refused.exit_code, "--columns price=number" in refused.stderr) == (2, True)
     result = run("fit", "t.csv", "--target", "price", "--columns", "price=number", "--columns", "z=category")
     assert result.exit_code == 0, result.output
-    assert re.search(r"z +feature +category, as you said", result.stdout)
+    assert re.search(r"z +feature +category, as stated", result.stdout)
     (tmp_path / "new.csv").write_text("x;z\n3,5;1\n3,5;9\n")
     result = run("predict", "model.npz", "new.csv")
     assert result.exit_code == 0, result.output

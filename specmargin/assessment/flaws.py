@@ -108,7 +108,7 @@ def _dropped(name: str, reason: str) -> Flaw:
         "tells the class": "the label in other words",
     }
     kind = next((kind for begin, kind in kinds.items() if reason.startswith(begin)), "column that tells too much")
-    kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as you state")) else kind
+    kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as stated")) else kind
     asked = "" if reason.startswith("is ignored") else f" If it should be, say {option(name, 'KIND')}."
     return Flaw(kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}")
 
@@ -222,7 +222,7 @@ def _classes(labels: AnyArray, target: str, exact: bool) -> list[Flaw]:
             names = " and ".join(map(repr, several))
             told = f"{names} count as one class, {several[0]!r}; if they are several, say exact=True (--exact-labels)"
             if exact:
-                told = f"{names} count as different classes, as you state"
+                told = f"{names} count as different classes, as stated"
             flaws.append(Flaw("spelling of labels", f"{told}."))
     if len(counts) > 20 and total < 3 * len(counts):
         flaws.append(

@@ -82,13 +82,13 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
     dropped: dict[str, str] = {}
     doubts: dict[str, str] = {}
     known: dict[tuple[str, bytes], str] = {}
+    known_rows = np.array([label is not None for label in labels], dtype=bool)
+    known_labels = labels[known_rows]
     names_rows = [name for name, kind in table.stated.items() if kind == "id" and name in table.cells]
     for name, column in table.columns.items():
         kind = table.types[name]
         if table.stated.get(name) in ("ignore", "id"):
-            dropped[name] = (
-                "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as you state"
-            )
+            dropped[name] = "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as stated"
             continue
         reason = _useless(column) or ("" if kind.stated else _of_rows(name, column, table))
         key = (column.dtype.kind, repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes())
@@ -97,7 +97,7 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
         if "the row" in reason:
             names_rows.append(name)
         if not reason and not kind.stated:
-            doubt, certain = _tells(as_texts(column), labels, len(table.cells), target)
+            doubt, certain = _tells(as_texts(column[known_rows]), known_labels, len(table.cells), target)
             reason, doubts[name] = (doubt, "") if certain == "same" or (certain and strict) else ("", doubt)
         if not reason and kind.kind == "text" and not _repeats_terms(column):
             reason = "is a text whose words do not repeat"
@@ -165,14 +165,13 @@ def _repeats_terms(column: AnyArray) -> bool:
 
 def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> tuple[str, str]:
     """Return how a column tells the classes of labelled rows, and "same", "one to one" or "" for less than that."""
-    known = [i for i, label in enumerate(labels) if label is not None]
-    rows = [i for i in known if values[i] is not None]
-    if len(rows) < max(2, 0.8 * len(known)) or any(isinstance(labels[i], float) for i in rows):
+    rows = [i for i, value in enumerate(values) if value is not None]
+    if len(rows) < max(2, 0.8 * len(labels)) or any(isinstance(labels[i], float) for i in rows):
         return "", ""
     keys, classes = [spelling(values[i]) for i in rows], [spelling(str(labels[i])) for i in rows]
     if len(set(classes)) < 2 or 3 * len(set(keys)) > 2 * len(rows):
         return "", ""
-    if keys == classes and len(rows) == len(known):
+    if keys == classes and len(rows) == len(labels):
         return f"repeats the labels of {target!r}: what it says is not known for new rows", "same"
     pairs, k, K = len(set(zip(keys, classes, strict=True))), len(set(keys)), len(set(classes))
     if pairs > max(k, K) or (pairs == k and k > K and 3 * k > len(rows)):
@@ -220,14 +219,15 @@ def shifts(table: Table, used: Mapping[str, str], labels: AnyArray) -> dict[str,
         return {}
     worst: dict[str, tuple[float, float, str]] = {}
     for name in used:
-        told = []
-        for what, holds in _events(table.columns[name]):
-            k, others = int(holds[hidden].sum()), np.array([holds[group].sum() for group in groups])
-            p = hypergeom.sf(k - 1, n + sizes, k + others, n).max()
-            share, most = k / n, float((others / sizes).max())
-            told.append((p, most - share, f"{what} in {share:.0%} of the unlabelled rows, in {most:.0%} of any class"))
-        p, more, text = min(told)
-        worst[name] = min(1.0, p * len(told)), -more, text
+        texts, events = zip(*_events(table.columns[name]), strict=True)
+        holds = np.array(events)
+        k, others = holds[:, hidden].sum(axis=1), np.array([holds[:, group].sum(axis=1) for group in groups]).T
+        share, most = k / n, (others / sizes).max(axis=1)
+        p_all, more = np.ones(len(k)), np.flatnonzero(share > most)  # elsewhere p is large
+        p_all[more] = hypergeom.sf(k[more, None] - 1, n + sizes, k[more, None] + others[more], n).max(axis=1)
+        at = min(range(len(texts)), key=lambda j: (p_all[j], most[j] - share[j]))
+        text = f"{texts[at]} in {share[at]:.0%} of the unlabelled rows, in {most[at]:.0%} of any class"
+        worst[name] = min(1.0, p_all[at] * len(texts)), float(share[at] - most[at]), text
     p_values = holm([p for p, *_ in worst.values()])
     return {
         name: (f"{text} (p = {p:.1g}): not the same thing for new rows", more >= _LARGE)
@@ -274,7 +274,7 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
         there = next((cell for cell in cells if cell is not None), "")
         missing = int(missing_in(table.columns[name]).sum()) - len(odd)
         named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
-        stated = ", as you state" if kind.stated else ""
+        stated = ", as stated" if kind.stated else ""
         rows.append(_row(name, role, kind.spelled() + stated, there, missing, named))
     return rows
 

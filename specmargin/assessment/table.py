@@ -117,10 +117,10 @@ class Table:
             if name not in self.cells:
                 names = ", ".join(map(repr, self.cells)) or "none: X is a matrix"
                 raise InvalidInputError(
-                    f"there is no column {name!r} to be read as {kind} or to be ignored; the columns are {names}."
+                    f"there is no column {name!r} among the columns, to be read as {kind}; name some of {names}."
                 )
             if kind.partition(":")[0] not in KINDS:
-                raise InvalidInputError(f"the column {name!r} cannot be {kind!r}; take one of {', '.join(KINDS)}.")
+                raise InvalidInputError(f"columns: {name!r} cannot be {kind!r}; take one of {', '.join(KINDS)}.")
         return replace(self, stated={**self.stated, **stated})
 
 

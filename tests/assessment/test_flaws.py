@@ -89,4 +89,4 @@ def test_exact_labels_stay_apart() -> None:
         for exact in (False, True)
     }
     assert told[False]["spelling of labels"].startswith("'ja' and 'Ja' and 'JA' count as one class, 'ja'")
-    assert "count as different classes, as you state" in told[True]["spelling of labels"]
+    assert "count as different classes, as stated" in told[True]["spelling of labels"]

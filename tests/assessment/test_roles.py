@@ -66,7 +66,7 @@ def test_whole_numbers_that_do_not_grow_are_numbers() -> None:
     table, labels = rows_of(pay=np.random.default_rng(0).permutation(2000)[:40])
     assert choose_roles(table, labels).used["pay"] == "number"
     stated = choose_roles(table.reading({"pay": "id"}), labels)
-    assert (stated.identifier, stated.dropped["pay"]) == ("pay", "names the row, as you state")
+    assert (stated.identifier, stated.dropped["pay"]) == ("pay", "names the row, as stated")
 
 
 def test_the_label_in_other_words() -> None:
@@ -164,4 +164,4 @@ def test_the_table_of_what_was_read() -> None:
     assert [row["role"] for row in rows] == ["label", "feature", "id", "feature"]
     assert rows[1]["type"] == "number, decimal comma, kg"
     assert (rows[1]["missing"], rows[1]["odd cells"]) == (2, "'heavy' (row 43)")
-    assert rows[3]["type"] == "category, as you state"
+    assert rows[3]["type"] == "category, as stated"
