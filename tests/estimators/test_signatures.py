@@ -164,7 +164,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "cv": {'"loo"': "Left-out samples follow from a formula, or nearly; a spectrum is learned anew in every fold."},
     "class_balance": {
-        '"shrunk"': "With few labels the error is mostly the threshold's, whatever share the decisions have themselves.",
+        '"shrunk"': "With few labels the error is mostly the threshold's, whatever share decisions have themselves.",
         "None": "Weights of filters make decisions of features, whose own threshold serves.",
     },
     "filters": {"('resolvents', 'powers')": "Candidates of a search."},
