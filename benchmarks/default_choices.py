@@ -3,7 +3,7 @@
     python benchmarks/default_choices.py              all three studies
     python benchmarks/default_choices.py --only large     one of: weights, large, graphs
     python benchmarks/default_choices.py --quick          few sets and draws: a look, not a record
-    python benchmarks/default_choices.py --docs           write what exists into docs/choosing.md, compute nothing
+    python benchmarks/default_choices.py --docs        write what exists into docs/default_choices.md, compute nothing
 
 "weights": LapRLS with the former width and ratio and with those of today, each alone and together, on generated sets
 of two, three and more dimensions and on those of the table ``auto_ssl``. "large": LapRLS(), LapSVM() at 3,000, 12,000
@@ -34,7 +34,7 @@ from specmargin.papers._auto_ssl_sets import SETS, SEVERAL
 from specmargin.papers.auto_ssl import draw_labels
 
 RESULTS = harness.RESULTS / "default_choices.jsonl"
-DOCS = Path(__file__).parents[1] / "docs" / "choosing.md"
+DOCS = Path(__file__).parents[1] / "docs" / "default_choices.md"
 BEGIN, END = "<!-- tables of benchmarks/default_choices.py -->", "<!-- end of tables -->"
 MOST = 400
 """Samples of a real set in the study of weights."""
@@ -326,7 +326,9 @@ def main() -> None:
     """Compute what is missing, print the tables, and write them where that is asked for."""
     parser = harness.parser(str(__doc__).partition("\n")[0])
     parser.add_argument("--only", choices=list(STUDIES), default=None, help="one study")
-    parser.add_argument("--docs", action="store_true", help="write docs/choosing.md from what exists, compute nothing")
+    parser.add_argument(
+        "--docs", action="store_true", help="write docs/default_choices.md from what exists, compute nothing"
+    )
     given: argparse.Namespace = parser.parse_args()
     harness.RESULTS.mkdir(exist_ok=True)
     lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []

@@ -277,7 +277,7 @@ _FORMER = (
     "LapSVM, LapRLS (width, ratio, Laplacian), of STORM, STOAM, MKL, KTA, SpectralGraphTransducer,",
     "SpectralKernelSVM, XuSpectralSVM, STORMCV, KTACV (Laplacian, threshold) and of SpectralRidge (threshold,",
     "penalties) have changed; their rows are those of the former ones. What the new ones err, on fewer draws, is",
-    "in [the tables by which they were chosen](choosing.md#how-defaults-were-chosen).",
+    "in [the tables by which they were chosen](default_choices.md).",
     "",
 )
 """Until every cell of a changed default is computed again."""
