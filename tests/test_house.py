@@ -38,6 +38,7 @@ OF_NO_MODULE = {
     "estimators/test_build_problem.py": "all estimators that return their CVXPY problem",
     "estimators/test_checks.py": "all estimators: scikit-learn's checks",
     "estimators/test_search_and_storage.py": "all estimators: grid search, pickle, clone",
+    "estimators/test_repeated_eigenvalues.py": "all estimators over graphs with symmetries",
     "estimators/test_reused_spectrum.py": "all estimators over a spectrum that was computed before",
     "estimators/test_several_graphs.py": "all estimators that take a list of graphs",
     "estimators/test_signatures.py": "all estimators: the words and defaults of their parameters",

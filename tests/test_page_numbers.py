@@ -41,6 +41,7 @@ NOT_KEPT = {
 # Pages that a program writes whole, and what holds their numbers.
 WRITTEN = {
     "docs/defaults.md": "by benchmarks/defaults.py; its means are recomputed below, its cells are too many to keep",
+    "docs/default_choices.md": "by benchmarks/default_choices.py; its cells are too many to keep",
     "docs/failures.md": "by benchmarks/failures.py; its 16,160 rows are too many to keep",
     "docs/failure_contract.md": "by tests/contract/test_failure_contract.py, which compares it; no results",
 }

@@ -333,7 +333,7 @@ def test_searches_weigh_what_they_leave_out(name, data, request):
     tested = np.concatenate([fold.test for fold in folds])
     graph = None
     if "Lap" not in name:  # whose estimator would take the eigenvectors of fewer neighbours
-        graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+        graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=True)
     for k in (0, len(search.cv_results_["params"]) - 1):
         model, held = search._refitted(**search.cv_results_["params"][k]), []
         for left, test in folds:
