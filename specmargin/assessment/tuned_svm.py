@@ -20,6 +20,8 @@ _CS = (10.0, 1.0, 100.0, 0.1)
 """For a kernel of unit mean diagonal. Of equal errors the first counts: a weak penalty names the majority."""
 _WIDTHS = (1.0, 0.5, 2.0, 0.25)
 """Of RBF kernels, times the median distance."""
+_STEPS = 1000
+"""Steps of libsvm for each sample, after which it warns: far from the origin it would go on for minutes."""
 
 
 @dataclass(kw_only=True)
@@ -79,7 +81,7 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         (name, options, G), C = kernels[best[2]], _CS[best[1]]
         unit = float(np.mean(np.diag(G)))
         self.options_ = {"C": C / unit if unit > 0 else C, **options}
-        self.estimator_ = SVC(**self.options_).fit(X, codes)
+        self.estimator_ = SVC(**self.options_, max_iter=_STEPS * len(codes)).fit(X, codes)
         self.chosen_ = f"{name} kernel, C = {C:g}"
         return self
 
@@ -89,7 +91,9 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         svm = cls()
         svm.X_, svm.y_, svm.options_, svm.chosen_ = X, y, dict(options), chosen
         svm.classes_, codes = np.unique(y, return_inverse=True)
-        svm.estimator_ = SVC(**svm.options_).fit(X, codes) if len(svm.classes_) > 1 else None
+        svm.estimator_ = (
+            SVC(**svm.options_, max_iter=_STEPS * len(codes)).fit(X, codes) if len(svm.classes_) > 1 else None
+        )
         return svm
 
     def decision_function(self, X: Matrix) -> FloatArray:
@@ -129,7 +133,8 @@ def _errors(G: FloatArray, codes: IntArray, C: float, folds: IntArray) -> int:
         if len(known) == 1:
             predicted = np.full(len(test), known[0])
         else:
-            svm = SVC(C=C / unit if unit > 0 else C, kernel="precomputed").fit(G[np.ix_(train, train)], codes[train])
+            svm = SVC(C=C / unit if unit > 0 else C, kernel="precomputed", max_iter=_STEPS * len(train))
+            svm.fit(G[np.ix_(train, train)], codes[train])
             predicted = svm.predict(G[np.ix_(test, train)])
         wrong += int((predicted != codes[test]).sum())
     return wrong

@@ -30,6 +30,8 @@ _NEWTON_STEPS = 8
 _NEARLY = 1e-2  # violations that two Newton steps may leave on the right set
 _SETTLING = 4  # corrections of decisions on a kink; two or three reach their rounding
 _ALIKE = 1e-13  # share of the diagonal that keeps the decisions of samples that look alike apart
+_MOST_ON_KINKS = 8000
+"""Samples on kinks whose equations are solved: their matrix takes half a gigabyte, and is factorised in seconds."""
 _SHIFT = 1e-11  # of a singular system, against entries of size one: Newton's method then converges linearly by it
 
 
@@ -109,12 +111,14 @@ def on_spectrum(
 ) -> tuple[FloatArray, float] | None:
     """Return gamma and b that fit an active set at a given spectrum: a linear system, None where it is singular.
 
-    A start for `polish` where multipliers at C have moved with it: those on the kinks grow as well, while their scores
+    None, too, beyond `_MOST_ON_KINKS`. A start for `polish` where multipliers at C have moved with it: those on the kinks grow as well, while their scores
     cancel.
     """
     gamma = np.where(np.isnan(active.kink), data.y * active.fixed, gamma)
     on = np.flatnonzero(~np.isnan(active.kink))
     U, delta, f = data.U[on], data.weights(kappa), len(on)
+    if f > _MOST_ON_KINKS:
+        return None
     J = np.ones((f + 1, f + 1))
     J[:f, :f], J[f, f] = (U * delta) @ U.T, 0.0
     step = _solve(J, np.append(U @ (delta * (data.U.T @ gamma)) - (data.y * active.kink)[on], gamma.sum()), f)
@@ -226,6 +230,8 @@ def _newton(data: MarginData, active: ActiveSet, at: Solution, most: int) -> Sol
     b = at.b
     U_on, A, target = data.U[on], data.rays[rows], (y * active.kink)[on]
     f, k = len(on), len(rows)
+    if f > _MOST_ON_KINKS:
+        return None
     z = data.U.T @ gamma
     tau = float((cone.sums(z**2 / 2)[rows] / c[rows]).max())
     J = np.zeros((f + k + 2, f + k + 2))
