@@ -68,7 +68,8 @@ def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float
 
     It lies half-way between two scores that differ: those that are equal but for rounding stay together, and there are
     scores on both sides wherever two differ. Of two such places that are equally near the wider one is taken, so that
-    scores of the other sign are cut at the same place. It is 0 where all are equal.
+    scores of the other sign are cut at the same place; of those that are equally wide, too, but for rounding, the upper
+    one. It is 0 where all are equal.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float
         return 0.0
     distance = np.abs(below - (1.0 - share) * len(scores))
     near = below[distance <= distance.min() + _TIED]
-    at = near[(ordered[near] - ordered[near - 1]).argmax()]
+    widths = ordered[near] - ordered[near - 1]
+    at = near[np.flatnonzero(widths >= (1.0 - _TIED) * widths.max())[-1]]
     return float(ordered[at - 1] + (ordered[at] - ordered[at - 1]) / 2.0)
 
 

@@ -63,3 +63,9 @@ def test_scores_of_the_other_sign_are_cut_at_the_same_place():
         for share in (0.3, 0.5, 0.5 + 0.5 / n, 0.5 / n):  # the last two lie half-way between two places
             scores = rng.standard_normal(n)
             assert cut(-scores, 1.0 - share) == pytest.approx(-cut(scores, share), abs=1e-15)
+
+
+def test_of_two_cuts_that_are_alike_but_for_rounding_the_upper_one_is_taken():
+    scores = np.repeat([-1.0, 0.0, 1.0], [2, 16, 2])
+    for shift in (1e-16, -1e-16, 0.0):
+        assert cut(scores + np.where(scores == 0, shift, 0.0), 0.5) == pytest.approx(0.5)
