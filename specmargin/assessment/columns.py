@@ -44,7 +44,7 @@ _ABSENT |= {"#value!", "#ref!", "#name?", "#num!", "#null!"}
 """and those that hold no number and no date."""
 _POINT, _COMMA = "1,234.5", "1.234,5"
 _FORMS = {
-    _POINT: r"[+-]?(?=[.,]*\d)(?:[1-9]\d{0,2}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
+    _POINT: r"[+-]?(?=[.,]*\d)(?:[1-9]\d{0,2}(?:,\d{2,3})*,\d{3}|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
     _COMMA: r"[+-]?(?=[.,]*\d)(?:[1-9]\d{0,2}(?:\.\d{3})+|\d*)(?:,\d*)?(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
 }
 _PARTS = (

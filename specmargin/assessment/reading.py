@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.arrays import sparse_from_parts
-from specmargin.assessment.columns import as_cells, as_texts, infer_types, pandas
+from specmargin.assessment.columns import MISSING, as_cells, as_texts, infer_types, pandas
 from specmargin.assessment.table import Table, as_table
 from specmargin.checks import path as check_path
 from specmargin.checks import shown
@@ -128,7 +129,7 @@ def _csv(file: Path, names: bool | None) -> Table:
         separator = max(_SEPARATORS, key=lambda one: _cut(text, one))
     rows = _records(file, text, separator, skipped)
     if len(rows) < 2 and names is not False:
-        raise InvalidInputError(f"the file {str(file)!r} has {len(rows)} lines; {_READ}.")
+        raise InvalidInputError(f"the file {str(file)!r} has {len(rows)} lines, and no row below its names; {_READ}.")
     width = len(rows[0][1])
     for line, row in rows:
         if len(row) != width:
@@ -149,6 +150,7 @@ def _csv(file: Path, names: bool | None) -> Table:
         notes.append(f"Several columns are named {', '.join(map(repr, twice))}; the later ones got a number.")
     notes += _swallowed(rows, separator, width)
     columns = {name: as_cells([row[j] for row in body]) for j, name in enumerate(unique)}
+    notes += [note for j, name in enumerate(unique) if (note := _words_for_missing(name, [row[j] for row in body]))]
     return Table(columns, read_notes=tuple(notes), separator=separator, names=names)
 
 
@@ -204,12 +206,15 @@ def _refuse_one_column(file: Path, cells: list[str]) -> None:
 def _holds_values(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line looks like the others: numbers above numbers, and no steps such as years."""
     columns = [as_cells([row[j] for row in rows[1:]]) for j in range(len(rows[0]))]
-    numeric = [kind.kind == "number" for kind in infer_types(dict(enumerate(columns))).values()]  # type: ignore[arg-type]
+    kinds = infer_types({str(j): cells for j, cells in enumerate(columns)}).values()
+    numeric = np.array([kind.kind == "number" for kind in kinds])
     first = pandas().to_numeric(pandas().Series(list(rows[0])).str.strip(), errors="coerce").to_numpy()
-    if any(numeric):
-        above = first[numeric]
+    if numeric.any():
+        missing = np.array([cell is None and bool(rows[0][j]) for j, cell in enumerate(as_texts(as_cells(rows[0])))])
+        above = first[numeric & ~missing]
         steps = set(np.diff(above[np.isfinite(above)]).tolist())
-        return bool(np.isfinite(above).all() and not (len(above) > 2 and len(steps) == 1 and min(steps) > 0))
+        values = len(above) > 0 and np.isfinite(above).all()
+        return bool(values and not (len(above) > 2 and len(steps) == 1 and min(steps) > 0))
     seen = [first in column for first, column in zip(rows[0], (set(as_texts(c)) for c in columns), strict=True)]
     return bool(len(rows) > 3 and np.mean(seen) > 0.5)
 
@@ -222,6 +227,16 @@ def _swallowed(rows: list[tuple[int, list[str]]], separator: str, width: int) ->
             if width > 1 and inner and all(len(one.split(separator)) == width for one in inner):
                 return [f"A cell that ends in line {line} holds {len(inner)} whole lines: is a quote missing?"]
     return []
+
+
+def _words_for_missing(name: str, cells: list[str]) -> str:
+    """Name words that count as missing among other words: NA is a country, too."""
+    texts = [cell.strip() for cell in cells if cell.strip()]
+    words = Counter(text for text in texts if text.lower() in MISSING and any(map(str.isalpha, text)))
+    if not words or any(any(map(str.isdigit, text)) for text in texts if text not in words):
+        return ""
+    told = ", ".join(f"{text!r} ({n} times)" for text, n in words.items())
+    return f"{name!r} holds {told}: counted as missing; where it is a value, write it in another word."
 
 
 def _unique(names: list[str]) -> tuple[list[str], list[str]]:

@@ -97,7 +97,12 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
         if "the row" in reason:
             names_rows.append(name)
         if not reason and not kind.stated:
-            doubt, certain = _tells(as_texts(column[known_rows]), known_labels, len(table.cells), target)
+            texts = as_texts(column[known_rows])
+            doubt, certain = _tells(texts, known_labels, len(table.cells), target)
+            if not doubt:
+                filled = np.where(missing_in(texts), "empty", "filled")
+                doubt, certain = _tells(filled, known_labels, len(table.cells), target)
+                doubt = f"by being empty or not {doubt}" if doubt else ""
             reason, doubts[name] = (doubt, "") if certain == "same" or (certain and strict) else ("", doubt)
         if not reason and kind.kind == "text" and not _repeats_terms(column):
             reason = "is a text whose words do not repeat"
@@ -166,7 +171,7 @@ def _repeats_terms(column: AnyArray) -> bool:
 def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> tuple[str, str]:
     """Return how a column tells the classes of labelled rows, and "same", "one to one" or "" for less than that."""
     rows = [i for i, value in enumerate(values) if value is not None]
-    if len(rows) < max(2, 0.8 * len(labels)) or any(isinstance(labels[i], float) for i in rows):
+    if len(rows) < 2 or any(isinstance(labels[i], float) for i in rows):
         return "", ""
     keys, classes = [spelling(values[i]) for i in rows], [spelling(str(labels[i])) for i in rows]
     if len(set(classes)) < 2 or 3 * len(set(keys)) > 2 * len(rows):
@@ -181,10 +186,11 @@ def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> t
     log_chance = log_maps + sum(gammaln(few.count(one) + 1) for one in set(few)) - gammaln(len(rows) + 1)
     if log_chance + np.log(n_columns) > np.log(_LEVEL):
         return "", ""
+    where = f"all {len(rows)} labelled rows{' that have one' if len(rows) < len(labels) else ''}"
     if pairs == k == K:
-        return f"tells the class on all {len(rows)} labelled rows, one value for each: the label in other words", "all"
+        return f"tells the class on {where}, one value for each: the label in other words", "all"
     how = "its value tells the class" if pairs == k else "the class tells its value"
-    return f"is strange: on all {len(rows)} labelled rows {how}; is it known before the label?", ""
+    return f"is strange: on {where} {how}; is it known before the label?", ""
 
 
 def shifts(table: Table, used: Mapping[str, str], labels: AnyArray) -> dict[str, tuple[str, bool]]:

@@ -165,3 +165,18 @@ def test_the_table_of_what_was_read() -> None:
     assert rows[1]["type"] == "number, decimal comma, kg"
     assert (rows[1]["missing"], rows[1]["odd cells"]) == (2, "'heavy' (row 43)")
     assert rows[3]["type"] == "category, as stated"
+
+
+def test_the_label_in_other_words_or_in_empty_cells() -> None:
+    rng = np.random.default_rng(1)
+    kind = rng.integers(2, size=80)
+    labels = objects([("no", "yes")[k] if i < 40 else None for i, k in enumerate(kind)])
+    columns = {
+        "some": objects([("dead", "alive")[k] if rng.random() < 0.6 else None for k in kind]),
+        "days": objects([str(rng.integers(1, 99)) if k else None for k in kind]),
+        "often": objects([str(rng.integers(9)) if rng.random() < 0.7 else None for _ in kind]),
+    }
+    roles = choose_roles(as_table(columns), labels)
+    assert "labelled rows that have one, one value for each" in roles.dropped["some"]
+    assert roles.dropped["days"].startswith("by being empty or not tells the class on all 40 labelled rows")
+    assert roles.used.keys() == {"often"}

@@ -179,3 +179,16 @@ def test_what_is_said_of_columns(tmp_path) -> None:
     ):
         with pytest.raises(InvalidInputError, match=says):
             read_table(path, columns=wrong)
+
+
+def test_lakhs_words_for_missing_and_a_first_line_with_a_gap(tmp_path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text('gain,land,y\n"12,34,567",NA,a\n"9,50,000",US,b\n87,FR,a\n')
+    table = read_table(file)
+    assert table.columns["gain"].tolist() == [1234567.0, 950000.0, 87.0]
+    assert any("'land' holds 'NA' (1 times): counted as missing" in note for note in table.notes)
+    file.write_text("1,?,3.5,a\n2,7,4.5,b\n3,8,1.5,a\n")
+    assert read_table(file).n_rows == 3
+    file.write_text("m,land\n")
+    with pytest.raises(InvalidInputError, match="no row below its names"):
+        read_table(file)

@@ -111,8 +111,8 @@ def on_spectrum(
 ) -> tuple[FloatArray, float] | None:
     """Return gamma and b that fit an active set at a given spectrum: a linear system, None where it is singular.
 
-    None, too, beyond `_MOST_ON_KINKS`. A start for `polish` where multipliers at C have moved with it: those on the kinks grow as well, while their scores
-    cancel.
+    None, too, for more than `_MOST_ON_KINKS`. A start for `polish` where multipliers at C have moved with it: those on
+    the kinks grow as well, while their scores cancel.
     """
     gamma = np.where(np.isnan(active.kink), data.y * active.fixed, gamma)
     on = np.flatnonzero(~np.isnan(active.kink))
