@@ -314,7 +314,12 @@ def _graphs_table(cells: list[Any]) -> list[str]:
     for group in groups:
         count = len(by[group, OVER_SPECTRUM[0], True, "None"])
         heads = " | ".join(f"{kind}, {rule}" for kind in ("D - W", "normalized") for rule in rules)
-        lines += [f"| {group} ({count} graphs) | {heads} |", "|---|" + "---:|" * 2 * len(rules)]
+        lines += [
+            f"## Graphs: {group}",
+            "",
+            f"| {group} ({count} graphs) | {heads} |",
+            "|---|" + "---:|" * 2 * len(rules),
+        ]
         for method in OVER_SPECTRUM:
             row = [_mean(by[group, method, kind, rule]) for kind in (False, True) for rule in rules]
             lines.append(f"| {method} | " + " | ".join(f"{one:.1f}" for one in row) + " |")
