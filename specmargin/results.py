@@ -19,8 +19,10 @@ from typing import Any, Literal
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["INACCURATE_GAP", "Certificate", "History", "ProofLog", "SolveResult", "Status"]
+__all__ = ["CHANGED", "INACCURATE_GAP", "Certificate", "History", "ProofLog", "SolveResult", "Status"]
 
+CHANGED = ", changed"
+"""End of the name of a CVXPY problem that its user has changed: no objective speaks of it."""
 INACCURATE_GAP = 1e-2
 """Relative gap above which an answer is UNPROVED: it no longer fixes even the second digit of the objective."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 
-from specmargin.results import Certificate, SolveResult, Status
+from specmargin.results import CHANGED, Certificate, SolveResult, Status
 from specmargin.typing import FloatArray
 
 __all__ = ["answer_of_changed"]
@@ -40,7 +40,7 @@ def answer_of_changed(built: Any, objective: Any, answer: SolveResult, duals: Ma
     stopped = answer.status is Status.MAX_ITER
     return replace(
         answer,
-        problem=f"{built.name}, changed",
+        problem=f"{built.name}{CHANGED}",
         status=Status.MAX_ITER if stopped else Status.UNPROVED,
         variables={**built.values(), **built.derived(objective)},
         duals=duals,

@@ -40,7 +40,7 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import Certificate, SolveResult
+from specmargin.results import CHANGED, Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
@@ -118,6 +118,11 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         raise InvalidTypeError(f"result={shown(result)} must be a SolveResult; pass what a solver returned.")
     if not result.status.has_solution:
         raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")
+    if result.problem.endswith(CHANGED):
+        raise InvalidInputError(
+            f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; verify the "
+            "result of the unchanged problem."
+        )
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name.fget(objective):  # type: ignore[attr-defined]
         objective = S3VMRelaxation(objective)
     held = {**result.variables, **result.duals}

@@ -247,3 +247,10 @@ def test_s3vms(rng):
     record = record_of(sparse, sm.solvers.with_bound(sparse, sm.solvers.label_switching(sparse)))
     assert np.array_equal(record.arrays["X"], X)
     assert np.array_equal(record.arrays["mu"], X[labels.unlabeled].mean(axis=0))
+
+
+def test_the_result_of_a_changed_problem_is_refused(rmm):
+    result = sm.solvers.relative_margin(rmm)
+    assert verify(rmm, result)
+    with pytest.raises(sm.exceptions.InvalidInputError, match="changed in CVXPY"):
+        verify(rmm, replace(result, problem="RMM primal, changed"))
