@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 
 from specmargin.candidates.hinge import stratified_folds
+from specmargin.labels import as_they_appear
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["TunedSVM"]
@@ -74,7 +75,9 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             return self
         kernels = _kernels(X, self.width)
-        folds = stratified_folds(codes, min(_FOLDS, len(codes)), np.random.default_rng(self.random_state))
+        folds = stratified_folds(
+            as_they_appear(codes), min(_FOLDS, len(codes)), np.random.default_rng(self.random_state)
+        )
         best = min(
             ((_errors(G, codes, C, folds), i, j) for i, C in enumerate(_CS) for j, (_, _, G) in enumerate(kernels)),
         )

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from specmargin.candidates.hinge_duals import solve_hinge_duals
-from specmargin.labels import class_by_class
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["HingeFits", "held_out_hinge", "stratified_folds"]
 
 
 def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Return a fold for every label, dealt out class by class in random order.
+    """Return a fold for every label, dealt out class by class, in the order of the codes, in random order.
 
     Examples
     --------
@@ -26,8 +25,7 @@ def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) ->
     >>> sorted(folds[:2].tolist()), sorted(folds[2:].tolist())
     ([0, 1], [0, 1])
     """
-    shuffled = rng.permutation(len(codes))
-    order = shuffled[class_by_class(codes[shuffled])]
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == c)) for c in np.unique(codes)])
     folds = np.empty(len(codes), dtype=np.intp)
     folds[order] = np.arange(len(codes)) % min(n_folds, len(codes))
     return folds

@@ -63,6 +63,7 @@ def train_candidates(
     families: Iterable[str],
     constants: Constants = CONSTANTS,
     random_state: int = 0,
+    dealt: IntArray | None = None,
 ) -> list[CandidateGroup]:
     """Train all candidates on the kernels of a bank, each with its decisions about left-out labels.
 
@@ -80,8 +81,11 @@ def train_candidates(
     constants : Constants
     random_state : int
         Deals out the folds.
+    dealt : ndarray of shape (l,), optional
+        Codes by which folds are dealt out class by class; by default `codes`. `AutoSSL` numbers the classes as they
+        first appear, so that their names change nothing.
     """
-    families = set(families)
+    families, dealt = set(families), codes if dealt is None else dealt
     Y = targets(codes, n_classes)
     penalties = np.asarray(constants.penalties)
     trained = []
@@ -110,7 +114,7 @@ def train_candidates(
             CandidateGroup(group.family, group.map, names, rotated, np.concatenate(intercepts), np.concatenate(held))
         )
     if "svm" in families and len(labeled) <= constants.hinge_labels:
-        folds = stratified_folds(codes, constants.folds, np.random.default_rng(random_state))
+        folds = stratified_folds(dealt, constants.folds, np.random.default_rng(random_state))
         Cs = constants.Cs if n_classes == 2 else constants.few_Cs
         kernels = [group for group in groups if group.family == "sup"]
         for group in kernels[:1] + kernels[1:][-2:] if n_classes > 2 else kernels:
@@ -120,15 +124,15 @@ def train_candidates(
             coefficients_ = np.einsum("lr,plc->rpc", P, hinge.dual, optimize=True)
             trained.append(CandidateGroup("svm", group.map, names, coefficients_, hinge.intercept, hinge.held_out))
     if "s3vm" in families and n_classes == 2 and constants.s3vm_shares and len(labeled) < len(groups[0].map.values):
-        trained += _low_density(groups, labeled, codes, constants, random_state)
+        folds = stratified_folds(dealt, constants.s3vm_folds, np.random.default_rng(random_state))
+        trained += _low_density(groups, labeled, codes, constants, folds)
     return trained
 
 
 def _low_density(
-    groups: Sequence[KernelGroup], labeled: IntArray, codes: IntArray, constants: Constants, random_state: int
+    groups: Sequence[KernelGroup], labeled: IntArray, codes: IntArray, constants: Constants, folds: IntArray
 ) -> list[CandidateGroup]:
     """Return the S3VMs on the linear and on one RBF kernel; none where all samples are labelled."""
-    folds = stratified_folds(codes, constants.s3vm_folds, np.random.default_rng(random_state))
     wanted, out = ("linear", f"rbf {constants.deformed_width:g}"), []
     for group in groups:
         if group.family != "sup" or group.names[0] not in wanted:

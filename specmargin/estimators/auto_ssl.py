@@ -36,7 +36,7 @@ from specmargin.estimators._semi_supervised import (
 from specmargin.estimators._shared_parameters import integer_seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
-from specmargin.labels import Labels
+from specmargin.labels import Labels, as_they_appear
 from specmargin.objectives.calibration import calibrated_scale, log_probabilities
 from specmargin.objectives.leave_one_out import counted, one_left_out
 from specmargin.results import SolveResult
@@ -215,9 +215,8 @@ class AutoSSL(SemiSupervisedClassifier):
                 f"families={families!r} is for two classes, and y has {n_classes}; add another family, such as 'graph'."
             )
         bank = build_bank(X, families=both, constants=constants, graph=graph, metric=self.metric, random_state=seed)
-        trained = train_candidates(
-            bank, labels.labeled, codes, n_classes, families=both, constants=constants, random_state=seed
-        )
+        options: dict[str, Any] = {"constants": constants, "random_state": seed, "dealt": as_they_appear(codes)}
+        trained = train_candidates(bank, labels.labeled, codes, n_classes, families=both, **options)
 
         def mixture(wanted: Sequence[str]) -> Mixture:
             # Samples that are all alike have neither neighbours nor components.

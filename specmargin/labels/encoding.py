@@ -16,7 +16,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels.markers import is_missing, is_unlabeled, label_vector, missing_values
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Labels", "class_by_class", "encode_labels", "hide_labels", "several"]
+__all__ = ["Labels", "as_they_appear", "class_by_class", "encode_labels", "hide_labels", "several"]
 
 
 def class_by_class(codes: npt.ArrayLike) -> IntArray:
@@ -27,8 +27,19 @@ def class_by_class(codes: npt.ArrayLike) -> IntArray:
     >>> class_by_class(["b", "a", "a", "b"]).tolist(), class_by_class(["a", "b", "b", "a"]).tolist()
     ([0, 3, 1, 2], [0, 3, 1, 2])
     """
+    return np.argsort(as_they_appear(codes), kind="stable")
+
+
+def as_they_appear(codes: npt.ArrayLike) -> IntArray:
+    """Return numbers of the classes in the order in which they first appear: they depend on no class's name.
+
+    Examples
+    --------
+    >>> as_they_appear(["b", "a", "a", "c"]).tolist()
+    [0, 1, 1, 2]
+    """
     _, first, own = np.unique(np.asarray(codes), return_index=True, return_inverse=True)
-    return np.argsort(first[own], kind="stable")
+    return np.argsort(np.argsort(first))[own]
 
 
 @dataclass(frozen=True, eq=False)
