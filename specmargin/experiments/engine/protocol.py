@@ -9,7 +9,6 @@ table) and `FixedSetting` (no choice).
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -19,7 +18,6 @@ import numpy.typing as npt
 
 from specmargin.checks import count, instance, members, shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.model_selection import LabeledKFold
 from specmargin.typing import IntArray
 
 __all__ = ["FixedSetting", "LabeledFolds", "Tuning", "UnlabeledPoints", "ValidationSet", "labeled_folds", "select"]
@@ -132,14 +130,15 @@ def labeled_folds(y: npt.ArrayLike, labeled: npt.ArrayLike, folds: LabeledFolds)
     >>> [len(fold) for fold in labeled_folds([0, 0, 1, 1, 9], [0, 1, 2, 3], LabeledFolds(2))]
     [2, 2]
     """
-    labeled = np.asarray(labeled)
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    marked = np.full(len(codes), -1)
-    marked[labeled] = codes[labeled]
-    with warnings.catch_warnings():
-        # A class with one label is missed by the fold that tests it: a fact of small samples, not news per cell.
-        warnings.filterwarnings("ignore", message="the class .* has one labelled sample")
-        return [test for _, test in LabeledKFold(folds.n_splits, random_state=folds.seed).split(None, marked)]
+    labeled = np.sort(labeled)
+    if len(labeled) < folds.n_splits:
+        raise InvalidInputError(
+            f"{len(labeled)} labelled samples are too few for n_splits={folds.n_splits} folds; take fewer folds."
+        )
+    shuffled = labeled[np.random.default_rng(folds.seed).permutation(len(labeled))]
+    # In the order of the classes of a data set: recorded cells were.
+    dealt = shuffled[np.argsort(np.asarray(y)[shuffled], kind="stable")]
+    return [np.sort(dealt[k :: folds.n_splits]) for k in range(folds.n_splits)]
 
 
 def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, Any]]:
