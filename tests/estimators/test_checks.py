@@ -68,7 +68,17 @@ pytestmark = [
 ]
 
 
-BALANCED = (sm.LapSVM, sm.SpectralFilterClassifier, sm.SpectralRidge, sm.LapRLSCV, sm.LapSVMCV)
+BALANCED = (
+    sm.LapSVM,
+    sm.SpectralFilterClassifier,
+    sm.SpectralRidge,
+    sm.LapRLSCV,
+    sm.LapSVMCV,
+    sm.STORM,
+    sm.STOAM,
+    sm.MKL,
+)
+BALANCED += (sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.SpectralGraphTransducer, sm.STORMCV, sm.KTACV)
 
 
 def by_design(estimator):

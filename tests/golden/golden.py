@@ -46,7 +46,7 @@ def run(folder: Path, data: Path | None, jobs: int) -> None:
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "XDG_CACHE_HOME": str(folder / "cache")}
     if data is not None:
         environment["SPECMARGIN_DATA"] = str(data.resolve())
-    command = [sys.executable, "-m", "specmargin.cli"]
+    command = [sys.executable, "-m", "specmargin"]
     common = ["--quick", "--fresh", "--jobs", str(jobs)]
     for words in (
         ["tables", "--all", *common, "--out", str(folder)],

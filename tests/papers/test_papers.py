@@ -64,7 +64,7 @@ def test_a_sixth_paper_is_one_file_and_one_csv(tmp_path):
 
     def specmargin_command(*words):
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        command = [sys.executable, "-m", "specmargin.cli", *words]
+        command = [sys.executable, "-m", "specmargin", *words]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -220,7 +220,7 @@ def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
     package = tmp_path / "specmargin"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "SPECMARGIN_DATA": str(tmp_path / "none")}
-    command = [sys.executable, "-m", "specmargin.cli", "tables", "lapsvm_svm", "--quick", "--out", "out"]
+    command = [sys.executable, "-m", "specmargin", "tables", "lapsvm_svm", "--quick", "--out", "out"]
     store = Store(tmp_path / "out" / "sweeps" / "lapsvm_svm-quick")
 
     def run(*options):

@@ -32,7 +32,7 @@ TABLE, FIGURES = "lapsvm_svm", ("clock", "two_moons")
 
 def command(kind, out, *options):
     names = (TABLE,) if kind == "tables" else FIGURES
-    return [sys.executable, "-m", "specmargin.cli", kind, *names, "--quick", "--out", str(out), "--jobs", "2", *options]
+    return [sys.executable, "-m", "specmargin", kind, *names, "--quick", "--out", str(out), "--jobs", "2", *options]
 
 
 @pytest.fixture(scope="module")
