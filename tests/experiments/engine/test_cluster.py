@@ -256,7 +256,7 @@ def compared(folder):
 
 def test_a_comparison_on_a_cluster_is_that_of_this_process_also_after_a_worker_was_killed(dask, table, tmp_path):
     first, second = dask.worker(), dask.worker()
-    command = ["compare", str(table), "--target", "kind", "--methods", METHODS]
+    command = ["compare", str(table), "--target", "kind", "--methods", METHODS, "--progress"]
     assert CliRunner().invoke(app, [*command, "--out", str(tmp_path / "here")]).exit_code == 0
     away = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "away"), "--scheduler", dask.address])
     assert away.exit_code == 0, away.output
