@@ -93,7 +93,9 @@ def test_unknown_words_list_the_known_ones(moons):
 def test_two_labels_are_enough(cls, moons):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=1, random_state=0)
-    fitted = cls().fit(X, y)
+    # A threshold that follows the shares of the classes may leave a label on its other side.
+    plain = cls(class_balance=None) if "class_balance" in cls().get_params() else cls()
+    fitted = plain.fit(X, y)
     assert fitted.result_.certificate.is_optimal(1e-6)
     np.testing.assert_array_equal(fitted.transduction_[y != -1], y[y != -1])
 
