@@ -129,7 +129,8 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
 
 def test_moons_are_right_for_the_laplacian_method_alone(nowhere, tmp_path):
     (result,) = run_figures(["moons_methods"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
+    # Where the kernel is narrow, points far from both labels have decisions that are zero: those settings err.
+    assert all(warning.startswith("UndecidedWarning") for warning in result.warnings)
     told = json.loads(result.sidecar.read_text())
     each = told["results"]["OPTIMISTIC, error on unlabelled points, percent"]
     assert [one["fits"] for one in each.values()] == [3 * 2 * 2] * 3

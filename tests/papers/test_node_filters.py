@@ -95,14 +95,18 @@ def test_storm_is_the_public_estimator_at_the_setting_of_fewest_errors_in_folds(
                 tested = split.train[fold.test]
                 shown = y.copy()
                 shown[tested] = -1
-                f = sm.STORM(C=C, B=B, q=150, class_balance=None).fit(graph.X, shown, graph=graph.W).scores_[tested]
+                f = (
+                    sm.STORM(C=C, B=B, q=150, normalized=False, class_balance=None)
+                    .fit(graph.X, shown, graph=graph.W)
+                    .scores_[tested]
+                )
                 wrong += np.count_nonzero(f.argmax(axis=1) != graph.y[tested])
                 squares += ((f - sign[tested]) ** 2).sum()
             scores[C, B] = (wrong, squares)
     C, B = min(scores, key=scores.get)
     got = OURS["storm"](task, split, None)
     assert (got.columns["C"], got.columns.get("B", np.inf)) == (C, B)
-    best = sm.STORM(C=C, B=B, q=150, class_balance=None).fit(graph.X, y, graph=graph.W)
+    best = sm.STORM(C=C, B=B, q=150, normalized=False, class_balance=None).fit(graph.X, y, graph=graph.W)
     np.testing.assert_array_equal(got.classes, best.transduction_)
     assert abs(got.columns["relative_gap"]) <= 1e-6
 

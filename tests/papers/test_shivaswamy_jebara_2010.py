@@ -127,7 +127,8 @@ def test_error_of_a_cell_is_that_of_the_estimator(method):
     split = list(fits.splits(*where).values())[1]
     parameters = {"phase": "fresh", "n_labeled": 20, "n": 200, "q": 50, "seed": 0, "C": 10.0, "B": 1.5}
     row = fits.work(Cell("t", method, "digits 1-8", split.name, parameters))
-    estimator = getattr(sm, method.removesuffix("-R"))(C=10.0, B=1.5, q=50, n_neighbors=5)
+    paper = {"C": 10.0, "B": 1.5, "q": 50, "n_neighbors": 5, "normalized": False, "class_balance": None}
+    estimator = getattr(sm, method.removesuffix("-R"))(**paper)
     expected = evaluate(estimator, X, y, split)
     assert 0 < row["error_unlabeled"] == expected["error_unlabeled"]
     assert (row["fits"], row["uncertified"]) == (1, 0)
