@@ -150,7 +150,7 @@ def _csv(file: Path, names: bool | None) -> Table:
         notes.append(f"Several columns are named {', '.join(map(repr, twice))}; the later ones got a number.")
     notes += _swallowed(rows, separator, width)
     columns = {name: as_cells([row[j] for row in body]) for j, name in enumerate(unique)}
-    notes += [note for j, name in enumerate(unique) if (note := _words_for_missing(name, [row[j] for row in body]))]
+    notes += [note for j, name in enumerate(unique) if (note := _texts_for_missing(name, [row[j] for row in body]))]
     return Table(columns, read_notes=tuple(notes), separator=separator, names=names)
 
 
@@ -229,13 +229,13 @@ def _swallowed(rows: list[tuple[int, list[str]]], separator: str, width: int) ->
     return []
 
 
-def _words_for_missing(name: str, cells: list[str]) -> str:
-    """Name words that count as missing among other words: NA is a country, too."""
+def _texts_for_missing(name: str, cells: list[str]) -> str:
+    """Name texts that count as missing among other texts: NA is a country, too."""
     texts = [cell.strip() for cell in cells if cell.strip()]
-    words = Counter(text for text in texts if text.lower() in MISSING and any(map(str.isalpha, text)))
-    if not words or any(any(map(str.isdigit, text)) for text in texts if text not in words):
+    absent = Counter(text for text in texts if text.lower() in MISSING and any(map(str.isalpha, text)))
+    if not absent or any(any(map(str.isdigit, text)) for text in texts if text not in absent):
         return ""
-    told = ", ".join(f"{text!r} ({n} times)" for text, n in words.items())
+    told = ", ".join(f"{text!r} ({n} times)" for text, n in absent.items())
     return f"{name!r} holds {told}: counted as missing; where it is a value, write it in another word."
 
 

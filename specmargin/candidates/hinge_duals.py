@@ -114,7 +114,7 @@ def solve_hinge_duals(G: FloatArray, Y: FloatArray, upper: FloatArray) -> tuple[
 
 
 def _by_libsvm(G: FloatArray, y: FloatArray, upper: FloatArray) -> tuple[FloatArray, bool]:
-    """Return what libsvm has found, and whether it has converged."""
+    """Return libsvm's multipliers, and whether it has converged."""
     from sklearn import config_context
     from sklearn.svm import SVC
 

@@ -6,10 +6,10 @@ warns of a disconnected graph. `neighbor_weights` ties new points to the trainin
 functions of `specmargin.graphs.weights`.
 """
 
-from specmargin.graphs.adjacency import check_adjacency
+from specmargin.graphs.adjacency import check_adjacency, to_networkx
 from specmargin.graphs.attributes import node_features
 from specmargin.graphs.connectivity import Components, components, warn_components
-from specmargin.graphs.convert import from_networkx, to_networkx
+from specmargin.graphs.convert import from_networkx
 from specmargin.graphs.laplacians import Laplacian, laplacian
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch

@@ -18,7 +18,7 @@ from specmargin.checks import foreign, outside, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import SparseArray
 
-__all__ = ["from_networkx", "numbered", "to_networkx"]
+__all__ = ["from_networkx", "numbered"]
 
 
 def from_networkx(
@@ -117,44 +117,3 @@ def _say_weights(graph: Any, weight: str) -> None:
             UserWarning,
             stacklevel=outside(),
         )
-
-
-def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
-    """Return the networkx graph of an adjacency, with edge attribute "weight".
-
-    Parameters
-    ----------
-    W : sparse matrix or ndarray of shape (n, n)
-        Symmetric nonnegative weights.
-    nodes : sequence of n different nodes, optional
-        Name of every row; by default 0 to n - 1.
-
-    Returns
-    -------
-    networkx.Graph
-        Its nodes in row order.
-
-    Raises
-    ------
-    ValueError
-        If `W` is no adjacency, or `nodes` does not name every row once.
-
-    Examples
-    --------
-    >>> graph = to_networkx([[0, 2], [2, 0]], nodes=["a", "b"])
-    >>> list(graph.edges(data="weight"))
-    [('a', 'b', 2.0)]
-    """
-    import networkx as nx
-
-    from specmargin.graphs.adjacency import check_adjacency
-
-    graph = nx.from_scipy_sparse_array(check_adjacency(W))
-    if nodes is None:
-        return graph
-    names = list(nodes)
-    if len(names) != len(graph) or len(set(names)) != len(names):
-        raise InvalidInputError(
-            f"nodes holds {len(names)} names ({len(set(names))} different) for {len(graph)} rows; name every row once."
-        )
-    return nx.relabel_nodes(graph, dict(enumerate(names)))

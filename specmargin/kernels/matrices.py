@@ -179,6 +179,11 @@ def near_origin(X: Matrix, Y: Matrix | None = None) -> tuple[Matrix, Matrix | No
 
     Rows of `Y`, the training data where there are two, are then centred, and those of `X` less the same mean. Where an
     intercept is free that changes no classifier with a linear kernel.
+
+    Examples
+    --------
+    >>> near_origin(np.array([[1e9], [1e9 + 2.0]]))[0].ravel().tolist()
+    [-1.0, 1.0]
     """
     training = X if Y is None else Y
     if sp.issparse(training) or len(training) < 2:

@@ -94,7 +94,7 @@ def _shapes(kind: str, task: Task, data: Path | None) -> tuple[FloatArray, IntAr
     return X * np.where(y[:, None] == 1, np.linspace(0.5, 2.0, 8), 1.0) + 0.5 * y[:, None], y
 
 
-def _faces(task: Task, data: Path | None) -> tuple[FloatArray, IntArray]:
+def _images(task: Task, data: Path | None) -> tuple[FloatArray, IntArray]:
     """Return 500 faces and 500 other parts of images, both from the training part."""
     whole = dataset("cbcl_faces", data)
     rng = np.random.default_rng(0)
@@ -167,7 +167,7 @@ UNSEEN = {
         _read("mnist 1-7", partial(_digits, (1, 7), 0.5), "mnist"),
         _read("windows-xwindows", partial(_newsgroups, "windows-xwindows", 0.5), "20news"),
         _read("mideast-misc", partial(_newsgroups, "mideast-misc", 0.5), "20news"),
-        _read("faces", _faces, "cbcl_faces"),
+        _read("faces", _images, "cbcl_faces"),
         _read("checkerboard", partial(_shapes, "checkerboard")),
         _read("rings", partial(_shapes, "rings")),
         _read("quadratic form", partial(_shapes, "quadratic form")),

@@ -301,13 +301,13 @@ def shift(A: FloatArray, name: str, A_times: Product | None = None, tight: bool 
             s = s.min(positive_part(-least_eigenvalue(A, guess)))
     if not s <= 1e-6 * size:
         raise Refuted(f"{name} with a diagonal of {size:.3g} has eigenvalues down to {-float(s):.3g}: indefinite")
-    found = Shift(name, s, bool(s <= rounding))
-    if s > 0 and (tight or (ctx.prec == BITS and found.is_rounding and len(A) <= LARGE)):
+    least = Shift(name, s, bool(s <= rounding))
+    if s > 0 and (tight or (ctx.prec == BITS and least.is_rounding and len(A) <= LARGE)):
         exact, I = matrix(A), diagonal([ONE] * len(A))
         for part in 2.0 ** np.arange(-8, 0, 0.25):
             if is_definite(exact + I * (s * part)):
-                return found._replace(s=s * part)
-    return found
+                return least._replace(s=s * part)
+    return least
 
 
 def is_definite(A: arb_mat) -> bool:

@@ -146,7 +146,7 @@ def test_bad_gamma(gamma):
 
 
 def test_other_errors_name_the_value():
-    with pytest.raises(ValueError, match="kernel='gauss' is unknown; take one of rbf"):
+    with pytest.raises(ValueError, match="kernel='gauss' is unknown; take a callable, or one of rbf"):
         gram(X, kernel="gauss")
     with pytest.raises(ValueError, match="X has 4 features but Y has 3"):
         gram(X, Y[:, :3])

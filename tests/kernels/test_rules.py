@@ -22,7 +22,7 @@ def test_known_widths(value):
 @pytest.mark.parametrize(
     ("rule", "value", "error", "message"),
     [
-        (KERNEL, "gauss", InvalidInputError, "x='gauss' is unknown; take one of rbf, poly"),
+        (KERNEL, "gauss", InvalidInputError, "x='gauss' is unknown; take a callable, or one of rbf, poly"),
         (KERNEL, 3, InvalidTypeError, "x=3 is unknown"),
         (
             GAMMA,

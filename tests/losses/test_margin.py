@@ -90,7 +90,7 @@ def test_losses_are_found_by_name_and_pass_through():
 
 
 def test_unknown_name_is_answered_by_the_known_ones():
-    with pytest.raises(ValueError, match=r"'logistic'.*'hinge', 'huber_hinge', 'smooth_hinge', 'squared', "):
+    with pytest.raises(ValueError, match=r"'logistic'.*hinge, huber_hinge, smooth_hinge, squared, "):
         get_loss("logistic")
 
 
