@@ -72,7 +72,7 @@ def checked_sparse(name: str, S: Any) -> Any:
                 (S.shape[0],) == S.rows.shape == S.data.shape
                 and all(len(columns) == len(values) for columns, values in zip(S.rows, S.data, strict=True))
             ):
-                raise ValueError("the lists of columns and of values have other lengths")
+                raise IndexError("the lists of columns and of values have other lengths")
             S = S.tocsr() if S.format == "lil" else S.tocoo()
     second = {"coo": ("coords",), "dia": ("offsets",)}.get(S.format, ("indices", "indptr"))
     parts = (S.data, *(getattr(S, part) for part in second))
@@ -118,16 +118,16 @@ def sparse_from_parts(
         for part in parts[1:]:
             for index in part if isinstance(part, tuple) else (part,):
                 if index.dtype.kind not in "iu":
-                    raise ValueError(f"its indices have the type {index.dtype}")
+                    raise IndexError(f"its indices have the type {index.dtype}")
                 if form == "dia" and np.abs(index).max(initial=0) > _INT32:
-                    raise ValueError("a diagonal lies outside it")
+                    raise IndexError("a diagonal lies outside it")
         made = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")(parts, shape=shape)
         if form in ("csr", "csc", "bsr"):
             made.check_format(full_check=True)
             if (made.indptr[1:] < made.indptr[:-1]).any():  # scipy looks only where the last is not 0, at what can wrap
-                raise ValueError("indptr must be a non-decreasing sequence")
+                raise IndexError("indptr must be a non-decreasing sequence")
         if form == "bsr" and (shape[0] % made.blocksize[0] or shape[1] % made.blocksize[1]):
-            raise ValueError(f"it has no whole number of blocks of the shape {made.blocksize}")
+            raise IndexError(f"it has no whole number of blocks of the shape {made.blocksize}")
         if form in ("csr", "csc", "bsr") and made.indices.size <= _INT32:  # sparse arrays keep int64 themselves
             made.indices, made.indptr = (
                 made.indices.astype(np.int32, copy=False),

@@ -27,7 +27,8 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers, first_of, numbers_array
 from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import class_by_class, is_unlabeled, label_array, label_vector
+from specmargin.labels import is_unlabeled, label_array, label_vector
+from specmargin.labels.encoding import class_by_class
 from specmargin.typing import AnyArray, IntArray
 
 __all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]

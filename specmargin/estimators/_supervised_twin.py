@@ -18,7 +18,8 @@ from specmargin.checks import Rule
 from specmargin.estimators._label_search import LabelSearch, Trials, judged
 from specmargin.estimators._parameter_rules import RULES
 from specmargin.estimators.relative_margin import RMM
-from specmargin.kernels import gram, near_origin, resolve_gamma
+from specmargin.kernels import gram, resolve_gamma
+from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue

@@ -36,7 +36,8 @@ from specmargin.estimators._semi_supervised import (
 from specmargin.estimators._shared_parameters import integer_seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
-from specmargin.labels import Labels, as_they_appear
+from specmargin.labels import Labels
+from specmargin.labels.encoding import as_they_appear
 from specmargin.objectives.calibration import calibrated_scale, log_probabilities
 from specmargin.objectives.leave_one_out import counted, one_left_out
 from specmargin.results import SolveResult

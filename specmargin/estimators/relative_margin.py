@@ -27,7 +27,8 @@ from specmargin.estimators._shared_parameters import (
     within_bound,
 )
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels import gram, near_origin
+from specmargin.kernels import gram
+from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix

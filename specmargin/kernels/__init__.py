@@ -6,7 +6,7 @@
 
 from specmargin.kernels.blocks import BlockKernel, LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import DeformedKernel, KernelMap, deformed_features, deformed_kernel, kernel_map
-from specmargin.kernels.matrices import Kernel, gram, near_origin, resolve_gamma
+from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, as_kernel, kernel_rows, kernel_trace
 from specmargin.kernels.semidefinite import is_semidefinite, require_semidefinite
 
@@ -27,7 +27,6 @@ __all__ = [
     "kernel_rows",
     "kernel_trace",
     "landmark_features",
-    "near_origin",
     "require_semidefinite",
     "resolve_gamma",
 ]

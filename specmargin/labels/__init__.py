@@ -5,15 +5,13 @@ that the caller names). Below it there are no markers: `encode_labels` turns ``y
 objectives read signs in {-1, +1} at the indices of the labelled samples. The marker is never guessed.
 """
 
-from specmargin.labels.encoding import Labels, as_they_appear, class_by_class, encode_labels, hide_labels, several
+from specmargin.labels.encoding import Labels, encode_labels, hide_labels, several
 from specmargin.labels.markers import is_unlabeled, label_array, label_vector, warn_of_marker
 from specmargin.labels.targets import Targets, encode_targets
 
 __all__ = [
     "Labels",
     "Targets",
-    "as_they_appear",
-    "class_by_class",
     "encode_labels",
     "encode_targets",
     "hide_labels",

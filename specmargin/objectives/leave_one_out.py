@@ -34,7 +34,7 @@ import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import class_by_class
+from specmargin.labels.encoding import class_by_class
 from specmargin.objectives.calibration import calibrated_scales, log_probabilities
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.objectives.weighted_rows import centred_basis, checked_weights, less_mean, weighted_mean

@@ -82,7 +82,7 @@ def test_labels_are_classes() -> None:
     with pytest.raises(InvalidInputError, match=r"0\.5 .*quantity.*--columns a=number.*LapRLSRegressor"):
         split_target(table, "a")
     assert split_target(table, "b")[1].tolist() == [1, 2, None]
-    with pytest.raises(InvalidInputError, match="no column 'c'; the columns are 'x', 'a', 'b'"):
+    with pytest.raises(InvalidInputError, match=r"no column 'c'; name the one of the labels\. The columns are x, a, b"):
         split_target(table, "c")
 
 

@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 
 from specmargin.candidates.hinge import held_out_hinge, stratified_folds
 from specmargin.candidates.ridge import targets
-from specmargin.labels import as_they_appear
+from specmargin.labels.encoding import as_they_appear
 
 
 def test_folds_are_stratified():

@@ -273,7 +273,7 @@ def spectrum_cells() -> Iterator[Cell]:
         return laplacian_eigenpairs(graph, q=10, normalized=normalized)
 
     for name in OF_GRAPHS:
-        normalized = name == "SpectralRidge"
+        normalized = name in OVER_SPECTRA
         pairs = of(W, normalized)
         needed = refused("the adjacency itself is needed", "pass the W")
         for what, value, promise in (
@@ -459,7 +459,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "n_components": (*COUNT, 100),
     "n_landmarks": COUNT,
     "n_neighbors": (*COUNT[:-2], NOTHING),
-    "normalized": FLAG,
+    "normalized": tuple(value for value in FLAG if value is not None),  # None: as suits the weights
     "one_flip": FLAG,
     "penalty": (*POSITIVE, None),
     "power": (*COUNT[1:], None),
