@@ -23,6 +23,7 @@ def test_a_messy_file(messy_file) -> None:
         "constant column",
         "repeated column",
         "column that numbers the rows",
+        "file",
         "missing entries",
         "columns of different scale",
         "class with one label",
