@@ -115,7 +115,6 @@ PRIVATE_READS = {
 
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
-    "problems/base.py": "a built problem: its parts, what was changed, and what is read off the answer",
     "cli.py": "all commands with their options",
     "objectives/conformal.py": "one kind of prediction with the bounds of its rounding",
     "objectives/clustering.py": "one objective with its certificate",
@@ -129,8 +128,8 @@ LONG_MODULES = {
 
 # How often the old words may still stand in specmargin, figures, docs, notebooks and README: these numbers only fall.
 CEILING = {
-    "machine": 5,
-    "found": 22,
+    "machine": 4,
+    "found": 20,
     "slop": 0,
     "slip": 0,
     "watch": 0,
@@ -143,16 +142,16 @@ CEILING = {
     "miss": 0,
     "relieve": 0,
     "words": 3,
-    "faces": 7,  # of the data sets of faces
+    "faces": 5,  # of the data set of faces
     "settled": 0,
     "at hand": 0,
     "beside": 0,
     "said": 1,
-    "printed": 9,
+    "printed": 8,
     "so many": 0,
     "plane": 0,
     "duel": 0,
-    "shade": 2,
+    "shade": 0,
     "pulled": 0,
     "pushed": 3,
     "span, route": 0,

@@ -69,7 +69,7 @@ ISOLET_SOURCE = "https://archive.ics.uci.edu/ml/machine-learning-databases/isole
 ISOLET_FILES = ("isolet1+2+3+4.data", "isolet5.data")
 FACES_SOURCE = "https://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
 MOST_BYTES = 300_000_000
-"""Size limit of one downloaded file, and of one member of an archive; the largest, a member of the faces, has 80 MB."""
+"""Size limit of one downloaded file, and of one member of an archive; the largest, of the CBCL faces, has 80 MB."""
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 FACES_FILES = ("svm.train.normgrey", "svm.test.normgrey")
 

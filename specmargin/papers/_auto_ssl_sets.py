@@ -95,7 +95,7 @@ def _shapes(kind: str, task: Task, data: Path | None) -> tuple[FloatArray, IntAr
 
 
 def _images(task: Task, data: Path | None) -> tuple[FloatArray, IntArray]:
-    """Return 500 faces and 500 other parts of images, both from the training part."""
+    """Return 500 images of faces and 500 of other things, both from the training part."""
     whole = dataset("cbcl_faces", data)
     rng = np.random.default_rng(0)
     train = np.arange(len(whole.y)) < 6977

@@ -178,19 +178,6 @@ class BuiltProblem:
                 values[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
         return values
 
-    def values(self) -> dict[str, AnyArray]:
-        """Return CVXPY's own values, those of variables that the user added by the names that these have."""
-        assert self.original is not None
-        values = {name: np.array(variable.value) for name, variable in self.variables.items()}
-        known = {variable.id for variable in self.original.variables()}
-        for variable in self.problem.variables():
-            if variable.id in known or any(variable is ours for ours in self.variables.values()):
-                continue
-            if variable.name() in values:
-                raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
-            values[variable.name()] = np.array(variable.value)
-        return values
-
 
 def _ids(problem: cp.Problem) -> set[int]:
     return {constraint.id for constraint in problem.constraints}

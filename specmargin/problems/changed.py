@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.results import CHANGED, Certificate, SolveResult, Status
-from specmargin.typing import FloatArray
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["answer_of_changed"]
 
@@ -42,7 +44,7 @@ def answer_of_changed(built: Any, objective: Any, answer: SolveResult, duals: Ma
         answer,
         problem=f"{built.name}{CHANGED}",
         status=Status.MAX_ITER if stopped else Status.UNPROVED,
-        variables={**built.values(), **built.derived(objective)},
+        variables={**_values(built), **built.derived(objective)},
         duals=duals,
         certificate=Certificate(
             float(problem.value), bound, sense="minimize" if least else "maximize", rounding=rounding
@@ -50,3 +52,16 @@ def answer_of_changed(built: Any, objective: Any, answer: SolveResult, duals: Ma
         message=f"{answer.message}; the problem was changed ({', '.join(changes)}): the values are the solver's own, "
         f"and nothing proves them; the certificate is of the unchanged problem, whose bound {says}",
     )
+
+
+def _values(built: Any) -> dict[str, AnyArray]:
+    """Return CVXPY's own values, those of variables that the user added by the names that these have."""
+    values = {name: np.array(variable.value) for name, variable in built.variables.items()}
+    known = {variable.id for variable in built.original.variables()}
+    for variable in built.problem.variables():
+        if variable.id in known or any(variable is ours for ours in built.variables.values()):
+            continue
+        if variable.name() in values:
+            raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
+        values[variable.name()] = np.array(variable.value)
+    return values
