@@ -603,6 +603,17 @@ class TestClustering:
         refused = Certificate(float(primal), float(high), rounding=1e-12)
         assert proof_of(obj, {"alpha": alpha}, certificate=refused).bound == -arb.pos_inf()
 
+    def test_multipliers_of_another_sign_prove_nothing(self, rng):
+        """Any answer would prove its own value to be the least: Z diag(s) Z' - kappa is large but on its columns."""
+        obj, alpha = self.problem(rng, 1)
+        optimum = sm.solvers.eigenmaps(obj, 1).certificate.primal_objective
+        primal = float(ritz_sum(obj, alpha))
+        assert primal > 1.1 * optimum
+        false = Certificate(primal, (primal + optimum) / 2, rounding=1e-12)
+        record = record_of(obj, answer({"alpha": alpha}, certificate=false))
+        for s in (0.0, -1e12):
+            assert proof(replace(record, arrays={**record.arrays, "s": np.array([s])})).bound == -arb.pos_inf()
+
     def test_a_kernel_that_is_centred_but_for_rounding(self, rng):
         obj, _ = self.problem(rng, 1)
         P = np.eye(7) - 1 / 7
