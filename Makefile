@@ -34,7 +34,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-lowest test-wheel notebooks lint format lock clean house
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -73,6 +73,9 @@ report: $(READY) ## one page of all recorded tables and figures: report.html (AR
 
 numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")
 	@$(BIN)/python tests/page_numbers.py $(ARGS)
+
+house: $(READY) ## code lines per room, what a fit enters, classes and parameters of estimators, words of README.md
+	@$(BIN)/python tests/house_counts.py $(ARGS)
 
 golden: $(READY) ## all quick tables and figures against tests/golden, before and after a change of shape
 	@$(BIN)/python tests/golden/golden.py check $(ARGS)

@@ -38,7 +38,6 @@ from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
 import specmargin as sm
 from specmargin.experiments.engine.provenance import collect
-from specmargin.experiments.engine.syntax import hash_of
 
 LIMIT = 10.0
 """Seconds of the processor that a solve may take."""
@@ -98,7 +97,7 @@ def solvers_of(kind: str) -> list[str]:
 @cache
 def plan() -> str:
     """Return a hash of the programs and of the settings: rows of others are not taken up."""
-    source = hash_of([ast.parse(Path(programs.__file__).read_text(encoding="utf-8"))])
+    source = ast.unparse(ast.parse(Path(programs.__file__).read_text(encoding="utf-8")))
     return hashlib.sha256(f"{source} {TIGHT} {LIMIT}".encode()).hexdigest()[:12]
 
 

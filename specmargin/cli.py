@@ -144,9 +144,6 @@ def tables(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="AXIS=VALUE: another protocol, on the tables that have that axis.")
     ] = None,
-    keep_stale: Annotated[
-        bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
-    ] = False,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the cells.")
     ] = None,
@@ -178,7 +175,7 @@ def tables(
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
-    options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
+    options |= {"retry_failed": retry_failed, "wait": wait, "choices": choices}
     options |= {"record": record, "scheduler": scheduler}
     for each in dict.fromkeys(names or known_tables):
         report = papers.run_table(each, **options)
@@ -309,11 +306,9 @@ def compare(
     shown = sys.stderr.isatty() if progress is None else progress
     spread = None
     if scheduler is not None:
-        from specmargin.assessment.outcomes import run_away
         from specmargin.experiments.engine.cluster import on_cluster
-        from specmargin.experiments.engine.fingerprint import fingerprint
 
-        spread = partial(on_cluster, address=scheduler, code=partial(fingerprint, run_away))
+        spread = partial(on_cluster, address=scheduler)
     comparison = compare_file(
         file,
         target,

@@ -88,7 +88,6 @@ TESTED_THROUGH = {
     "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
-    "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
     "experiments/grid.py": "papers/test_lapsvm_svm.py",
     "objectives/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",

@@ -27,7 +27,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import specmargin
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments.engine.fingerprint import fingerprint
 from specmargin.experiments.engine.progress import duration
 
 __all__ = [
@@ -146,8 +145,11 @@ def load_script(path: Path) -> ModuleType:
     return module
 
 
-def script_dependencies(module: ModuleType, path: Path, size: Size, seed: int) -> dict[str, Any]:
-    """Return all that compute's answer may depend on; not the commit, which most often leaves it as it is."""
+def script_dependencies(path: Path, size: Size, seed: int) -> dict[str, Any]:
+    """Return what decides whether computed data are drawn again: the script but for `draw`, and its arguments.
+
+    Not the library, whose every change would make every figure be computed anew; its commit is in the sidecar.
+    """
     from specmargin.datasets import available
 
     # Sizes, not contents: `load` compares the checksum of every file that it reads.
@@ -156,12 +158,24 @@ def script_dependencies(module: ModuleType, path: Path, size: Size, seed: int) -
         for name, place in available().items()
     }
     return {
-        "code": fingerprint(module.compute, path),
+        "script": _hash_of_script(path.read_text("utf-8")),
         "size": size,
         "seed": seed,
         "version": specmargin.__version__,
         "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
     }
+
+
+def _hash_of_script(source: str) -> str:
+    """Return a hash of the text of a script without its docstring, comments, layout and `draw`."""
+    tree = ast.parse(source)
+    counted = [
+        statement
+        for statement in tree.body
+        if not (isinstance(statement, ast.FunctionDef) and statement.name == "draw")
+        and not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+    ]
+    return hashlib.sha256("\n".join(map(ast.unparse, counted)).encode()).hexdigest()[:16]
 
 
 @contextmanager

@@ -5,7 +5,7 @@ processes as it is told, the longest figure first, and leaves in the output fold
 
 - ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure, its caption among the file's properties; a quick one says so;
 - ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed: the
-  sources that ``compute`` reaches (`fingerprint`), its arguments, the data sets that there are;
+  script but for ``draw``, its arguments, the data sets that there are;
 - ``NAME.json``: caption, what ``compute`` returned under ``parameters``, ``certificates``, ``results`` and ``data``,
   seed, versions, commit and seconds.
 
@@ -44,7 +44,6 @@ from specmargin.experiments.engine.artifacts import (
     strict_json,
     write_data,
 )
-from specmargin.experiments.engine.fingerprint import digest
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import in_order, in_processes
 from specmargin.experiments.engine.progress import Report, duration, figure_bars
@@ -256,7 +255,7 @@ def _expected(path: Path, settings: _Settings) -> float | None:
     stored = settings.out / f"{path.stem}.npz"
     if not settings.fresh and stored.is_file():
         with suppress(Exception):  # of whatever kind: the user hears of it where the figure is made
-            if read_data(stored, script_dependencies(load_script(path), path, settings.size, settings.seed)):
+            if read_data(stored, script_dependencies(path, settings.size, settings.seed)):
                 return _DRAWING
     return expected_seconds(path.read_text("utf-8"), settings.size, has_real_data())
 
@@ -332,7 +331,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
 
     name, target = path.stem, settings.out / path.stem
     module = load_script(path)
-    depends = script_dependencies(module, path, settings.size, settings.seed)
+    depends = script_dependencies(path, settings.size, settings.seed)
     stored = None if settings.fresh else read_data(target.with_suffix(".npz"), depends)
     resumed = stored is not None
     if stored is None:
@@ -359,7 +358,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
             "size": settings.size,
             **{key: data[key] for key in _REPORTED if key in data},
             "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
-            "fingerprint": {**depends, "code": digest(depends["code"])},
+            "depends": depends,
             "provenance": meta["provenance"],
             "files": [item.name for item in (*paths, target.with_suffix(".npz"))],
         }

@@ -2,14 +2,15 @@
 
 `record_table` makes a folder NAME of a finished sweep:
 
-- ``table.json``: the finished `Report`, the runs behind it (versions, commit, platform, checksums of the data sets,
-  fingerprint of the sources), the number of cells and the seconds that they took;
+- ``table.json``: the finished `Report`, the runs behind it (versions, commit, platform, checksums of the data sets),
+  the number of cells and the seconds that they took;
 - ``table.md``: the report for reading;
 - ``rows.jsonl.gz``: every row, ``pandas.read_json("rows.jsonl.gz", lines=True, precise_float=True)``.
 
-`read_record` and `recorded_tables` read them, without data sets and without computing anything, and
-`RecordedTable.moved_on` says which sources have changed since. `restore_rows` puts the rows into the folder of a sweep,
-which then computes what is missing or stale: an unfinished table can be recorded, too, and goes on on another machine.
+`read_record` and `recorded_tables` read them, without data sets and without computing anything. `restore_rows` puts the
+rows into the folder of a sweep, which then computes what is missing: an unfinished table can be recorded, too, and goes
+on on another machine. That the code of today gives the same numbers is for a test: it computes a sample of the cells
+again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from typing import Any
 import specmargin
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import require_folder
-from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest
 from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row
 from specmargin.experiments.report import Report
 from specmargin.files import gunzip, parse_json, read_file, replace_file
@@ -35,7 +35,7 @@ __all__ = ["RecordedTable", "read_record", "record_table", "recorded_folder", "r
 _FORMAT = 1
 _TABLE, _ROWS = "table.json", "rows.jsonl.gz"
 _OF_THE_CELL = ("method", "dataset", "split")
-_MADE_AGAIN = ("key", "experiment", "parameters", "code", "stale", *_OF_THE_CELL)
+_MADE_AGAIN = ("key", "experiment", "parameters", *_OF_THE_CELL)
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ class RecordedTable:
         return self.seconds / 3600.0
 
     @property
+    def commits(self) -> list[str]:
+        """Commits that the rows were computed with, sorted."""
+        return sorted({git["commit"] for run in self.runs.values() if (git := run.get("git"))})
+
+    @property
     def command(self) -> str:
         """What to type to make the table again."""
         chosen = "".join(f" --set {axis}={value}" for axis, value in sorted(self.choices.items()))
@@ -87,10 +92,6 @@ class RecordedTable:
     def rows(self) -> list[Row]:
         """Return every row as the sweep had it. `ValueError` if the file of rows is damaged."""
         return [_whole_row(self.experiment, line, self.runs) for line in _lines(self.folder / _ROWS, self.checksum)]
-
-    def moved_on(self, now: Fingerprint) -> list[str]:
-        """Return the names of the sources that differ from those of some row; `now` is the fingerprint of the work."""
-        return sorted({name for run in self.runs.values() for name in changes(_code(run), now)})
 
 
 def recorded_folder() -> Path | None:
@@ -212,11 +213,6 @@ def restore_rows(record: RecordedTable, sweep: str | Path) -> int:
     return len(rows)
 
 
-def _code(run: Mapping[str, Any]) -> Fingerprint:
-    code: Fingerprint = run.get("code", {})
-    return code
-
-
 def _text(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -225,7 +221,7 @@ def _short_row(experiment: str, row: Row, runs: Mapping[str, Mapping[str, Any]])
     """Return a row without what `_whole_row` makes again."""
     if row["experiment"] != experiment:
         raise InvalidInputError(f"a row of {row['experiment']!r} is among those of {experiment!r}; keep them apart.")
-    if row["run"] not in runs or digest(_code(runs[row["run"]])) != row["code"]:
+    if row["run"] not in runs:
         raise InvalidInputError(
             f"nothing is known of the run {row['run']!r}, whose rows are to be recorded; compute them again (--fresh)."
         )
@@ -234,10 +230,14 @@ def _short_row(experiment: str, row: Row, runs: Mapping[str, Mapping[str, Any]])
     return {**cell, **outcome, "seconds": float(f"{row['seconds']:.4g}")}
 
 
-def _whole_row(experiment: str, line: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]]) -> Row:
+def _whole_row(experiment: str, line: Mapping[str, Any], runs: Mapping[str, Any]) -> Row:
+    if line["run"] not in runs:
+        raise InvalidInputError(
+            f"a recorded row of {experiment} is of the run {line['run']!r}, of which nothing is known."
+        )
     cell = Cell(experiment, line["method"], line["dataset"], line["split"], line["parameters"])
     outcome = {name: value for name, value in line.items() if name not in (*_OF_THE_CELL, "parameters")}
-    return make_row(cell, outcome) | {"code": digest(_code(runs[line["run"]]))}
+    return make_row(cell, outcome)
 
 
 def _lines(file: Path, checksum: str) -> list[dict[str, Any]]:

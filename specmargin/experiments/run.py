@@ -19,7 +19,7 @@ from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
 from specmargin.experiments.engine.locking import locked
-from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.provenance import collect, since_commit
 from specmargin.experiments.engine.records import Cell, Row, Store, make_row, worst_gap
 from specmargin.experiments.engine.sweep import SweepInterruptedError, run_sweep
 from specmargin.experiments.recorded import read_record, record_table, restore_rows
@@ -31,7 +31,6 @@ __all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measu
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
 
-_STALE = "STALE:"
 _LONGEST = 80
 """Letters of the choices that a name holds."""
 
@@ -48,7 +47,7 @@ class Options:
         Two splits and few settings: seconds.
     data : path, optional
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
-    jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
+    jobs, fresh, retry_failed, progress, wait, scheduler
         As in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
@@ -61,7 +60,6 @@ class Options:
     fresh: bool = False
     retry_failed: bool = False
     progress: bool = True
-    keep_stale: bool = False
     wait: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
     scheduler: str | None = None
@@ -115,8 +113,7 @@ class Experiment:
     setup : callable
         ``setup(options)`` returns a `Setup`: the plan on the data sets that are available.
     work : callable
-        ``work(cell, data=folder)`` computes a cell. Defined at the top of a module. Its fingerprint decides which
-        results are stale, so that it should reach no text of the report.
+        ``work(cell, data=folder)`` computes a cell. Defined at the top of a module.
     report : callable
         ``report(results, plan, options)`` returns the `Findings`.
     measure : callable, optional
@@ -154,13 +151,7 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
     first = f", e.g. {failures[0]['error']}" if failures else ""
     warned = sum("warnings" in row for row in rows)
     gap = worst_gap(rows)
-    stale = [row["stale"] for row in rows if "stale" in row]
-    lines = []
-    if stale:
-        names = sorted({name for names in stale for name in names.split(", ")})
-        what = f"{len(stale)} of {len(rows)} cells are of older code or data, kept as asked for"
-        lines.append(f"{_STALE} {what}; changed since: {', '.join(names)}")
-    lines += [
+    lines = [
         f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
         f"{sum(row['seconds'] for row in rows):.0f} s of work",
         "worst relative gap of a certificate: " + ("none known" if gap is None else f"{gap:.1e}"),
@@ -170,7 +161,9 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
     seen = dict.fromkeys(_versions(runs[name]) for name in sorted(used) if name in runs)
     if len(seen) > 1:
         lines.append("the cells were computed by different versions:")
-    return [*lines, *seen, f"command: {command}"]
+    commits = {git["commit"] for name in used if name in runs and (git := runs[name].get("git"))}
+    since = [line for commit in sorted(commits) if (line := since_commit(commit))]
+    return [*lines, *seen, *since, f"command: {command}"]
 
 
 def _versions(provenance: Mapping[str, Any]) -> str:
@@ -197,7 +190,6 @@ def run_experiment(
     fresh: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
-    keep_stale: bool = False,
     wait: bool = False,
     choices: Mapping[str, str] | None = None,
     record: bool = False,
@@ -211,7 +203,7 @@ def run_experiment(
     ----------
     experiment : Experiment
         What is computed.
-    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
+    quick, data, jobs, fresh, retry_failed, progress, wait, scheduler
         As in `Options`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
@@ -236,7 +228,7 @@ def run_experiment(
         remedy = f"take one of {axes}" if experiment.axes else "it has none, so leave that out."
         raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}")
     out, home = require_folder(Path(out)), None if data is None else Path(data)
-    options = Options(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
+    options = Options(out, quick, home, jobs, fresh, retry_failed, progress, wait, dict(choices or {}))
     options = replace(options, scheduler=scheduler)
     full = f"{experiment.name}{options.suffix}"
     options = replace(options, folder=out / "sweeps" / full)
@@ -280,7 +272,6 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
             progress=options.progress,
             fresh=fresh,
             retry_failed=options.retry_failed,
-            keep_stale=options.keep_stale,
             wait=options.wait,
             provenance=collect(data=checksums, solver=experiment.solver),
             scheduler=options.scheduler,
@@ -293,13 +284,12 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
     results = experiment.measure(plan, sweep, options.data)
     findings = experiment.report(results, plan, options)
     end = footer(rows, options.folder, options.command(experiment.name))
-    stale = [line for line in end if line.startswith(_STALE)]
     quick = [f"QUICK: {experiment.quick}"] if options.quick and experiment.quick else []
     report = Report(
         f"{experiment.name}{options.suffix}",
         experiment.title,
         findings.sections,
-        [*stale, *header, *quick, *findings.header],
+        [*header, *quick, *findings.header],
         [*findings.footer, *end],
         findings.remarks,
     )

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from specmargin import papers
-from specmargin.exceptions import InvalidInputError, SpecmarginError
-from specmargin.experiments.engine.fingerprint import Fingerprint, digest, fingerprint
-from specmargin.experiments.figure_scripts import figure_scripts, load_script
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.recorded import RecordedTable, read_record
 from specmargin.experiments.report import Report
 from specmargin.files import parse_json, read_file
@@ -26,10 +24,9 @@ _QUICK = "-quick"
 
 @dataclass(frozen=True)
 class Table:
-    """A recorded table, and the names of the sources that have changed since."""
+    """A recorded table, and how it is shown."""
 
     record: RecordedTable
-    moved: tuple[str, ...] = ()
 
     @property
     def quick(self) -> bool:
@@ -49,15 +46,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: what its sidecar says, its pictures by their ending, and whether its code has changed since.
-
-    `moved` is None where that cannot be told, for want of the script.
-    """
+    """A figure: what its sidecar says, and its pictures by their ending."""
 
     name: str
     sidecar: Mapping[str, Any]
     pictures: Mapping[str, Path]
-    moved: bool | None = None
 
     @property
     def command(self) -> str:
@@ -70,7 +63,6 @@ def read_tables(folder: Path) -> tuple[dict[str, Table], list[str]]:
     """Read the records of a folder, their rows included; a folder that is not there holds none."""
     there: dict[str, Table] = {}
     problems: list[str] = []
-    now: dict[str, Fingerprint] = {}
     known = papers.tables()
     for place in sorted(each for each in folder.glob("*") if each.is_dir() and not each.name.startswith(".")):
         try:
@@ -87,9 +79,7 @@ def read_tables(folder: Path) -> tuple[dict[str, Table], list[str]]:
                     f"the record {str(place)!r} has {count} rows and says that it has {record.cells}; take it from "
                     "version control again."
                 )
-            if experiment.name not in now:
-                now[experiment.name] = fingerprint(experiment.work)
-            there[record.name] = Table(record, tuple(record.moved_on(now[experiment.name])))
+            there[record.name] = Table(record)
         except InvalidInputError as error:
             problems.append(str(error))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -101,12 +91,11 @@ def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
     """Read the figures of a folder; one that is not there holds none."""
     there: dict[str, Figure] = {}
     problems: list[str] = []
-    scripts = _scripts()
     for file in sorted(folder.glob("*.json")):
         try:
             sidecar = parse_json(read_file(file))
             name, caption = sidecar["name"], sidecar["caption"]
-            if name != file.stem or not isinstance(caption, str) or not isinstance(sidecar["fingerprint"]["code"], str):
+            if name != file.stem or not isinstance(caption, str) or "seed" not in sidecar["depends"]:
                 raise InvalidInputError("it is no sidecar of that figure")
         except (ValueError, KeyError, TypeError) as error:
             problems.append(
@@ -121,22 +110,8 @@ def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
                 f"the figure {name!r} has neither {name}.svg nor {name}.png in {str(folder)!r}; make it again by "
                 f"specmargin figures {name}."
             )
-        there[name] = Figure(name, sidecar, drawn, _moved(scripts.get(name), sidecar["fingerprint"]["code"]))
+        there[name] = Figure(name, sidecar, drawn)
     return there, problems
-
-
-def _scripts() -> dict[str, Path]:
-    try:
-        return figure_scripts()
-    except SpecmarginError:
-        return {}
-
-
-def _moved(script: Path | None, code: str) -> bool | None:
-    """Return whether what a figure depends on differs from what the sidecar says; None without a script."""
-    if script is None:
-        return None
-    return digest(fingerprint(load_script(script).compute, script)) != code
 
 
 def read_reports(folder: Path) -> tuple[dict[str, Report], list[str]]:

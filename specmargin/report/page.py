@@ -165,7 +165,6 @@ def _head(shown: Sequence[Paper], everything: _Results) -> str:
     finished = {each.record.experiment for each in everything.tables.values() if each.plain and each.record.report}
     begun = {each.record.experiment for each in everything.tables.values() if each.plain} - finished
     quick = {each.record.experiment for each in everything.tables.values() if each.quick} - finished - begun
-    stale = sum(bool(each.moved) for each in everything.tables.values())
     hours = sum(each.record.hours for each in everything.tables.values())
     missing = len(known) - len(finished | begun | quick)
     counts = {"recorded whole": len(finished), "unfinished": len(begun), "there in their quick form only": len(quick)}
@@ -174,8 +173,6 @@ def _head(shown: Sequence[Paper], everything: _Results) -> str:
     told += [
         f"Of {len(known)} tables {tables}; of {len(drawn)} figures {pictures} are drawn. "
         f"The records took {hours:.1f} core hours.",
-        f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
-        "changed." * bool(stale),
     ]
     problems = len(everything.problems)
     if problems:

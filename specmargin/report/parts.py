@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from specmargin.experiments.engine.progress import duration
+from specmargin.experiments.engine.provenance import since_commit
 from specmargin.experiments.report import Report
 from specmargin.experiments.report_page import notes_html, section_html
 from specmargin.experiments.verdicts import VERDICTS, Claim, agreement, figure_claims, parse_claims
@@ -32,9 +33,6 @@ __all__ = [
 
 _OPEN = 80
 """Numbers that are shown unfolded: of a whole table, or of its first section."""
-
-_SOURCES = 8
-"""Sources that are named at once."""
 
 _KINDS = dict(zip(VERDICTS, ("good", "partly", "bad"), strict=True))
 
@@ -158,7 +156,6 @@ def record_html(table: Table, title: str) -> str:
     record = table.record
     badges = [badge("quick: for a look, not for the record", "partly")] if table.quick else []
     badges += [badge("unfinished", "partly")] if record.report is None else []
-    badges += [badge("the code has moved on since", "partly")] if table.moved else []
     badges += [badge(f"{record.failed} cells failed", "bad")] if record.failed else []
     chosen = ", ".join(f"{axis}={value}" for axis, value in sorted(record.choices.items()))
     head = record.report.title if record.report else title
@@ -171,19 +168,9 @@ def record_html(table: Table, title: str) -> str:
         )
     else:
         parts.append(report_parts(record.report, footer=False))
-    parts.append(_moved_html(table.moved))
+    parts += [f"<div class=note>{escape(line)}</div>" for commit in record.commits if (line := since_commit(commit))]
     parts.append(_provenance(record.runs, record.cells, record.failed, record.seconds, table.command, record.report))
     return f"<article id={anchor('table', record.name)!r}>{''.join(parts)}</article>"
-
-
-def _moved_html(moved: Sequence[str]) -> str:
-    if not moved:
-        return ""
-    first, rest = moved[:_SOURCES], moved[_SOURCES:]
-    named = ", ".join(f"<code>{escape(name)}</code>" for name in first)
-    more = ", ".join(f"<code>{escape(name)}</code>" for name in rest)
-    more = f" <details><summary>and {len(rest)} more</summary>{more}</details>" if rest else ""
-    return f"<div class=note>Sources that have changed since the table was computed: {named}{more}</div>"
 
 
 def _provenance(
@@ -227,7 +214,6 @@ def figure_html(figure: Figure, source: Source) -> str:
     sidecar = figure.sidecar
     caption, size = str(sidecar["caption"]), str(sidecar.get("size", ""))
     badges = [badge("quick: for a look, not for the record", "partly")] if size == "quick" else []
-    badges += [badge("the code has moved on since", "partly")] if figure.moved else []
     told = [_code(" ".join(each.split())) for each in str(sidecar.get("description", "")).strip().split("\n\n")]
     text = f"<p>{told[0]}</p>"
     if told[1:]:
@@ -240,7 +226,7 @@ def figure_html(figure: Figure, source: Source) -> str:
     facts = {
         "Command": f"<code>{escape(figure.command)}</code>",
         "Computed": escape(
-            f"{str(run.get('utc', ''))[:10]}, size {size}, seed {sidecar['fingerprint'].get('seed')}, "
+            f"{str(run.get('utc', ''))[:10]}, size {size}, seed {sidecar['depends'].get('seed')}, "
             f"{float(seconds.get('compute', 0.0)):.0f} s"
         ),
         "Code": escape(_commit(run)),

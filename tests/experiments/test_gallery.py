@@ -134,7 +134,7 @@ def test_writes_figure_data_and_sidecar(scripts):
     assert {name: sidecar[name] for name in expected} == expected
     assert (sidecar["provenance"]["seed"], sidecar["provenance"]["solver"]) == (3, "none")
     assert sidecar["seconds"].keys() == {"compute", "draw"}
-    assert len(sidecar["fingerprint"]["code"]) == 16
+    assert len(sidecar["depends"]["script"]) == 16
     assert str(scripts.parent) not in text
 
 

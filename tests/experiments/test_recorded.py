@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,7 @@ from toy_rows import rows_of
 import specmargin
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments import Experiment, Findings, Line, Report, Section, Setup, run_experiment
-from specmargin.experiments.engine.fingerprint import fingerprint
+from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.records import Cell, Store
 from specmargin.experiments.engine.significance import significance_marks
 from specmargin.experiments.engine.sweep import SweepInterruptedError
@@ -113,23 +112,20 @@ def test_rows_that_a_sweep_has_are_not_replaced(tmp_path):
     assert sorted(row["error_test"] for row in rows) == [5.0, 10.0]
 
 
-def test_a_record_says_which_sources_have_changed(tmp_path):
+def test_a_record_names_the_commits_of_its_rows(tmp_path):
     run_experiment(toy(range(2)), out=tmp_path, progress=False, record=True)
     record = read_record(tmp_path / "recorded" / "toy")
-    now = fingerprint(partial(work, data=None))
-    assert record.moved_on(now) == []
-    assert record.moved_on({**now, "solvers.pcg": "new"}) == ["solvers.pcg"]
+    git = collect()["git"]
+    assert record.commits == ([] if git is None else [git["commit"]])
 
 
-def test_foreign_rows_and_rows_of_unknown_code_are_refused(tmp_path):
+def test_foreign_rows_and_rows_of_unknown_runs_are_refused(tmp_path):
     rows = rows_of(tmp_path)
     store = Store(tmp_path / "sweep")
     with pytest.raises(InvalidInputError, match="'t' is among those of 'toy'"):
         record_table("toy", store, rows, tmp_path / "record")
     with pytest.raises(InvalidInputError, match="nothing is known of the run 'other'"):
         record_table("t", store, [rows[0] | {"run": "other"}], tmp_path / "record")
-    with pytest.raises(InvalidInputError, match="nothing is known of the run"):
-        record_table("t", store, [rows[0] | {"code": "0" * 16}], tmp_path / "record")
     assert not (tmp_path / "record" / "table.json").exists()
 
 

@@ -13,4 +13,4 @@ def rows_of(tmp_path, dataset="g50c", method="svm", errors=ERRORS, **options):
         v, u = errors[cell.split][cell.parameters["k"]]
         return {"error_validation": v, "error_unlabeled": u, "relative_gap": -1e-7 if u == 8.0 else 1e-9}
 
-    return run_sweep(cells, work, folder=tmp_path / "sweep", version="1", progress=False, **options)
+    return run_sweep(cells, work, folder=tmp_path / "sweep", progress=False, **options)

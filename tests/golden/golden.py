@@ -36,7 +36,7 @@ _NUMBER = re.compile(rf"(?<![\w.]){_ANY}(?![\w.]*\w)", re.IGNORECASE)
 _TOKEN = re.compile(rf"({MASK}|(?<![\w.]){_ANY}(?![\w.]*\w))", re.IGNORECASE)
 # What belongs to a run and not to its answer.
 _OF_THE_RUN = ("versions:", "command:", "the cells were computed by different versions:")
-_NOT_COMPARED = ("data", "fingerprint", "provenance", "seconds")
+_NOT_COMPARED = ("data", "depends", "provenance", "seconds")
 
 
 def run(folder: Path, data: Path | None, jobs: int) -> None:

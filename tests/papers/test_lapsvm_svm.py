@@ -84,7 +84,7 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere, tmp_path):
         for method, i in (("svm", 0.0), ("lapsvm_hinge", 1e-2), ("lapsvm_hinge", 1.0))
     ]
     work = partial(table.work, data=data)
-    rows = run_sweep(cells, work, folder=tmp_path / "sweep", version="1", progress=False)
+    rows = run_sweep(cells, work, folder=tmp_path / "sweep", progress=False)
     assert all(abs(row["relative_gap"]) < 1e-6 for row in rows)
     svm, lapsvm = compare(rows, [folds], table.REFERENCES | {"lapsvm_hinge": table.REFERENCES["lapsvm_hinge"][:1]})
     assert svm.n_splits == lapsvm.n_splits == n_splits

@@ -88,7 +88,7 @@ def drawn(tmp_path):
     folder = tmp_path / "figures"
     folder.mkdir()
 
-    def draw(name: str, *, size="standard", results=None, svg="M0 0", png=b"\x89PNG", code="0" * 16):
+    def draw(name: str, *, size="standard", results=None, svg="M0 0", png=b"\x89PNG"):
         (folder / f"{name}.svg").write_text(SVG.format(svg))
         (folder / f"{name}.png").write_bytes(png)
         sidecar = {
@@ -98,7 +98,7 @@ def drawn(tmp_path):
             "size": size,
             "results": results or {},
             "seconds": {"compute": 3.0},
-            "fingerprint": {"code": code, "seed": 0},
+            "depends": {"seed": 0},
             "provenance": {"utc": "2026-01-02T03:04:05+00:00", "versions": {"numpy": "2.0"}, "git": None},
         }
         (folder / f"{name}.json").write_text(json.dumps(sidecar))

@@ -6,22 +6,17 @@ import gzip
 import json
 
 import pytest
-from changed_work import other_work
 
-from specmargin.experiments.engine.fingerprint import digest, fingerprint
-from specmargin.experiments.figure_scripts import figure_scripts, load_script
 from specmargin.experiments.report_page import write_report
 from specmargin.report.contents import read_figures, read_reports, read_tables
 
 
-def test_a_record_is_read_and_says_what_has_moved_on(results):
+def test_a_record_is_read(results):
     folder = results("lapsvm_svm")
-    results("spectrum_learning", marked=True, worker=other_work)
+    results("spectrum_learning", marked=True)
     there, problems = read_tables(folder)
     assert problems == []
     assert sorted(there) == ["lapsvm_svm", "spectrum_learning"]
-    assert there["lapsvm_svm"].moved == ()
-    assert any("other_work" in name for name in there["spectrum_learning"].moved)
     assert there["lapsvm_svm"].plain
     assert there["lapsvm_svm"].command == "specmargin tables lapsvm_svm --record"
 
@@ -73,7 +68,7 @@ def _later(folder):
         (_foreign, "'unheard_of', which this version does not have"),
         (_cut, "cannot be read"),
         (_rows, "checksum"),
-        (_runs, "damaged"),
+        (_runs, "of which nothing is known"),
         (_cells, "has 2 rows and says that it has 99"),
         (_emptied, "holds no recorded table"),
         (_later, "later version"),
@@ -93,9 +88,7 @@ def test_a_damaged_record_is_named_and_the_others_are_read(results, spoil, said)
 
 
 def test_figures_are_read_and_foreign_files_named(drawn):
-    script = figure_scripts()["two_labels"]
-    now = digest(fingerprint(load_script(script).compute, script))
-    folder = drawn("two_labels", code=now)
+    folder = drawn("two_labels")
     drawn("spectra")
     drawn("of_nobody")
     (folder / "other.json").write_text('{"a": 1}')
@@ -105,11 +98,7 @@ def test_figures_are_read_and_foreign_files_named(drawn):
     (folder / "of_nobody.svg").unlink()
     (folder / "of_nobody.png").unlink()
     there, problems = read_figures(folder)
-    assert {name: figure.moved for name, figure in there.items()} == {
-        "two_labels": False,
-        "spectra": True,
-        "of_nobody": None,
-    }
+    assert sorted(there) == ["of_nobody", "spectra", "two_labels"]
     assert list(there["two_labels"].pictures) == ["svg", "png"]
     assert list(there["spectra"].pictures) == ["png"]
     assert len(problems) == 4

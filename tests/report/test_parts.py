@@ -43,17 +43,6 @@ def test_a_table_has_its_numbers_protocol_and_provenance(results):
     assert "in 2 cells, 0 of them failed" in text
     assert "numpy 2." in text
     assert "Worst relative gap 1.0e-09" in text
-    assert "moved on" not in text
-
-
-def test_a_table_of_older_code_names_the_sources(results):
-    from changed_work import other_work
-
-    there, _ = read_tables(results("lapsvm_svm", worker=other_work))
-    text = text_of(document("t", record_html(there["lapsvm_svm"], "unused")))
-    assert "the code has moved on since" in text
-    assert "Sources that have changed since the table was computed" in text
-    assert "other_work" in text
 
 
 def test_an_unfinished_table_says_how_much_there_is(results):

@@ -1,6 +1,6 @@
 """What every experiment runs on, whatever it computes.
 
 Splits and protocols of tuning (`splits`, `protocol`, `evaluation`), resumable sweeps over cells (`records`, `sweep`,
-`fingerprint`, `provenance`, `progress`, `processes`, `locking`, `artifacts`), published numbers (`published`) and
-significance (`significance`).
+`provenance`, `progress`, `processes`, `locking`, `artifacts`), published numbers (`published`) and significance
+(`significance`).
 """

@@ -3,7 +3,7 @@
 `on_cluster` sends calls to the workers of a scheduler and yields their values as they come. Workers share no folder
 with this process: the files of data sets go to each of them once, also to those that join later. A worker that is lost
 loses the call that it was at, which another one makes again. Every worker has one call at a time, whatever its number
-of threads, and must have the same sources as this process.
+of threads, and must have the same sources as this process, file by file.
 
 Needs the extra ``distributed``. A cluster on this computer, for a look: ``dask scheduler`` in one shell, and
 ``dask worker tcp://127.0.0.1:8786 --nthreads 1 --nworkers 2`` in another.
@@ -20,12 +20,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest
 from specmargin.experiments.engine.processes import WorkerDiedError
+from specmargin.experiments.engine.provenance import differing, sources
 from specmargin.files import replace_file
 
 __all__ = ["ClusterError", "on_cluster"]
@@ -42,9 +43,7 @@ _LOOK = 2.0
 _logger = logging.getLogger(__name__)
 _one_at_a_time = threading.Lock()
 _places: dict[str, str] = {}
-"""Of a worker: where it keeps the files of data sets,"""
-_agreed: set[str] = set()
-"""and the sources that it agrees with."""
+"""Of a worker: where it keeps the files of data sets."""
 
 
 class ClusterError(SpecmarginError):
@@ -57,7 +56,6 @@ def on_cluster(
     address: str,
     *,
     files: Mapping[str, Path] | None = None,
-    code: Callable[[], Fingerprint] | None = None,
 ) -> Iterator[T]:
     """Yield the values of ``function(*each)``, in the order in which they come.
 
@@ -71,8 +69,6 @@ def on_cluster(
         Of the scheduler, ``"tcp://127.0.0.1:8786"``.
     files : mapping of str to path, optional
         Data sets by name, which the workers find as they would in ``$SPECMARGIN_DATA``.
-    code : callable, optional
-        Returns the fingerprint of the sources behind `function`; called here and on every worker.
 
     Raises
     ------
@@ -87,13 +83,12 @@ def on_cluster(
     except ImportError:
         raise ClusterError("a cluster needs Dask: pip install 'specmargin[distributed]'") from None
 
+    names = tuple(sorted({"specmargin", _home(function)}))
     with _connected(Client, address) as client:
         _wait_for_workers(client, address)
         place = _send(client, files or {})
-        expected = None if code is None else code()
-        futures = client.map(
-            _call, list(arguments), function=function, place=place, code=code, expected=expected, pure=False
-        )
+        same = {"function": function, "place": place, "names": names, "expected": sources(*names)}
+        futures = client.map(_call, list(arguments), **same, pure=False)
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for future in futures:
             future.add_done_callback(done.put)
@@ -185,6 +180,13 @@ def _send(client: Any, files: Mapping[str, Path]) -> str | None:
     return seal
 
 
+def _home(function: Callable[..., Any]) -> str:
+    """Return the package of what a function calls in the end, which `functools.partial` may hold."""
+    while isinstance(function, partial):
+        function = function.keywords.get("work", function.func)
+    return str(function.__module__).partition(".")[0]
+
+
 def keep_files(seal: str, contents: Mapping[str, bytes], folder: str | None) -> None:
     """Write files on a worker, once for each content, and remember where."""
     place = Path(folder or tempfile.gettempdir()) / f"specmargin-data-{seal}-{os.getpid()}"
@@ -199,16 +201,13 @@ def _call(
     *,
     function: Callable[..., T],
     place: str | None,
-    code: Callable[[], Fingerprint] | None,
-    expected: Fingerprint | None,
+    names: tuple[str, ...],
+    expected: Mapping[str, str],
 ) -> T:
     """Make one call on a worker."""
-    if code is not None and expected is not None and digest(expected) not in _agreed:
-        other = changes(expected, code())
-        if other:
-            named = ", ".join(other[:6])
-            raise ClusterError(f"a worker has other sources than this process: {named}; install the same on both")
-        _agreed.add(digest(expected))
+    if expected != sources(*names):
+        named = ", ".join(differing(expected, sources(*names))[:6])
+        raise ClusterError(f"a worker has other sources than this process: {named}; install the same on both")
     with _one_at_a_time:
         before = os.environ.get(_DATA)
         if place is not None:

@@ -1,21 +1,28 @@
 """Where numbers come from: versions, commit, platform, data. Collected once per run and referenced by its rows.
 
+`changed_since` names the files of the package that differ from those of a commit, and `sources` has a hash of each.
+
 No paths, no host or user names: what `collect` returns may be published.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib import metadata
+from functools import cache
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PACKAGES", "collect"]
+import specmargin
 
+__all__ = ["PACKAGES", "changed_since", "collect", "differing", "since_commit", "sources"]
+
+_SOURCES = ("specmargin/",)
 PACKAGES = ("specmargin", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos")
 
 
@@ -53,22 +60,62 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _git() -> dict[str, Any] | None:
-    """Commit of the checkout that this file belongs to, if it does."""
-    root = Path(__file__).resolve().parents[3]
+def _ask_git(*arguments: str) -> str | None:
+    """Return what git says of the checkout that this package belongs to; None if it belongs to none, or git fails."""
+    root = Path(specmargin.__file__).resolve().parents[1]
 
-    def ask(*arguments: str) -> str:
+    def ask(*given: str) -> str:
         # No optional locks: another git command may be at work in the checkout.
-        command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
+        command = ["git", "--no-optional-locks", "-C", str(root), *given]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
         # An installed copy may lie inside the checkout of something else: that commit would be a lie.
-        if Path(ask("rev-parse", "--show-toplevel")).resolve() != root:
-            return None
-        return {
-            "commit": ask("rev-parse", "HEAD"),
-            "dirty": bool(ask("status", "--porcelain", "--untracked-files=no")),
-        }
+        return ask(*arguments) if Path(ask("rev-parse", "--show-toplevel")).resolve() == root else None
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _git() -> dict[str, Any] | None:
+    commit, changed = _ask_git("rev-parse", "HEAD"), _ask_git("status", "--porcelain", "--untracked-files=no")
+    return None if commit is None or changed is None else {"commit": commit, "dirty": bool(changed)}
+
+
+@cache
+def changed_since(commit: str) -> tuple[str, ...] | None:
+    """Return the sources that differ from those of a commit; None where the checkout does not have it, or is none."""
+    changed = _ask_git("diff", "--name-only", commit, "--", "*.py") if commit.isalnum() else None
+    return None if changed is None else tuple(name for name in changed.splitlines() if name.startswith(_SOURCES))
+
+
+def since_commit(commit: str) -> str:
+    """Return a line on the code that has changed since a commit; empty where it is that of today."""
+    changed = changed_since(commit)
+    if changed is None:
+        return f"commit {commit[:12]} is not in this checkout, so that what has changed since cannot be told"
+    files = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
+    return f"the code has changed since commit {commit[:12]}, in {files}" if changed else ""
+
+
+@cache
+def sources(*names: str) -> dict[str, str]:
+    """Return a hash of every source of packages or modules, by the file's name; equal on every machine."""
+    files: dict[str, Path] = {}
+    for name in names:
+        module = import_module(name)
+        for folder in getattr(module, "__path__", ()):
+            files |= {f"{name}/{file.relative_to(folder).as_posix()}": file for file in Path(folder).rglob("*.py")}
+        if not hasattr(module, "__path__") and getattr(module, "__file__", None):
+            files[f"{name}.py"] = Path(str(module.__file__))
+    return {name: hashlib.sha256(files[name].read_bytes()).hexdigest()[:16] for name in sorted(files)}
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Return the names whose values differ, those included that only one of the two has.
+
+    Examples
+    --------
+    >>> differing({"a": "1", "b": "2"}, {"a": "3", "b": "2", "c": "4"})
+    ['a', 'c']
+    """
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))

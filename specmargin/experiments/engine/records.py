@@ -28,9 +28,8 @@ from specmargin.files import parse_json, read_file, replace_file
 __all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
 
 Row: TypeAlias = dict[str, Any]
-"""Columns: ``key experiment method dataset split parameters param_* status seconds run code``, what the work
-returned (errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceback``, ``warnings`` where there are any,
-and ``stale`` in rows that were kept although their code or data changed."""
+"""Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned
+(errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceback``, ``warnings`` where there are any."""
 
 _NAMES = ("experiment", "method", "dataset", "split")
 
@@ -260,7 +259,6 @@ def _is_whole(row: Row) -> bool:
     return (
         row.get("status") in ("ok", "failed")
         and all(isinstance(text, str) for text in texts)
-        and isinstance(row.get("code", ""), str)
         and isinstance(seconds, int | float)
         and 0.0 <= seconds < math.inf
     )

@@ -5,9 +5,9 @@ kill -9 loses the cells in flight and nothing else; the same call computes what 
 with its error, and the sweep goes on. Results do not depend on the number of processes: every cell runs with the same
 number of threads, and rows come back in the order in which the cells were declared.
 
-Every row bears the fingerprint of the sources and data that it was computed with. A row of another fingerprint is
-stale: it is computed again, or kept on request and marked so. The old row stays in the folder, and counts again when
-the sources are again what they were.
+Every row names its run, which has recorded commit, versions and checksums of the data sets. A row of other data is
+computed again; a row of an older commit counts, and the table's footer says what has changed since. ``fresh`` computes
+all anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished
 from specmargin.experiments.engine.cluster import ClusterError, on_cluster
-from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest, fingerprint
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import Terminated, WorkerDiedError, in_order, in_processes
 from specmargin.experiments.engine.progress import duration
@@ -75,13 +74,11 @@ def run_sweep(
     work: Work,
     *,
     folder: str | Path,
-    version: str | None = None,
     jobs: int = 1,
     threads: int = 1,
     progress: bool = True,
     fresh: bool = False,
     retry_failed: bool = False,
-    keep_stale: bool = False,
     wait: bool = False,
     provenance: Mapping[str, Any] | None = None,
     scheduler: str | None = None,
@@ -99,9 +96,6 @@ def run_sweep(
         declare cells that share them one after the other.
     folder : path
         Where rows, provenance and the manifest live; made if missing.
-    version : str, optional
-        Of the experiment, kept by hand: change it when results change. By default the `fingerprint` of all sources
-        that `work` can reach.
     jobs : int, default 1
         Processes; -1 for one per core.
     threads : int, default 1
@@ -112,12 +106,11 @@ def run_sweep(
         Forget what `folder` holds first.
     retry_failed : bool, default False
         Compute failed cells again.
-    keep_stale : bool, default False
-        Take cells of other sources or data as they are; their rows have a column ``stale``, which names what changed.
     wait : bool, default False
         Wait for another process that writes into the folder, rather than raise.
     provenance : mapping, optional
-        Of this run; by default `provenance.collect()`. A change of the checksums in its ``data`` makes cells stale.
+        What this run records of itself; by default `provenance.collect()`. Rows of runs with another checksum of a
+        data set in its ``data`` are computed again.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers compute the cells instead of `jobs` processes (extra
         ``distributed``). This process alone writes into `folder`.
@@ -151,8 +144,8 @@ def run_sweep(
     ...     return {"error_test": 10.0 * cell.parameters["k"]}
     >>> cells = [Cell("demo", "toy", "none", "s0", {"k": k}) for k in (1, 2)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rows = run_sweep(cells, work, folder=folder, version="1", progress=False)
-    ...     again = run_sweep(cells, work, folder=folder, version="1", progress=False)  # reads
+    ...     rows = run_sweep(cells, work, folder=folder, progress=False)
+    ...     again = run_sweep(cells, work, folder=folder, progress=False)  # reads
     >>> [row["error_test"] for row in rows], rows == again
     ([10.0, 20.0], True)
     """
@@ -163,8 +156,6 @@ def run_sweep(
             f"a sweep needs cells of one experiment, got {experiments or 'no cell'}; use a folder for each."
         )
     provenance = collect() if provenance is None else provenance
-    code = fingerprint(work) if version is None else {"version": version}
-    code |= {f"data {name}": str(checksum) for name, checksum in provenance.get("data", {}).items()}
     store = Store(Path(folder).resolve())  # workers may live in another folder
     done = 0
 
@@ -177,22 +168,22 @@ def run_sweep(
         locked(store.folder / ".lock", f"results of {experiments[0]} into {str(store.folder)!r}", wait=wait),
     ):
         every = _open(store, experiments[0], fresh)
-        rows = _usable(every, store, list(unique), code, keep_stale)
+        rows = _usable(every, store, list(unique), provenance.get("data", {}))
         missing = [
             cell for cell in unique if cell.key not in rows or (retry_failed and rows[cell.key]["status"] != "ok")
         ]
         done = len(unique) - len(missing)
         if missing:
             run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
-            _write(store.folder / "runs" / f"{run}.json", {**provenance, "code": code})
-            compute = partial(_computed_row, work=work, run=run, code=digest(code), threads=threads)
+            _write(store.folder / "runs" / f"{run}.json", provenance)
+            compute = partial(_computed_row, work=work, run=run, threads=threads)
             calls = [(cell,) for cell in missing]
             if scheduler is None:
                 written = in_processes(
                     partial(_written_row, compute=compute, store=store, run=run), calls, jobs, threads
                 )
             else:  # workers share no folder with this process, which writes for them
-                away = on_cluster(compute, calls, scheduler, files=data_files, code=partial(fingerprint, work))
+                away = on_cluster(compute, calls, scheduler, files=data_files)
                 written = (store.append(row, run) for row in away)
             bar = _bar(missing, len(unique), every, jobs) if progress else nullcontext(lambda row: None)
             try:
@@ -260,37 +251,32 @@ def _write(path: Path, value: Any) -> None:
     replace_file(path, (json.dumps(value, indent=1, default=str) + "\n").encode())
 
 
-def _usable(
-    every: Iterable[Row], store: Store, cells: list[Cell], code: Fingerprint, keep_stale: bool
-) -> dict[str, Row]:
-    """Return the rows that need no computation, by key, and warn of those that are stale and why."""
+def _usable(every: Iterable[Row], store: Store, cells: list[Cell], data: Mapping[str, Any]) -> dict[str, Row]:
+    """Return the rows that need no computation, by key, and warn of those that do and why."""
     wanted = {cell.key for cell in cells}
-    runs = store.provenance(set_aside=True).values()
-    known = {digest(old): old for run in runs if isinstance(old := run.get("code"), dict)}
-    changed = {mark: ", ".join(changes(old, code)) for mark, old in known.items()} | {digest(code): ""}
-    of_now: list[Row] = []
-    of_before: list[Row] = []
+    other = {run: _other_data(record, data) for run, record in store.provenance(set_aside=True).items()}
+    reasons: dict[str, str] = {}
+    good: list[Row] = []
     for row in every:
         if row["key"] in wanted:
-            why = changed.get(row.get("code", ""), "code of which no record is left")
-            (of_before if why else of_now).append(row | {"stale": why} if why else row)
-    rows = newest(of_now)
-    stale = {key: row for key, row in newest(of_before).items() if key not in rows}
-    if stale:
-        reasons = Counter(name for row in stale.values() for name in row["stale"].split(", "))
-        more = f" and {len(reasons) - 6} more" if len(reasons) > 6 else ""
-        seconds = sum(row["seconds"] for row in stale.values())
-        _logger.warning(
-            "%s: %d of %d cells are stale, because this changed since: %s. %s",
-            cells[0].experiment,
-            len(stale),
-            len(cells),
-            ", ".join(name for name, _ in reasons.most_common(6)) + more,
-            "They are KEPT, as asked for: the results are of older code."
-            if keep_stale
-            else f"They are computed again, {duration(seconds)} of work (--keep-stale keeps them).",
-        )
-    return {**stale, **rows} if keep_stale else rows
+            why = other.get(row["run"], "")
+            if why:
+                reasons[row["key"]] = why
+            else:
+                good.append(row)
+    rows = newest(good)
+    experiment = cells[0].experiment
+    for why, n_again in Counter(why for key, why in reasons.items() if key not in rows).items():
+        _logger.warning("%s: %d of %d cells are %s; they are computed again", experiment, n_again, len(cells), why)
+    return rows
+
+
+def _other_data(run: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """Return which data sets a run knew with other checksums; one that only one of the two knows does not count."""
+    known = run.get("data")
+    known = known if isinstance(known, dict) else {}
+    names = [name for name in sorted(known.keys() & data.keys()) if known[name] != data[name]]
+    return f"of other data than today's: {', '.join(names)}" if names else ""
 
 
 @contextmanager
@@ -340,8 +326,8 @@ def _written_row(cell: Cell, compute: Callable[[Cell], Row], store: Store, run: 
     return store.append(compute(cell), run)
 
 
-def _computed_row(cell: Cell, work: Work, run: str, code: str, threads: int) -> Row:
-    """Compute one cell and return its row, marked with run and code. Runs in a worker."""
+def _computed_row(cell: Cell, work: Work, run: str, threads: int) -> Row:
+    """Compute one cell and return its row, marked with the run. Runs in a worker."""
     import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
 
     start = time.perf_counter()
@@ -360,7 +346,7 @@ def _computed_row(cell: Cell, work: Work, run: str, code: str, threads: int) -> 
     texts = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
     if texts:
         row["warnings"] = " | ".join(texts[:5])
-    return row | {"seconds": time.perf_counter() - start, "run": run, "code": code}
+    return row | {"seconds": time.perf_counter() - start, "run": run}
 
 
 def _describe(error: Exception) -> dict[str, str]:

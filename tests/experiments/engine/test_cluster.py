@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from typer.testing import CliRunner
 
 import specmargin as sm
@@ -101,6 +102,7 @@ def toy(tmp_path, monkeypatch):
     (place / "toy_of_cluster.py").write_text(WORK)
     monkeypatch.syspath_prepend(str(place))
     sys.modules.pop("toy_of_cluster", None)
+    get_reusable_executor().shutdown()  # its workers, started by an earlier test, do not look into that folder
     return importlib.import_module("toy_of_cluster")
 
 
@@ -171,7 +173,8 @@ def test_other_sources_on_a_worker_are_named(dask, toy, tmp_path):
     (other / "toy_of_cluster.py").write_text(WORK.replace("(40, 40)", "(41, 41)"))
     dask.worker(PYTHONPATH=os.pathsep.join([str(other), os.environ.get("PYTHONPATH", "")]))
     with pytest.raises(
-        ClusterError, match=r"other sources than this process: work; install the same on both. 0 of 12 cells"
+        ClusterError,
+        match=r"sources than this process: toy_of_cluster.py; install the same on both. 0 of 12 cells",
     ):
         run_sweep(cells("plain"), toy.work, folder=tmp_path / "a", scheduler=dask.address, progress=False)
 

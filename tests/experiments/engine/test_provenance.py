@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import specmargin
 from specmargin.experiments.engine import provenance
 from specmargin.experiments.engine.provenance import collect
 
@@ -59,7 +60,7 @@ def checkout(tmp_path, monkeypatch):
     file = root / "specmargin" / "experiments" / "engine" / "provenance.py"
     file.parent.mkdir(parents=True)
     file.write_text("one\n")
-    monkeypatch.setattr(provenance, "__file__", str(file))
+    monkeypatch.setattr(specmargin, "__file__", str(root / "specmargin" / "__init__.py"))
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.delenv(name, raising=False)
 
@@ -84,10 +85,27 @@ def test_commit_of_a_checkout(checkout):
 
 def test_commit_of_a_surrounding_project_is_not_ours(checkout, monkeypatch):
     root, _ = checkout
-    installed = root / ".venv" / "lib" / "specmargin" / "experiments" / "engine" / "provenance.py"
+    installed = root / ".venv" / "lib" / "specmargin" / "__init__.py"
     installed.parent.mkdir(parents=True)
-    monkeypatch.setattr(provenance, "__file__", str(installed))
+    monkeypatch.setattr(specmargin, "__file__", str(installed))
     assert collect()["git"] is None
+
+
+def test_files_that_have_changed_since_a_commit_are_named(checkout, monkeypatch):
+    monkeypatch.setattr(provenance, "changed_since", provenance.changed_since.__wrapped__)  # without its memory
+    root, git = checkout
+    first = git("rev-parse", "HEAD")
+    assert provenance.changed_since(first) == ()
+    assert provenance.since_commit(first) == ""
+    (root / "README.py").write_text("no source of the package\n")
+    (root / "specmargin" / "two.py").write_text("two\n")
+    git("add", ".")
+    git("commit", "--quiet", "--no-verify", "-m", "two")
+    assert provenance.changed_since(first) == ("specmargin/two.py",)
+    assert provenance.since_commit(first) == f"the code has changed since commit {first[:12]}, in 1 file"
+    assert provenance.changed_since("f" * 40) is None
+    assert "is not in this checkout" in provenance.since_commit("f" * 40)
+    assert provenance.changed_since("--output=x") is None
 
 
 def test_no_git_at_all(checkout, monkeypatch, tmp_path):

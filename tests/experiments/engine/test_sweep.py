@@ -76,7 +76,7 @@ def log(tmp_path):
 @pytest.fixture
 def sweep(tmp_path):
     def run(cells, work, **options):
-        options = {"folder": tmp_path / "sweep", "version": "1", "progress": False} | options
+        options = {"folder": tmp_path / "sweep", "progress": False} | options
         return run_sweep(cells, work, **options)
 
     return run
@@ -103,10 +103,7 @@ def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
         A = np.random.default_rng(cell.parameters["k"]).standard_normal((300, 300))
         return {"error_test": float(np.linalg.svd(A @ A.T, compute_uv=False).sum())}
 
-    one, two = (
-        run_sweep(cells_of(6), work, folder=tmp_path / str(jobs), version="1", jobs=jobs, progress=False)
-        for jobs in (1, 2)
-    )
+    one, two = (run_sweep(cells_of(6), work, folder=tmp_path / str(jobs), jobs=jobs, progress=False) for jobs in (1, 2))
     assert timeless(one) == timeless(two)
 
 
@@ -140,7 +137,7 @@ def work(cell):
 
 if __name__ == "__main__":
     cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(int(sys.argv[3]))]
-    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=int(sys.argv[2]), progress=False)
+    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", jobs=int(sys.argv[2]), progress=False)
 """
 
 
@@ -174,7 +171,7 @@ def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, command, jobs):
     rows = store.read()
     assert {key: rows[key] for key in kept} == kept
     work = lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])}
-    whole = run_sweep(cells_of(60), work, folder=tmp_path / "whole", version="1", progress=False)
+    whole = run_sweep(cells_of(60), work, folder=tmp_path / "whole", progress=False)
     assert timeless(rows[row["key"]] for row in whole) == timeless(whole)
 
 
@@ -237,32 +234,7 @@ def test_row_after_a_torn_one_in_the_same_file_is_kept(store):
     assert set(store.read()) == {"a", "c"}
 
 
-def test_stale_cells_are_computed_again_and_the_old_rows_come_back_with_the_old_version(sweep, log, caplog):
-    first = sweep(cells_of(2), logging_work(log))
-    rows = sweep(cells_of(3), logging_work(log), version="2")
-    assert "toy: 2 of 3 cells are stale, because this changed since: version. They are computed again" in caplog.text
-    assert "--keep-stale" in caplog.text
-    assert calls(log) == {0: 2, 1: 2, 2: 1}
-    assert timeless(first)[0]["code"] != timeless(rows)[0]["code"]
-    caplog.clear()
-    assert sweep(cells_of(2), logging_work(log)) == first  # the version of these is there, too
-    assert sweep(cells_of(3), logging_work(log), version="2") == rows
-    assert caplog.text == ""
-    assert calls(log) == {0: 2, 1: 2, 2: 1}
-
-
-def test_stale_cells_are_kept_on_request_and_say_so(sweep, log, caplog):
-    first = sweep(cells_of(2), logging_work(log))
-    rows = sweep(cells_of(3), logging_work(log), version="2", keep_stale=True)
-    assert rows[:2] == [row | {"stale": "version"} for row in first]
-    assert "stale" not in rows[2]
-    assert "They are KEPT" in caplog.text
-    assert calls(log) == {0: 1, 1: 1, 2: 1}
-    assert all("stale" not in row for row in sweep(cells_of(3), logging_work(log), version="2"))
-    assert calls(log) == {0: 2, 1: 2, 2: 1}
-
-
-def test_other_data_make_cells_stale_but_further_data_do_not(sweep, log, caplog):
+def test_cells_of_other_data_are_computed_again_but_not_because_of_further_data(sweep, log, caplog):
     def provenance(**data):
         return {"data": data}
 
@@ -271,21 +243,17 @@ def test_other_data_make_cells_stale_but_further_data_do_not(sweep, log, caplog)
     assert calls(log) == {0: 1, 1: 1, 2: 1}
     sweep(cells_of(3), logging_work(log), provenance=provenance(a="1", b="8"))
     assert calls(log) == {0: 1, 1: 1, 2: 2}
-    assert "1 of 3 cells are stale, because this changed since: data b" in caplog.text
+    assert "1 of 3 cells are of other data than today's: b; they are computed again" in caplog.text
     sweep(cells_of(3), logging_work(log), provenance=provenance(a="2", b="8"))
     assert calls(log) == {0: 2, 1: 2, 2: 3}
 
 
-def test_rows_of_before_the_fingerprints_are_stale(tmp_path, sweep, log, caplog):
-    """What earlier versions of the package left: no code in the rows, a version in the manifest."""
-    (row,) = sweep(cells_of(1), logging_work(log))
-    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
-    shard.unlink()
-    Store(tmp_path / "sweep").append({k: v for k, v in row.items() if k != "code"}, row["run"])
-    (tmp_path / "sweep" / "manifest.json").write_text('{"format": 1, "experiment": "toy", "version": "1"}')
-    assert timeless(sweep(cells_of(1), logging_work(log))) == timeless([row])
-    assert calls(log) == {0: 2}
-    assert "code of which no record is left" in caplog.text
+def test_rows_of_another_commit_count(tmp_path, sweep, log, caplog):
+    first = sweep(cells_of(2), logging_work(log), provenance={"git": {"commit": "a" * 40, "dirty": False}})
+    rows = sweep(cells_of(3), logging_work(log), provenance={"git": {"commit": "b" * 40, "dirty": False}})
+    assert rows[:2] == first
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    assert caplog.text == ""
 
 
 def test_another_experiment_is_refused_with_the_remedy(tmp_path, sweep, log):
@@ -311,29 +279,11 @@ def test_another_experiment_is_refused_with_the_remedy(tmp_path, sweep, log):
 def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
     sweep(cells_of(3), logging_work(log))
     (tmp_path / "sweep" / "notes.txt").write_text("mine")
-    rows = sweep(cells_of(2), logging_work(log), version="2", fresh=True)
+    rows = sweep(cells_of(2), logging_work(log), fresh=True)
     assert calls(log) == {0: 2, 1: 2, 2: 1}
     assert len(read_sweep(tmp_path / "sweep")) == len(rows) == 2
     assert len(Store(tmp_path / "sweep").provenance()) == 1
     assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
-
-
-def test_version_is_the_source_of_the_work_by_default(sweep, caplog):
-    def work(cell):
-        return {"error_test": 1.0}
-
-    sweep(cells_of(1), work, version=None)
-    first = work
-
-    def work(cell):
-        return {"error_test": 2.0}
-
-    assert sweep(cells_of(1), first, version=None)[0]["error_test"] == 1.0
-    assert caplog.text == ""
-    assert sweep(cells_of(1), work, version=None)[0]["error_test"] == 2.0
-    assert "1 of 1 cells are stale, because this changed since: source." in caplog.text
-    with pytest.raises(ValueError, match="pass version="):
-        sweep(cells_of(1), len, version=None)
 
 
 def test_death_of_a_worker_is_explained(sweep, log):
@@ -477,7 +427,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
 
     def run(folder):
         asked[0] = 0
-        return run_sweep(cells_of(3), logging_work(log), folder=folder, version="1", progress=False)
+        return run_sweep(cells_of(3), logging_work(log), folder=folder, progress=False)
 
     whole = run(tmp_path / "whole")
     n_asked = asked[0]
@@ -517,7 +467,7 @@ def test_folder_that_is_a_file_is_named(tmp_path, log):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(NotWrittenError, match="Name another folder"):
-            run_sweep(cells_of(1), logging_work(log), folder=folder, version="1", progress=False)
+            run_sweep(cells_of(1), logging_work(log), folder=folder, progress=False)
 
 
 @pytest.mark.parametrize(("name", "how"), [("SIGINT", "interrupted"), ("SIGTERM", "ended by"), ("SIGHUP", "ended by")])
@@ -655,7 +605,6 @@ FAULTS = {
     "a number for a method": {"method": 3},
     "a mapping for a data set": {"dataset": {}},
     "parameters as a mapping": {"parameters": {}},
-    "a list for the code": {"code": [1]},
     "no run": {"run": None},
 }
 

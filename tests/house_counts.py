@@ -1,0 +1,172 @@
+"""The size of the house: what `make house` prints, and what tests hold below ceilings.
+
+    python tests/house_counts.py [--json FILE]
+
+Code lines are lines with a token that is neither a comment nor part of a docstring. A fit is followed by Python's own
+profile: how many functions of this package it enters, in how many files, and how deep they call each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import io
+import json
+import re
+import sys
+import tokenize
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+_NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def code_lines(file: Path) -> int:
+    """Return the number of lines that hold code."""
+    source = file.read_text(encoding="utf-8")
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            told |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    return len(lines - told)
+
+
+def rooms(folder: str) -> dict[str, tuple[int, int]]:
+    """Return code lines and files of every room of a folder: its packages, and its modules together."""
+    counted: dict[str, tuple[int, int]] = {}
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        parts = file.relative_to(ROOT / folder).parts
+        room = parts[0] if len(parts) > 1 else "(modules)"
+        lines, files = counted.get(room, (0, 0))
+        counted[room] = lines + code_lines(file), files + 1
+    return counted
+
+
+class Entered(NamedTuple):
+    """What a call enters of the package."""
+
+    functions: int
+    files: int
+    depth: int
+
+
+def entered(call: Callable[[], Any], package: str = "specmargin") -> Entered:
+    """Return how many own functions, in how many own files, how deep, a call enters."""
+    home = str(ROOT / package)
+    functions: set[Any] = set()
+    depth = deepest = 0
+
+    def follow(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal depth, deepest
+        if not frame.f_code.co_filename.startswith(home):
+            return
+        if event == "call":
+            depth += 1
+            deepest = max(deepest, depth)
+            if not frame.f_code.co_name.startswith("<"):
+                functions.add(frame.f_code)
+        elif event == "return":
+            depth -= 1
+
+    sys.setprofile(follow)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return Entered(len(functions), len({code.co_filename for code in functions}), deepest)
+
+
+def fits() -> dict[str, Entered]:
+    """Return what one fit of four estimators enters, the second of two so that no import counts."""
+    import specmargin as sm
+
+    X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    found = {}
+    for name in ("LapSVM", "STORM", "LapRLS", "QuasiNewtonS3VM"):
+        estimator = getattr(sm, name)
+        estimator().fit(X, y)
+        found[name] = entered(lambda estimator=estimator: estimator().fit(X, y))
+    return found
+
+
+def above(cls: type) -> list[str]:
+    """Return the own classes that a class stands on, itself left out."""
+    return [each.__name__ for each in cls.__mro__[1:] if each.__module__.startswith("specmargin.")]
+
+
+def estimators() -> dict[str, tuple[int, int]]:
+    """Return the number of own classes above every estimator, and that of its parameters."""
+    from sklearn.base import BaseEstimator
+
+    import specmargin as sm
+
+    found = {name: getattr(sm, name) for name in sm.__all__ if isinstance(getattr(sm, name), type)}
+    return {
+        name: (len(above(cls)), len(inspect.signature(cls).parameters))
+        for name, cls in found.items()
+        if issubclass(cls, BaseEstimator)
+    }
+
+
+def words(file: Path) -> int:
+    """Return the number of words of a page, without code, comments, tables and addresses."""
+    text = file.read_text(encoding="utf-8")
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\|.*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return len(re.findall(r"[A-Za-z0-9][\w'.-]*", text))
+
+
+def counts() -> dict[str, Any]:
+    """Return all that is counted, as JSON values."""
+    folders = [
+        name for name in ("specmargin", "reproduction", "tests", "figures", "benchmarks") if (ROOT / name).is_dir()
+    ]
+    per_room = {folder: rooms(folder) for folder in folders}
+    return {
+        "rooms": per_room,
+        "lines": {folder: sum(lines for lines, _ in found.values()) for folder, found in per_room.items()},
+        "fits": {name: path._asdict() for name, path in fits().items()},
+        "estimators": estimators(),
+        "README words": words(ROOT / "README.md"),
+    }
+
+
+def main() -> None:
+    """Print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write them to this file, too")
+    options = parser.parse_args()
+    found = counts()
+    for folder in ("specmargin", "reproduction"):
+        for room, (lines, files) in sorted(found["rooms"].get(folder, {}).items(), key=lambda item: -item[1][0]):
+            print(f"{folder + '/' + room:<28} {lines:>6} code lines in {files:>3} files")
+    for folder, lines in found["lines"].items():
+        print(f"{folder:<28} {lines:>6} code lines")
+    for name, path in found["fits"].items():
+        print(f"{name + '().fit':<28} {path['functions']:>6} functions in {path['files']} files, {path['depth']} deep")
+    classes = [n for n, _ in found["estimators"].values()]
+    parameters = [n for _, n in found["estimators"].values()]
+    print(
+        f"{'estimators':<28} {len(classes):>6}: own classes above, median {np.median(classes):g}, most {max(classes)};"
+        f" parameters, median {np.median(parameters):g}, most {max(parameters)}"
+    )
+    print(f"{'README.md':<28} {found['README words']:>6} words")
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
