@@ -41,7 +41,7 @@ MADE = ("_build", "api", "gallery", "notebooks", "recorded")
 
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!--(.*?)-->[ \t]*$", re.MULTILINE | re.DOTALL)
-BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(\n<!-- end of numbers -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)<!-- end of numbers -->", re.DOTALL)
 
 _PLACE = r"\d[\d.]*[a-z]?(?: [a-z]\b)?"
 _NAMED = r"sections?|figures?|tables?|eqs?\.?|theorems?|lemmas?|Python|version|arXiv|CC BY"
@@ -252,7 +252,7 @@ def rewritten(text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     def made(match: re.Match[str]) -> str:
         if match[2] not in tables:
             raise LookupError(f"nothing makes the table {match[2]!r}; take one of {', '.join(tables)}")
-        return f"{match[1]}\n{tables[match[2]]().strip()}\n{match[4]}"
+        return f"{match[1]}\n{tables[match[2]]().strip()}\n\n<!-- end of numbers -->"
 
     return BLOCK.sub(made, text)
 

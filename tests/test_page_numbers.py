@@ -206,6 +206,8 @@ def test_tables_that_are_out_of_date_or_nobodys_are_noticed() -> None:
     text = "Before.\n\n<!-- numbers: demo -->\n\n| 1 |\n\n<!-- end of numbers -->\n\nAfter 1.5.\n"
     assert rewritten(text, {"demo": lambda: "| 1 |"}) == text
     assert "| 2 |" in rewritten(text, {"demo": lambda: "| 2 |"})
+    empty = text.replace("\n| 1 |\n\n", "")
+    assert rewritten(empty, {"demo": lambda: "| 1 |"}) == text
     with pytest.raises(LookupError, match="nothing makes the table 'demo'"):
         rewritten(text, {})
     # What a program writes needs no comment; what stands around it does.
