@@ -44,18 +44,18 @@ setup: $(READY) ## the environment in .venv (every other target does this first)
 	@echo "$(VENV) is ready."
 
 figures: $(READY) ## compute and draw the figures in under four minutes (ARGS="--quick": one; "--full": all points and tasks)
-	@$(BIN)/specmargin figures $(ARGS)
+	@$(BIN)/python -m reproduction figures $(ARGS)
 
 # 256 colours are enough, and a third of the bytes.
 picture: $(READY) ## the README's picture, drawn anew
 	@mkdir -p docs
-	@$(BIN)/specmargin figures two_labels --fresh
+	@$(BIN)/python -m reproduction figures two_labels --fresh
 	@$(BIN)/python -c "from PIL import Image; picture = Image.open('figures/output/two_labels.png').convert('RGB'); \
 	picture.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save('docs/two_labels.png', optimize=True)"
 	@echo "docs/two_labels.png is up to date."
 
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
-	@$(BIN)/specmargin tables $(ARGS)
+	@$(BIN)/python -m reproduction tables $(ARGS)
 
 # Notebooks run when their text has changed; figures are those that `make figures` has left in figures/output.
 docs: $(READY) $(VENV)/.ready-docs ## the documentation site in docs/_build/html: warnings and broken links are errors
@@ -69,7 +69,7 @@ $(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
 	@touch $@
 
 report: $(READY) ## one page of all recorded tables and figures: report.html (ARGS="--out PAGE")
-	@$(BIN)/specmargin report $(ARGS)
+	@$(BIN)/python -m reproduction report $(ARGS)
 
 numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")
 	@$(BIN)/python tests/page_numbers.py $(ARGS)
@@ -120,7 +120,7 @@ test-lowest: $(READY) ## the fast tests on the lowest versions that pyproject.to
 	@$(PIP) install uv
 	@$(BIN)/python -m venv --clear $(LOWEST)
 	@$(BIN)/uv pip compile pyproject.toml --quiet --resolution lowest-direct --only-binary :all: --no-header --no-annotate \
-	    --python $(LOWEST)/bin/python --extra data --extra experiments --extra cli --extra verify --group dev \
+	    --python $(LOWEST)/bin/python --extra data --extra cli --extra verify --group dev \
 	    --output-file $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --no-build-isolation --editable .
@@ -166,7 +166,7 @@ format: $(READY) ## mend the style, strip the notebooks
 lock: ARGS := --upgrade
 lock: $(READY) ## resolve the five locks again from pyproject.toml (ARGS= upgrades nothing; "--upgrade-package NAME")
 	@$(PIP) install uv
-	@$(COMPILE) pyproject.toml --extra data --extra experiments --extra cli --extra verify --group dev --output-file $(LOCK)
+	@$(COMPILE) pyproject.toml --extra data --extra cli --extra verify --group dev --output-file $(LOCK)
 	@set -e; for group in bench mutation docs race; do \
 	  $(COMPILE) --group $$group --constraint $(LOCK) --output-file requirements-$$group.lock; done
 	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from specmargin.experiments.engine.provenance import collect
+from reproduction.engine.provenance import collect
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -6,7 +6,7 @@
 Cost: seconds of the processor of a fit with 100 labels, in units of ``LabelSpreading(kernel="knn")`` on the same
 samples in the same process. A class of one in fifty: 1,000 samples, 20 of them of the rare class, 150 labels, 3 of them
 of the rare class; balanced accuracy on the unlabelled samples, next to ``SVC(class_weight="balanced")``. How well it
-does on sets of even classes is the table ``specmargin tables auto_ssl``.
+does on sets of even classes is the table ``python -m reproduction tables auto_ssl``.
 """
 
 from __future__ import annotations

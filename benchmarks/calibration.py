@@ -33,9 +33,9 @@ from _harness import RESULTS, Report
 from scipy.special import expit, softmax
 
 import specmargin as sm
-from specmargin.experiments.tasks import samples
+from reproduction.papers._auto_ssl_sets import SETS
+from reproduction.tasks import samples
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
-from specmargin.papers._auto_ssl_sets import SETS
 
 BINS, GOAL, N, FRESH = 15, 0.5, 500, 3
 LABELED = (20, 100)

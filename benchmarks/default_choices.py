@@ -29,9 +29,9 @@ import numpy as np
 from sklearn.datasets import make_swiss_roll
 
 import specmargin as sm
-from specmargin.experiments.tasks import samples
-from specmargin.papers._auto_ssl_sets import SETS, SEVERAL
-from specmargin.papers.auto_ssl import draw_labels
+from reproduction.papers._auto_ssl_sets import SETS, SEVERAL
+from reproduction.papers.auto_ssl import draw_labels
+from reproduction.tasks import samples
 
 RESULTS = harness.RESULTS / "default_choices.jsonl"
 DOCS = Path(__file__).parents[1] / "docs" / "default_choices.md"

@@ -36,11 +36,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
+from reproduction.papers._auto_ssl_sets import CHOOSING, SETS, SEVERAL
+from reproduction.papers.auto_ssl import draw_labels, tuned_svm
+from reproduction.tasks import Task, samples
 from specmargin import estimators
 from specmargin.exceptions import DataNotFoundError
-from specmargin.experiments.tasks import Task, samples
-from specmargin.papers._auto_ssl_sets import CHOOSING, SETS, SEVERAL
-from specmargin.papers.auto_ssl import draw_labels, tuned_svm
 
 RESULTS = harness.RESULTS / "defaults.jsonl"
 DOCS = Path(__file__).parents[1] / "docs" / "defaults.md"

@@ -37,7 +37,7 @@ from _verdicts import OURS, Row
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
 import specmargin as sm
-from specmargin.experiments.engine.provenance import collect
+from reproduction.engine.provenance import collect
 
 LIMIT = 10.0
 """Seconds of the processor that a solve may take."""

@@ -15,8 +15,8 @@ from typing import Any
 import _harness as harness
 import numpy as np
 
+from reproduction.papers.global_optima import rows, summary, tasks
 from specmargin.objectives.s3vm import S3VM
-from specmargin.papers.global_optima import rows, summary, tasks
 from specmargin.problems import solve
 from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.solvers.s3vm.bound import s3vm_bound

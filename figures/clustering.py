@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.tasks import published_or_drawn_moons
 from specmargin.estimators.clustering import RegularizedSpectralClustering
 from specmargin.exceptions import DisconnectedGraphWarning
-from specmargin.experiments.tasks import published_or_drawn_moons
 
 GAMMA_A = (1e-4, 1.0, 1e2)
 PARAMETERS = {

@@ -18,8 +18,8 @@ Every fifth of the 45 pairs of USPST and two of their ten published splits in (a
 pairs, splits and p; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks USPST the pairs are
 of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks MNIST (e) and (f) are
 the rank study of the paper's section 5.2, leading kernel principal components on every fifth pair. Gradient descent is
-on the hinge, as the paper says: `specmargin.papers.chapelle_2006` has the settings, and what the paper leaves open. The
-sidecar has the counts behind (a) and (b) in sentences.
+on the hinge, as the paper says: `reproduction.papers.chapelle_2006` has the settings, and what the paper leaves
+open. The sidecar has the counts behind (a) and (b) in sentences.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.claims import Pairing, objective_and_error, paired, wins
-from specmargin.experiments.engine.records import Row, worst_gap
-from specmargin.experiments.tasks import is_available, missing_data, sources_of
-from specmargin.papers import chapelle_2006 as experiment
-from specmargin.papers.chapelle_2006 import FOUR, ContinuationBlock, measure, seconds, timed_features
+from reproduction.claims import Pairing, objective_and_error, paired, wins
+from reproduction.engine.records import Row, worst_gap
+from reproduction.papers import chapelle_2006 as experiment
+from reproduction.papers.chapelle_2006 import FOUR, ContinuationBlock, measure, seconds, timed_features
+from reproduction.tasks import is_available, missing_data, sources_of
 
 FIRST = "cs3vm"
 LOOKS = {

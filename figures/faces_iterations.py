@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.published import published
-from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
-from specmargin.papers import melacci_belkin_2011 as paper
+from reproduction.engine.published import published
+from reproduction.papers import melacci_belkin_2011 as paper
+from reproduction.run import measured
+from reproduction.tasks import sources_of
 
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}
 SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one core: bundled data, real data

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.run import measured
-from specmargin.papers import belkin_2006 as paper
-from specmargin.papers.belkin_2006 import claims, fits
+from reproduction.papers import belkin_2006 as paper
+from reproduction.papers.belkin_2006 import claims, fits
+from reproduction.run import measured
 
 BUNDLED = "digits 3-8"
 PER_CLASS = 2

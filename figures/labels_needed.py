@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.records import Row
-from specmargin.experiments.run import measured
-from specmargin.papers import belkin_2006 as paper
-from specmargin.papers.belkin_2006 import claims, fits
+from reproduction.engine.records import Row
+from reproduction.papers import belkin_2006 as paper
+from reproduction.papers.belkin_2006 import claims, fits
+from reproduction.run import measured
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_draws": 3},

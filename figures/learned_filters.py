@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.experiments.tasks import dataset, is_available, missing_data, sources_of
+from reproduction.tasks import dataset, is_available, missing_data, sources_of
 from specmargin.solvers.spectrum.block_weights import learn_weights
 
 HOMOPHILY = {"cora": 0.9, "texas": 0.05, "cornell": 0.33}

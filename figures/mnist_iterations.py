@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.published import published
-from specmargin.experiments.tasks import is_available, missing_data, samples, sources_of, splits
-from specmargin.papers.melacci_belkin_2011 import LARGE, TASKS, iterates, published_setting
+from reproduction.engine.published import published
+from reproduction.papers.melacci_belkin_2011 import LARGE, TASKS, iterates, published_setting
+from reproduction.tasks import is_available, missing_data, samples, sources_of, splits
 
 CHECKPOINTS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64)
 PARTS = ("L", "U", "V", "T")

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from reproduction.tasks import published_or_drawn_moons
 from specmargin.exceptions import DisconnectedGraphWarning
-from specmargin.experiments.tasks import published_or_drawn_moons
 
 WEIGHTS = {"SVM": (1.0, 10.0, 100.0), "TSVM": (1.0, 10.0, 100.0), "LapSVM": (0.1, 1.0, 10.0)}
 """C of the first two, gamma_I of the last."""

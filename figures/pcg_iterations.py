@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.tasks import sources_of, splits
-from specmargin.papers.melacci_belkin_2011 import SMALL, iterates, published_setting, tasks_available
+from reproduction.papers.melacci_belkin_2011 import SMALL, iterates, published_setting, tasks_available
+from reproduction.tasks import sources_of, splits
 
 NAMES = {
     "g50c": "G50C",

@@ -5,7 +5,7 @@ as the share of labelled, then of unlabelled samples grows. (e, f) Seconds of a 
 kernel functions; measured where it was drawn.
 
 After figures 4 to 7 of Gieseke, Airola, Pahikkala and Kramer, "Fast and simple gradient-based optimization for
-semi-supervised support vector machines". The settings are those of `specmargin.papers.gieseke_2014`.
+semi-supervised support vector machines". The settings are those of `reproduction.papers.gieseke_2014`.
 
 (a, b), figure 4: width and weights are those of the least error on the *unseen* points themselves, as in the paper: the
 errors estimate nothing, the SVM's neither. Drawn is the first partition in which the SVM has its median error; mean and
@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.splits import Split, random_splits
-from specmargin.experiments.tasks import checksums, is_available, labels_of, published_or_drawn_moons
-from specmargin.papers import gieseke_2014 as experiment
-from specmargin.papers.gieseke_2014 import PartitionBlock, Setting, divided, fit
+from reproduction.engine.splits import Split, random_splits
+from reproduction.papers import gieseke_2014 as experiment
+from reproduction.papers.gieseke_2014 import PartitionBlock, Setting, divided, fit
+from reproduction.tasks import checksums, is_available, labels_of, published_or_drawn_moons
 
 NAMES = {
     "svm": ("SVM", "SVM"),

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.tasks import sources_of
-from specmargin.papers import global_optima as s3vm_optima
+from reproduction.papers import global_optima as s3vm_optima
+from reproduction.tasks import sources_of
 
 SOLVERS = {
     "supervised": "supervised",

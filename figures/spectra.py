@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments.tasks import is_available, sources_of
-from specmargin.papers.shivaswamy_jebara_2010 import fits
+from reproduction.papers.shivaswamy_jebara_2010 import fits
+from reproduction.tasks import is_available, sources_of
 
 ERROR = "error on unlabelled points, percent"
 ORDER = "order violations"

@@ -7,9 +7,9 @@ lower edge. OPTIMISTIC: hidden labels of a few splits chose the parameters.
 What tables 1 and 2 of Shivaswamy and Jebara, "Laplacian spectrum learning", hold in numbers. STORM and STOAM learn an
 ordered spectrum together with the classifier, KTA before it, MKL without order; SGT, Xu (the paper's [9], its ratio w
 tuned like every parameter) and a diffusion kernel do not learn it. MNIST and 20 newsgroups where the data folder holds
-them, else pairs of scikit-learn's digits. This is the experiment of ``specmargin tables spectrum_learning`` with fewer
-splits and a smaller grid, by the same functions, and the paper's protocol: the hyper-parameters are those of least mean
-error on the unlabelled points of a few tuning splits; the errors drawn are means over other splits.
+them, else pairs of scikit-learn's digits. This is the experiment of ``python -m reproduction tables spectrum_learning``
+with fewer splits and a smaller grid, by the same functions, and the paper's protocol: the hyper-parameters are those of
+least mean error on the unlabelled points of a few tuning splits; the errors drawn are means over other splits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.records import worst_gap
-from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
-from specmargin.papers.shivaswamy_jebara_2010 import Plan, claims, errors_of, fits, measure
+from reproduction.engine.records import worst_gap
+from reproduction.papers.shivaswamy_jebara_2010 import Plan, claims, errors_of, fits, measure
+from reproduction.run import measured
+from reproduction.tasks import sources_of
 
 GRID = {
     "C": (1.0, 10.0, 100.0),

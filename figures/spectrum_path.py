@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments.tasks import is_available, sources_of
-from specmargin.papers.shivaswamy_jebara_2010 import fits
+from reproduction.papers.shivaswamy_jebara_2010 import fits
+from reproduction.tasks import is_available, sources_of
 
 PARAMETERS = {"B": 1.5, "n_labeled": 60, **fits.GRAPH, "normalized": False}
 METHODS: dict[str, dict[str, Any]] = {"STORM": {"B": 1.5}, "STOAM": {}, "MKL-R": {"B": 1.5, "order": False}}

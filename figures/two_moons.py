@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from reproduction.tasks import published_or_drawn_moons
 from specmargin.exceptions import DisconnectedGraphWarning
-from specmargin.experiments.tasks import published_or_drawn_moons
 
 GAMMA_I = (0.0, 0.01, 1.0)
 PARAMETERS = {

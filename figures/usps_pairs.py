@@ -9,7 +9,8 @@ point, two labelled images of each digit, bars of one standard error over the dr
 not known, and the legend has the means over the pairs next to the published ones. On the line of equal errors the
 extension out of sample costs nothing. Both lower scales are linear up to 0.1 and logarithmic beyond; open markers have
 a zero in one of their numbers. USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol
-and what the paper leaves open are in `specmargin.papers.belkin_2006`; the sidecar has its claims put to these numbers.
+and what the paper leaves open are in `reproduction.papers.belkin_2006`; the sidecar has its claims put to these
+numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.run import measured
-from specmargin.papers import belkin_2006 as paper
-from specmargin.papers.belkin_2006 import claims, fits
+from reproduction.papers import belkin_2006 as paper
+from reproduction.papers.belkin_2006 import claims, fits
+from reproduction.run import measured
 
 PER_CLASS = 2
 ALL_PAIRS = 45

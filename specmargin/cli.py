@@ -1,4 +1,4 @@
-"""The command line: ``specmargin compare | fit | predict | figures | tables | report | datasets | verify``.
+"""The command line: ``specmargin compare | fit | predict | datasets | verify``.
 
 ``specmargin --install-completion`` lets the shell complete commands and options.
 
@@ -26,8 +26,8 @@ app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Semi-supervised large-margin learning: a table of your own, and the figures and tables of the papers.",
-    epilog="Begin with: specmargin compare FILE --target COLUMN, or specmargin figures --quick.",
+    help="Semi-supervised large-margin learning on a table of your own, and proofs of saved results.",
+    epilog="Begin with: specmargin compare FILE --target COLUMN.",
 )
 datasets_app = typer.Typer(no_args_is_help=True, help="What data there is, and where it comes from.")
 app.add_typer(datasets_app, name="datasets")
@@ -35,21 +35,6 @@ app.add_typer(datasets_app, name="datasets")
 Data = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of the data sets; else $SPECMARGIN_DATA, else the user's cache."),
-]
-Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
-
-
-def _processes(text: str | int) -> int:
-    if not str(text).removeprefix("-").isdecimal():
-        raise typer.BadParameter(f"{text!r} is no number of processes; take one, or -1 for one per core.")
-    return int(text)
-
-
-Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", parser=_processes, metavar="INTEGER", help="Processes; -1 for one per core."),
 ]
 
 
@@ -71,147 +56,13 @@ def _options(
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
 
 
-def _use_data(data: Path | None) -> None:
+def use_data(data: Path | None) -> None:
     """Name the data folder for everything that runs from here on, worker processes included."""
     if data is None:
         return
     if not data.is_dir():
         raise InvalidInputError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
     os.environ["SPECMARGIN_DATA"] = str(data.resolve())
-
-
-@app.command(epilog="Examples: specmargin figures two_moons spectra;  specmargin figures --quick --out pictures")
-def figures(
-    names: Annotated[list[str] | None, typer.Argument(help="Figures; all of them by default.")] = None,
-    quick: Quick = False,
-    full: Annotated[bool, typer.Option("--full", help="All points and tasks; some figures take many minutes.")] = False,
-    data: Data = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
-    jobs: Jobs = -1,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what did not change, too.")] = False,
-    wait: Wait = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
-) -> None:
-    """Compute and draw figures, on all cores. What did not change since the last run is not computed again."""
-    from specmargin.experiments import gallery
-    from specmargin.experiments.figure_scripts import expected_durations
-
-    _use_data(data)
-    if list_:
-        size: Any = "quick" if quick else "full" if full else "standard"
-        times = expected_durations(size)
-        echo(f"{'figure':<20} {'one core':>8}  what it shows")
-        for known, caption in gallery.available_figures().items():
-            echo(f"{known:<20} {times.get(known, ''):>8}  {caption}")
-        return
-    options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
-    options |= {"fresh": fresh, "wait": wait}
-    folder = Path("figures/output") if out is None else out
-    try:
-        results = gallery.run_figures(names or (), **options)
-    except gallery.FigureError:
-        _index(folder)  # of those that were made
-        raise
-    for result in results:
-        echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
-    _index(folder)
-
-
-def _index(folder: Path) -> None:
-    """Leave a page of what is in a folder, and say where."""
-    from specmargin.report import write_index
-
-    written = write_index(folder)
-    for problem in written.problems:
-        echo(f"left out of {written.path}: {problem}", err=True)
-    echo(f"all of them: {written.path}")
-
-
-@app.command(
-    epilog="Examples: specmargin tables lapsvm_svm --quick;  specmargin tables spectrum_learning --set eps=1e-6"
-)
-def tables(
-    names: Annotated[list[str] | None, typer.Argument(help="Tables; without a name they are listed.")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All tables, one after the other: a day or more.")] = False,
-    quick: Quick = False,
-    data: Data = None,
-    out: Out = Path("results"),
-    jobs: Jobs = 1,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results of this table.")] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Compute cells again that ended in an error.")
-    ] = False,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="AXIS=VALUE: another protocol, on the tables that have that axis.")
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the cells.")
-    ] = None,
-    record: Annotated[
-        bool, typer.Option("--record", help="Put rows and table into OUT/recorded, from which they are read at once.")
-    ] = False,
-    wait: Wait = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
-) -> None:
-    """Compute tables of errors next to the published ones. Interrupted runs go on where they stopped."""
-    from specmargin import papers
-
-    known_tables = papers.tables()
-    if list_ or not (names or all_):
-        width = max(map(len, known_tables))
-        for known, entry in known_tables.items():
-            axes = f" (--set {', '.join(entry.axes)})" if entry.axes else ""
-            echo(f"{known:<{width}} {entry.summary}{axes}")
-        if not list_:
-            echo("\nspecmargin tables NAME computes one of them, with --quick a small version of it.")
-        return
-    unknown = [name for name in names or () if name not in known_tables]
-    if unknown:
-        from specmargin.checks import among
-
-        raise InvalidInputError(
-            f"there is no table {unknown[0]!r}; choose one of: {among(unknown[0], sorted(known_tables))}"
-        )
-    choices = dict(_assignment(each) for each in set_ or ())
-    _use_data(data)
-    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
-    options |= {"retry_failed": retry_failed, "wait": wait, "choices": choices}
-    options |= {"record": record, "scheduler": scheduler}
-    for each in dict.fromkeys(names or known_tables):
-        report = papers.run_table(each, **options)
-        echo(report.text())
-        written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
-        echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
-        _index(out)
-
-
-@app.command()
-def report(
-    results: Annotated[
-        Path | None, typer.Option("--results", help="Recorded tables; default: results/recorded of the checkout.")
-    ] = None,
-    figures: Annotated[Path | None, typer.Option("--figures", help="Figures; default: figures/output.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="The page to be written.")] = Path("report.html"),
-) -> None:
-    """Write one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
-
-    The page is whole by itself. What cannot be read is named, there and here, and the exit code is then 1.
-    """
-    from specmargin.report import write_page
-
-    written = write_page(out, results=results, figures=figures)
-    echo(f"written: {written.path} ({written.size / 1e6:.1f} MB; pictures: {written.pictures})")
-    for problem in written.problems:
-        echo(f"not read: {problem}", err=True)
-    if written.problems:
-        raise typer.Exit(1)
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    axis, equals, value = text.partition("=")
-    if not (axis and equals and value):
-        raise InvalidInputError(f"--set {text!r} is not of the form AXIS=VALUE; for example --set graph=mutual+mst.")
-    return axis, value
 
 
 @app.command(epilog="Example: specmargin verify minimum.npz")
@@ -306,7 +157,7 @@ def compare(
     shown = sys.stderr.isatty() if progress is None else progress
     spread = None
     if scheduler is not None:
-        from specmargin.experiments.engine.cluster import on_cluster
+        from specmargin.assessment.cluster import on_cluster
 
         spread = partial(on_cluster, address=scheduler)
     comparison = compare_file(
@@ -383,7 +234,7 @@ def list_datasets(data: Data = None) -> None:
     from specmargin.datasets import available
     from specmargin.datasets.registry import REGISTRY
 
-    _use_data(data)
+    use_data(data)
     for name, where in available(data).items():
         source = REGISTRY[name].source
         missing = "can be downloaded" if source == "download" else "not available"
@@ -398,7 +249,7 @@ def fetch_dataset(
     """Find a data set, or download it, and check that it is the right one."""
     from specmargin.datasets import load
 
-    _use_data(data)
+    use_data(data)
     dataset = load(name, data_home=data)
     echo(repr(dataset))
     echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")

@@ -58,7 +58,7 @@ class CommandGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else."""
-        from specmargin.experiments.engine.processes import in_order
+        from specmargin.interrupts import in_order
 
         try:
             with in_order():
@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
         except ModuleNotFoundError as error:
             if ctx.params.get("debug") or (error.name or "").partition(".")[0] == "specmargin":
                 raise
-            echo(f"Error: {error}; pip install 'specmargin[data,experiments,cli]'", err=True)
+            echo(f"Error: {error}; pip install 'specmargin[data,cli]'", err=True)
             raise typer.Exit(1) from None
         except OSError as error:
             if ctx.params.get("debug") or error.errno not in _ENVIRONMENT:

@@ -19,6 +19,13 @@ from typing import NamedTuple
 import networkx as nx
 
 PACKAGE = "specmargin"
+PACKAGES = (PACKAGE, "reproduction")
+
+
+def place_of(root: Path, path: Path) -> Path:
+    """Return where a module stands: below the library, or with ``reproduction`` in front."""
+    parts = path.relative_to(root).parts
+    return Path(*parts[1:]) if parts[0] == PACKAGE else Path(*parts)
 
 
 @lru_cache(maxsize=4096)
@@ -33,7 +40,7 @@ def parse(path: Path) -> ast.Module:
 def module_paths(root: Path) -> dict[str, Path]:
     """Return the file of every module of the package by its dotted name."""
     found = {}
-    for path in sorted((root / PACKAGE).rglob("*.py")):
+    for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         found[".".join(parts).removesuffix(".__init__")] = path
     return found
@@ -103,7 +110,7 @@ def _test_name(module: str) -> str:
 
 def tests_without_module(root: Path) -> set[str]:
     """Return the test files whose name is that of no module at the same place."""
-    sources = {path.relative_to(root / PACKAGE).as_posix() for path in (root / PACKAGE).rglob("*.py")}
+    sources = {place_of(root, path).as_posix() for path in module_paths(root).values()}
     return test_files(root).keys() - {_test_name(module) for module in sources}
 
 
@@ -116,7 +123,7 @@ def public_homes(root: Path) -> dict[str, str]:
         for node in parse(path).body:
             if isinstance(node, ast.ImportFrom):
                 home = ".".join(filter(None, [PACKAGE if node.level else "", node.module]))  # relative in the stub
-                if home.startswith(PACKAGE):
+                if home.startswith(PACKAGES):
                     homes |= {f"{name}.{alias.asname or alias.name}": f"{home}.{alias.name}" for alias in node.names}
     return homes
 
@@ -138,10 +145,10 @@ def used_modules(path: Path, modules: Mapping[str, Path], homes: Mapping[str, st
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.split(".")[0] == PACKAGE:
-                    known[alias.asname or PACKAGE] = alias.name if alias.asname else PACKAGE
+                if (top := alias.name.split(".")[0]) in PACKAGES:
+                    known[alias.asname or top] = alias.name if alias.asname else top
                     used.add(alias.name)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
             for alias in node.names:
                 known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                 used.add(f"{node.module}.{alias.name}")
@@ -166,7 +173,7 @@ def modules_without_test(root: Path) -> set[str]:
     used = {name: used_modules(path, modules, homes) for name, path in tests.items()}
     missing = set()
     for dotted, path in modules.items():
-        module = path.relative_to(root / PACKAGE)
+        module = place_of(root, path)
         if module.name.startswith("_") or _test_name(module.as_posix()) in tests:
             continue
         place = "" if module.parent == Path() else f"{module.parts[0]}/"
@@ -180,12 +187,13 @@ def modules_without_test(root: Path) -> set[str]:
 
 _SHADOWED = """
 import importlib, pkgutil, sys
-import specmargin
-for module in pkgutil.walk_packages(specmargin.__path__, "specmargin."):
-    importlib.import_module(module.name)
+import specmargin, reproduction
+for top in (specmargin, reproduction):
+    for module in pkgutil.walk_packages(top.__path__, f"{top.__name__}."):
+        importlib.import_module(module.name)
 for name, module in sorted(sys.modules.items()):
     package, _, stem = name.rpartition(".")
-    if package.startswith("specmargin") and getattr(sys.modules[package], stem, None) is not module:
+    if package.startswith(("specmargin", "reproduction")) and getattr(sys.modules[package], stem, None) is not module:
         print(name)
 """
 
@@ -207,7 +215,7 @@ def _environment(root: Path) -> dict[str, str]:
 def long_modules(root: Path, limit: int) -> dict[str, int]:
     """Return the modules of more than `limit` lines."""
     lengths = {
-        path.relative_to(root / PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        place_of(root, path).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
         for path in module_paths(root).values()
     }
     return {name: length for name, length in lengths.items() if length > limit}
@@ -231,9 +239,9 @@ def private_reads(root: Path) -> Counter[str]:
 def first_lines(root: Path, package: str) -> dict[str, str]:
     """Return the stem and the first line of the docstring of every module below a package, by its path."""
     lines = {}
-    for path in sorted((root / PACKAGE / package).rglob("*.py")):
+    for path in sorted((root / package).rglob("*.py")):
         first = (ast.get_docstring(parse(path)) or "").partition("\n")[0]
-        lines[path.relative_to(root / PACKAGE).as_posix()] = f"{path.stem} | {first}"
+        lines[place_of(root, path).as_posix()] = f"{path.stem} | {first}"
     return lines
 
 

@@ -13,7 +13,7 @@ by a comment of lines ``NUMBER, NUMBER = SOURCE``, with a source of one of these
     lapsvm_primal_table03_times.csv | uspst | lapsvm_pcg | mean
                                                     a cell of a file of numbers that others have published
     lapsvm_svm: words with the number in them       words that the record or the page has
-    test tests/papers/test_misprints.py::test_it    a test that computes it
+    test tests/test_misprints.py::test_it    a test that computes it
     given: the level of the test                    no result: a setting, or what others say
     not kept: a command prints it                   no file has it; `tests/test_page_numbers.py` lists it
 
@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "results/recorded"
-PUBLISHED = "specmargin/experiments/engine/published_data"
+PUBLISHED = "reproduction/engine/published_data"
 
 # Written whole by a program, from rows that are too many to keep, or kept beside them and compared in the test.
 WRITTEN = ("docs/defaults.md", "docs/default_choices.md", "docs/failures.md", "docs/failure_contract.md")

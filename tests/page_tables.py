@@ -8,11 +8,11 @@ from functools import cache
 
 import page_numbers
 
+from reproduction.engine.records import Row
+from reproduction.pages.headlines import headline_rows
+from reproduction.papers._auto_ssl_sets import CHOOSING, CONFIRMING, PUBLISHED, SETS, SEVERAL, TEST_TUNED, UNSEEN
+from reproduction.recorded import RecordedTable, recorded_tables
 from specmargin.candidates import FAMILIES
-from specmargin.experiments.engine.records import Row
-from specmargin.experiments.recorded import RecordedTable, recorded_tables
-from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, PUBLISHED, SETS, SEVERAL, TEST_TUNED, UNSEEN
-from specmargin.report.headlines import headline_rows
 
 
 @cache

@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 import specmargin as sm
-from specmargin import papers
+from reproduction import Experiment, Findings, Setup, SweepInterruptedError, papers
+from reproduction.__main__ import app as papers_app
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments import Experiment, Findings, Setup, SweepInterruptedError
 from specmargin.objectives import RMM, S3VM
 
 
@@ -30,7 +30,13 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     # Set first, so that whatever the command sets is taken back.
     monkeypatch.setenv("SPECMARGIN_DATA", str(tmp_path / "none"))
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    def invoked(*arguments):
+        """Run the command of the package, or for what is about the papers that of `reproduction`."""
+        taken = papers_app if set(map(str, arguments)) & {"figures", "tables", "report"} else app
+        return CliRunner().invoke(taken, [str(argument) for argument in arguments])
+
+    return invoked
 
 
 @pytest.fixture
@@ -62,7 +68,8 @@ def test_version_is_told(run):
 @pytest.mark.parametrize("command", ["compare", "fit", "predict", "figures", "tables", "verify"])
 def test_help_of_every_command_has_an_example(run, command):
     text = " ".join(run(command, "--help").stdout.replace("│", " ").split())
-    assert f"specmargin {command} " in text.partition("Example")[2]
+    program = "python -m reproduction" if command in ("figures", "tables") else "specmargin"
+    assert f"{program} {command} " in text.partition("Example")[2]
 
 
 def test_list_of_figures_tells_how_long_they_take(run):
@@ -76,10 +83,10 @@ def test_list_of_figures_tells_how_long_they_take(run):
 
 
 def test_help_names_the_commands(run):
-    result = run("--help")
-    assert result.exit_code == 0
-    for command in ("compare", "fit", "predict", "figures", "tables", "report", "datasets", "verify"):
-        assert command in result.output
+    for program, names in ((app, "compare fit predict datasets verify"), (papers_app, "figures tables report")):
+        result = CliRunner().invoke(program, ["--help"])
+        assert result.exit_code == 0
+        assert {name for name in names.split() if name not in result.output} == set()
 
 
 def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
@@ -235,7 +242,7 @@ def test_without_a_name_tables_are_listed_and_nothing_is_computed(run, toy_table
     result = run("tables")
     assert result.exit_code == 0
     assert "toy A toy" in result.stdout
-    assert "specmargin tables NAME" in result.stdout
+    assert "python -m reproduction tables NAME" in result.stdout
     assert toy_table.options == []
 
 
@@ -263,7 +270,7 @@ def test_missing_extra_names_the_remedy(run, toy_table):
     toy_table.raises = ModuleNotFoundError("No module named 'pandas'", name="pandas")
     result = run("tables", "toy")
     assert result.exit_code == 1
-    assert "pip install 'specmargin[data,experiments,cli]'" in result.stderr
+    assert "pip install 'specmargin[data,cli]'" in result.stderr
 
 
 def test_unknown_names_and_folders(run, tmp_path):
@@ -291,7 +298,7 @@ def test_datasets(run, tmp_path):
 
 
 def test_figures_pass_their_options(run, tmp_path, monkeypatch):
-    from specmargin.experiments import gallery
+    from reproduction import gallery
 
     calls = []
 
@@ -373,7 +380,7 @@ def test_verify_without_flint_names_the_remedy(answers, tmp_path):
 
 
 def test_tables_and_figures_leave_an_index(run, toy_table, tmp_path, monkeypatch):
-    from specmargin.experiments import gallery
+    from reproduction import gallery
 
     result = run("tables", "toy", "--out", "o")
     assert result.exit_code == 0, result.output
@@ -430,7 +437,7 @@ def test_report_says_in_one_message_what_it_cannot_use(run, tmp_path):
 
 
 def test_report_keeps_the_page_that_it_cannot_replace(run, tmp_path, monkeypatch):
-    from specmargin.report import page
+    from reproduction.pages import page
 
     def full(path, content):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -93,7 +93,7 @@ def carry_out(blocks: list[Block], tree: Path) -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of what examples are added to."""
-    for folder in ("specmargin", "figures"):
+    for folder in ("specmargin", "reproduction", "figures"):
         ignored = shutil.ignore_patterns("__pycache__", "output")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -46,10 +46,10 @@ OF_NO_MODULE = {
     "estimators/test_span.py": "all estimators on few functions",
     "exact/test_exact_allowances.py": "allowances for rounding of all modules against fractions",
     "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",
-    "experiments/engine/test_kills.py": "sweeps whose processes are killed",
+    "reproduction/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
-    "papers/test_misprints.py": "formulas of the papers as published and as corrected",
-    "papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
+    "test_misprints.py": "formulas of the papers as published and as corrected",
+    "reproduction/papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
     "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "proofs/test_tampering.py": "members of files changed, exchanged and replaced",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
@@ -88,7 +88,8 @@ TESTED_THROUGH = {
     "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
-    "experiments/grid.py": "papers/test_lapsvm_svm.py",
+    "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",
+    "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "objectives/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
@@ -109,12 +110,11 @@ PRIVATE_READS = {
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators._semi_supervised": "of a clone of the same estimator",
     "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
-    "specmargin.experiments.engine.processes": "joblib has no public way to stop its workers at once",
+    "reproduction.engine.processes": "joblib has no public way to stop its workers at once",
 }
 
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
-    "cli.py": "all commands with their options",
     "objectives/conformal.py": "one kind of prediction with the bounds of its rounding",
     "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
@@ -168,7 +168,7 @@ def at_root(rule: Callable[..., Any], *arguments: Any) -> Any:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the package and of its tests, to be spoilt."""
-    for folder in ("specmargin", "tests"):
+    for folder in ("specmargin", "reproduction", "tests"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "golden")
         )
@@ -377,7 +377,7 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
 
 # A stranger finds a method by its name alone
 
-ROOMS = ("objectives", "problems", "solvers", "estimators", "experiments")
+ROOMS = ("objectives", "problems", "solvers", "estimators", "reproduction")
 
 # The names that the literature uses, as regular expressions of file names and first lines of docstrings.
 METHODS = {
@@ -402,7 +402,7 @@ S3VM = ("s3vms?",)
 NOT_THERE = {
     ("SpectralGraphTransducer", "problems"): "not convex: solved globally by a secular equation",
     ("RegularizedSpectralClustering", "problems"): "an eigenproblem, not convex",
-    ("RegularizedSpectralClustering", "experiments"): "its paper has no table; figures/clustering.py shows it",
+    ("RegularizedSpectralClustering", "reproduction"): "its paper has no table; figures/clustering.py shows it",
 }
 
 
@@ -413,10 +413,7 @@ def names_of(method: str, room: str) -> tuple[str, ...]:
 
 def not_found(root: Path) -> set[tuple[str, str]]:
     """Return the methods and rooms of which no module has the name."""
-    rooms = {
-        room: house.first_lines(root, room) | (house.first_lines(root, "papers") if room == "experiments" else {})
-        for room in ROOMS
-    }
+    rooms = {room: house.first_lines(root, room if room in house.PACKAGES else f"specmargin/{room}") for room in ROOMS}
     return {
         (method, room)
         for method in METHODS

@@ -100,7 +100,12 @@ def test_locks_pin_every_dependency_and_name_no_place() -> None:
     # What tests do not need, and some machines cannot build, is installed by `make bench` alone.
     rivals = names([*extras.pop("large"), *groups["bench"]])
     del extras["parquet"]  # 50 MB for one kind of file: the tests see the message that asks for it
-    asked = [*project["dependencies"], *groups["dev"], *(line for extra in extras.values() for line in extra)]
+    asked = [
+        *project["dependencies"],
+        *groups["reproduction"],
+        *groups["dev"][1:],
+        *(line for extra in extras.values() for line in extra),
+    ]
     assert names(asked) - pinned("requirements.lock") == set(), "run make lock"
     assert rivals - pinned("requirements-bench.lock") == set(), "run make lock"
     assert names(groups["mutation"]) - pinned("requirements-mutation.lock") == set(), "run make lock"
@@ -206,17 +211,11 @@ def test_wheel_is_whole(tmp_path: Path) -> None:
     def tree(folder: str, pattern: str) -> set[str]:
         return {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
 
-    published = tree("specmargin/experiments/engine/published_data", "*.csv")
-    scripts = {f"specmargin/_gallery/{path.name}" for path in (ROOT / "figures").glob("*.py")}
-    assert published
-    assert scripts
-    assert published | scripts | tree("specmargin", "*.py") <= held
+    assert tree("specmargin", "*.py") <= held
     assert {"specmargin/py.typed", "specmargin/__init__.pyi"} <= held
 
     tops = {name.split("/")[0] for name in held}
     assert tops == {"specmargin", f"specmargin-{specmargin.__version__}.dist-info"}
-    # What `make figures` has drawn in the checkout is no part of the package.
-    assert {name for name in held if name.startswith("specmargin/_gallery/")} == scripts
     assert any(name.endswith("licenses/LICENSE") for name in held)
 
 
@@ -229,7 +228,16 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
     with tarfile.open(sdist) as held:
         names = {name.partition("/")[2] for name in held.getnames()}
 
-    for folder in ("specmargin", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"):
+    for folder in (
+        "specmargin",
+        "reproduction",
+        "tests",
+        "figures",
+        "docs",
+        "notebooks",
+        "benchmarks",
+        "results/recorded",
+    ):
         assert any(name.startswith(f"{folder}/") for name in names), folder
     if not (ROOT / ".git").exists():
         return  # in an unpacked sdist the tree is compared with itself, and with what its tests leave

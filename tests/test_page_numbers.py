@@ -21,7 +21,7 @@ import page_tables
 import pytest
 from page_numbers import ROOT, faults, not_kept, pages, rewritten, tables_of
 
-from specmargin.experiments.figure_scripts import figure_scripts, load_script
+from reproduction.figure_scripts import figure_scripts, load_script
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 BENCHMARK = "`python benchmarks/auto_ssl.py` prints it"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from specmargin.experiments.gallery import available_figures
-from specmargin.papers import tables
+from reproduction.gallery import available_figures
+from reproduction.papers import tables
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "papers"
@@ -46,11 +46,13 @@ def faults(text: str, folder: Path = FOLDER) -> list[str]:
     for path, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
         if not (ROOT / path).is_file() or name not in functions_of(path):
             wrong.append(f"{path}::{name}")
-    paths = re.findall(r"`((?:specmargin|figures|benchmarks|notebooks|tests|docs)/[\w/]+(?:\.\w+)?)(?=[`:])", text)
+    paths = re.findall(
+        r"`((?:specmargin|reproduction|figures|benchmarks|notebooks|tests|docs)/[\w/]+(?:\.\w+)?)(?=[`:])", text
+    )
     wrong += [path for path in paths if not (ROOT / path).exists()]
     known = {"tables": tables(), "figures": available_figures()}
-    for kind, names in re.findall(r"`specmargin (tables|figures) ([\w ]+)", text):
-        wrong += [f"specmargin {kind} {name}" for name in names.split() if name not in known[kind]]
+    for kind, names in re.findall(r"`python -m reproduction (tables|figures) ([\w ]+)", text):
+        wrong += [f"python -m reproduction {kind} {name}" for name in names.split() if name not in known[kind]]
     for target, anchor in re.findall(r"\]\(([\w./]+)(?:#([\w-]+))?\)", text):
         path = folder / target
         headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8")) if path.is_file() else []
@@ -90,22 +92,23 @@ def test_the_index_has_every_page_table_and_figure():
     text = (FOLDER / "index.md").read_text(encoding="utf-8")
     assert {path.name for path in PAPERS} <= set(re.findall(r"\]\((\w+\.md)\)", text))
     for kind, known in (("tables", tables()), ("figures", available_figures())):
-        named = re.findall(rf"`specmargin {kind} ([\w ]+)`", text)
+        named = re.findall(rf"`python -m reproduction {kind} ([\w ]+)`", text)
         assert sorted(name for names in named for name in names.split()) == sorted(known)
 
 
 def test_what_does_not_exist_is_named():
     text = """`sm.objectives.LapSVN`, `tests/test_paper_pages.py::test_nothing`, `tests/test_nowhere.py::test_it`,
-    `specmargin tables lapsvm_primal lapsvm_dual`, `specmargin figures moons --quick`, `figures/moons.py`, `sm.LapSVM`,
-    [a](nowhere.md), [b](../../README.md#figures-and-tables), [c](../../README.md#nothing)"""
+    `python -m reproduction tables lapsvm_primal lapsvm_dual`, `python -m reproduction figures moons --quick`,
+    `figures/moons.py`, `sm.LapSVM`, [a](nowhere.md),
+    [b](../../README.md#figures-and-tables), [c](../../README.md#nothing)"""
     assert faults(text) == [
         "sm.objectives.LapSVN",
         "tests/test_paper_pages.py::test_nothing",
         "tests/test_nowhere.py::test_it",
         "tests/test_nowhere.py",
         "figures/moons.py",
-        "specmargin tables lapsvm_dual",
-        "specmargin figures moons",
+        "python -m reproduction tables lapsvm_dual",
+        "python -m reproduction figures moons",
         "link nowhere.md#",
         "link ../../README.md#nothing",
     ]

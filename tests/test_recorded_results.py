@@ -11,10 +11,10 @@ import random
 
 import pytest
 
+from reproduction.engine.records import Cell
+from reproduction.papers import tables
+from reproduction.recorded import recorded_folder, recorded_tables
 from specmargin.exceptions import DataNotFoundError
-from specmargin.experiments.engine.records import Cell
-from specmargin.experiments.recorded import recorded_folder, recorded_tables
-from specmargin.papers import tables
 
 FOLDER = recorded_folder()
 RECORDS = recorded_tables(FOLDER) if FOLDER is not None and FOLDER.is_dir() else {}

@@ -160,7 +160,7 @@ def test_recorded_tables_are_pages_and_links_to_them_lead_there(
     assert sorted(path.name for path in (docs / "recorded").iterdir()) == ["index.md", "toy-draws-30.md"]
     assert (docs / "recorded" / "toy-draws-30.md").read_text() == "# A table\n"
     line = (docs / "recorded" / "index.md").read_text().splitlines()[-1]
-    assert line == "| [A\\|B](toy-draws-30.md) | 12 | 1.50 | `specmargin tables toy --set draws=30` |"
+    assert line == "| [A\\|B](toy-draws-30.md) | 12 | 1.50 | `python -m reproduction tables toy --set draws=30` |"
 
     link = extension("markdown_pages").site_link
     assert link("../results/recorded/toy-draws=30/table.md", "auto_ssl") == "recorded/toy-draws-30.md"

@@ -48,8 +48,6 @@ MODULES = {
     "proofs": "Proofs",
     "datasets": "Data sets",
     "plots": "Plots",
-    "experiments": "Experiments",
-    "papers": "Tables of the papers",
     "exceptions": "Errors and warnings",
 }
 

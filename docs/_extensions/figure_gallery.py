@@ -14,8 +14,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from specmargin.experiments.figure_scripts import described, expected_seconds, figure_scripts
-from specmargin.papers.bibliography import PAPERS
+from reproduction.figure_scripts import described, expected_seconds, figure_scripts
+from reproduction.papers.bibliography import PAPERS
 
 
 def minutes(seconds: float | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 _INDEX = """# Recorded tables
 
 Tables that were computed whole and are kept in the repository, with every row behind them
-(`results/recorded/NAME/rows.jsonl.gz`). `specmargin report` makes one page of them and of the figures, with the claims
-of the papers first; each command below goes on from the rows that are there.
+(`results/recorded/NAME/rows.jsonl.gz`). `python -m reproduction report` makes one page of
+them and of the figures, with the claims of the papers first; each command below goes on from the rows that are there.
 
 | table | cells | hours of one core | made again by |
 |---|---|---|---|
@@ -32,7 +32,7 @@ def index(tables: dict[str, dict[str, Any]]) -> str:
     for name, table in tables.items():
         title = table["report"]["title"].partition(":")[0].replace("|", "\\|")
         chosen = "".join(f" --set {axis}={value}" for axis, value in sorted(table["choices"].items()))
-        made = f"`specmargin tables {table['experiment']}{chosen}`"
+        made = f"`python -m reproduction tables {table['experiment']}{chosen}`"
         lines.append(f"| [{title}]({page_name(name)}.md) | {table['cells']} | {table['seconds'] / 3600:.2f} | {made} |")
     return _INDEX + "\n".join(lines) + "\n"
 

@@ -128,7 +128,7 @@ def compare(
         Gets lines of text.
     spread : callable, optional
         Computes methods elsewhere, each by a call of its own, ``partial(on_cluster, address="tcp://10.0.0.7:8786")`` of
-        `specmargin.experiments.engine.cluster` say. By default they run here, one after the other. Rows are kept by
+        `specmargin.assessment.cluster` say. By default they run here, one after the other. Rows are kept by
         this process alone.
 
     Returns

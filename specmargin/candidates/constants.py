@@ -1,7 +1,7 @@
 """The constants of `specmargin.AutoSSL`, all in one place: `Constants`, and `CONSTANTS`, those in use.
 
-They were chosen on half of the data sets that ``specmargin tables auto_ssl`` names and confirmed on the other half.
-Another set of constants is a copy with changes, ``dataclasses.replace(CONSTANTS, prior_labels=1.0)``.
+They were chosen on half of the data sets that ``python -m reproduction tables auto_ssl`` names and confirmed on the
+other half. Another set of constants is a copy with changes, ``dataclasses.replace(CONSTANTS, prior_labels=1.0)``.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ class STORM(BoundParameter, _OrderedClassifier):
     -----
     It is not the best method on the data of its paper: with every parameter of every method chosen alike, spectra that
     no label has touched (`SpectralGraphTransducer`, the diffusion kernel, `XuSpectralSVM` with w tuned) err less than
-    STORM in most cells; ``specmargin tables spectrum_learning`` counts them. What does hold is that the order helps.
+    STORM in most cells; ``python -m reproduction tables spectrum_learning`` counts them. What does hold is that
+    the order helps.
 
     References
     ----------

@@ -25,22 +25,20 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
 ANSWERS = """
-Certificate Comparison Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
-experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
+Certificate Comparison Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 spectra.FilterBank
 """
 INSIDE = """
-experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
-experiments.Setup experiments.Task experiments.grid_experiment kernels.kernel_rows
+kernels.kernel_rows
 kernels.kernel_trace kernels.require_semidefinite labels.several losses.Pieces losses.better_label
 losses.is_better_label objectives.ProductCone objectives.Reduction
 """
 WITHOUT_INPUT = """
-datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
+datasets.make_clock kernels.KernelOperator losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
 losses.Squared losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss
-objectives.Cone objectives.Objective papers.modules plots.decision_colormap plots.style problems.BlockForm
+objectives.Cone objectives.Objective plots.decision_colormap plots.style problems.BlockForm
 problems.Form problems.default_solvers spectra.GraphFilters
 """
 NO_ENTRY = frozenset(f"{ANSWERS} {INSIDE} {WITHOUT_INPUT}".split())

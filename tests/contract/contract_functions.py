@@ -18,7 +18,7 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, c
 from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
-from specmargin import experiments, graphs, kernels, losses, objectives, papers, plots, problems, solvers, spectra
+from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
@@ -986,120 +986,6 @@ def diagnosis_cells() -> Iterator[Cell]:
     yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
 
 
-def experiment_cells() -> Iterator[Cell]:
-    e = experiments
-    split = e.Split(np.arange(6), np.arange(6, 20), test=np.arange(20, 24))
-    folder = Path(tempfile.mkdtemp())
-    (folder / "file").write_text("a file")
-    (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
-    yield from nonsense(
-        "experiments.Split",
-        with_defaults(e.Split, labeled=[0, 1], unlabeled=[2, 3]),
-        labeled=(None, "rows", Bad([], "no labelled"), Bad([-1], "index -1"), Bad([2], "sample 2"), [0.5]),
-        unlabeled=(None, "rows", [0.5]),
-        called="split",
-    )
-    yield from nonsense(
-        "experiments.published_splits",
-        e.published_splits,
-        dataset=(None, "g50c", Bad(sm.datasets.load("digits"), "'digits'", "one without splits")),
-        called="data set",
-    )
-    yield from nonsense(
-        "experiments.random_splits",
-        with_defaults(e.random_splits, y=TRUTH, n_labeled=4, n_splits=2, seed=0),
-        y=(None, 3, np.zeros((24, 2))),
-        n_labeled=(0, 1, -1, 2.5, "two", 100, None),
-        n_splits=(0, -1, 1.5, "two", None),
-        seed=("seed", -1, 1.5),
-        stratify=FLAG,
-        n_validation=(-1, 1.5, 100, "two"),
-        n_test=(-1, 1.5, 100, "two"),
-    )
-    yield from nonsense(
-        "experiments.evaluate",
-        with_defaults(e.evaluate, estimator=sm.LapSVM(), X=X, y=TRUTH, split=split),
-        estimator=(None, "LapSVM", sm.LapSVM),
-        X=(None, Bad(X[:20], "20 rows")),
-        y=(None, 3, Bad(TRUTH[:20], "20 labels")),
-        split=(None, "split", Bad(e.Split([0, 1], [30]), "sample 30")),
-        tunings=(3, Bad(["folds"], "'folds'"), Bad([e.ValidationSet()], "no validation samples")),
-        graph=(Bad(W, "24 nodes.*20 samples"), "graph"),
-        labeled_only=FLAG,
-        called="index|sample",
-    )
-    for name in ("ValidationSet", "UnlabeledPoints", "FixedSetting", "LabeledFolds", "Tuning"):
-        yield from nonsense(f"experiments.{name}", getattr(e, name), per=("nonsense", None, 3))
-    yield from nonsense("experiments.LabeledFolds", e.LabeledFolds, n_splits=(0, 1, 2.5, "two", None), seed=SEED[:-1])
-    cell = e.Cell("e", "m", "d", "s")
-    row = {"experiment": "e", "method": "m", "dataset": "d", "split": "s", "status": "ok", "parameters": "{}"}
-    yield from nonsense(
-        "experiments.select",
-        with_defaults(e.select, rows=[row], tuning=e.UnlabeledPoints()),
-        rows=(
-            None,
-            3,
-            Bad(["row"], "'row'"),
-            Bad([{}], "experiment"),
-            Bad([row], "error_unlabeled", "without the criterion"),
-        ),
-        tuning=(None, "folds"),
-        called="criterion",
-    )
-    yield from nonsense(
-        "experiments.Cell",
-        with_defaults(e.Cell, experiment="e", method="m", dataset="d", split="s"),
-        experiment=(None, 3),
-        method=(None, 3),
-        dataset=(None, 3),
-        split=(None, 3),
-        parameters=(
-            None,
-            "C",
-            Bad({"C": NOTHING}, "object", "one object"),
-            Bad({"C": X}, r"\(24, 2\)", "one array"),
-            Bad({1: 2}, r"\{1: 2\}"),
-        ),
-        called="JSON",
-    )
-    work = lambda cell: {"error_unlabeled": 1.0}
-    yield from nonsense(
-        "experiments.run_sweep",
-        with_defaults(e.run_sweep, cells=[cell], work=work, folder=folder / "sweep", progress=False),
-        cells=(None, Bad(["cell"], "'cell'"), Bad([cell, 3], "3")),
-        work=(None, "work"),
-        folder=(3, Bad(folder / "file", "file", "a file")),
-        jobs=(0, 1.5, "all", None),
-        threads=(0, -1, 1.5, "all", None),
-    )
-    yield from nonsense("experiments.read_sweep", e.read_sweep, folder=(None, 3))
-    for name in ("published", "published_parameters", "published_sizes"):
-        yield from nonsense(f"experiments.{name}", getattr(e, name), paper=("nonsense", 3), dataset=("nonsense", 3))
-    yield from nonsense(
-        "experiments.compare",
-        with_defaults(e.compare, rows=[], tunings=[e.UnlabeledPoints()], references={}),
-        rows=(None, 3),
-        tunings=(3, Bad(["folds"], "'folds'"), Bad([_Unmarked()], "_Unmarked")),
-        references=(None, 3),
-        called="optimistic",
-    )
-    table = papers.tables()["manifold_regularization"]
-    yield from nonsense(
-        "experiments.run_experiment",
-        with_defaults(e.run_experiment, experiment=table, out=folder, quick=True, progress=False),
-        experiment=("nonsense", None, 3),
-        out=(Bad(folder / "file", "file", "a file"), 3),
-        choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),
-        called="experiment|folder|table",
-    )
-    yield from nonsense(
-        "papers.run_table",
-        with_defaults(papers.run_table, name="manifold_regularization", out=folder, quick=True, progress=False),
-        name=("nonsense", None, 3),
-        called="table",
-    )
-
-
 def command_cells() -> Iterator[Cell]:
     """Yield command lines; what is refused ends with a message and no traceback."""
     from typer.testing import CliRunner
@@ -1111,17 +997,6 @@ def command_cells() -> Iterator[Cell]:
     (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     for line, value in (
         ("nonsense", "nonsense"),
-        ("tables nonsense", "'nonsense'"),
-        ("tables lapsvm_primal --set nonsense", "'nonsense'"),
-        ("tables lapsvm_primal --set nonsense=1", "'nonsense'"),
-        ("tables lapsvm_primal --jobs many", "many"),
-        ("tables lapsvm_primal --jobs 0", "0"),
-        ("tables lapsvm_primal --data nonsense", "'nonsense'"),
-        ("tables lapsvm_primal --quick --out FOLDER/file", "file"),
-        ("figures nonsense", "nonsense"),
-        ("figures two_moons --jobs 0", "jobs=0"),
-        ("figures two_moons --quick --full", "quick and full"),
-        ("figures --data nonsense", "'nonsense'"),
         ("datasets nonsense", "nonsense"),
         ("compare FOLDER/nonsense.csv --target kind", "nonsense"),
         ("compare FOLDER --target kind", "a folder"),
@@ -1159,11 +1034,6 @@ def _command(runner: Any, app: Any, words: list[str]) -> str:
     raise sm.exceptions.InvalidInputError(done.output)
 
 
-class _Unmarked(experiments.Tuning):
-    criterion = "error_unlabeled"
-    label = "unlabelled error"
-
-
 def cells() -> Iterator[Cell]:
     yield from graph_functions()
     yield from kernel_functions()
@@ -1174,5 +1044,4 @@ def cells() -> Iterator[Cell]:
     yield from label_functions()
     yield from plot_cells()
     yield from diagnosis_cells()
-    yield from experiment_cells()
     yield from command_cells()

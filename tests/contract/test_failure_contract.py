@@ -46,8 +46,8 @@ def test_there_are_enough_cells() -> None:
 
 
 MODULES = (
-    *("datasets", "experiments", "graphs", "kernels", "labels", "losses", "objectives", "plots", "problems", "solvers"),
-    *("papers", "spectra", "spectra.transforms"),
+    *("datasets", "graphs", "kernels", "labels", "losses", "objectives", "plots", "problems", "solvers"),
+    *("spectra", "spectra.transforms"),
 )
 
 

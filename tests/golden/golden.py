@@ -35,7 +35,7 @@ _ANY = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)"
 _NUMBER = re.compile(rf"(?<![\w.]){_ANY}(?![\w.]*\w)", re.IGNORECASE)
 _TOKEN = re.compile(rf"({MASK}|(?<![\w.]){_ANY}(?![\w.]*\w))", re.IGNORECASE)
 # What belongs to a run and not to its answer.
-_OF_THE_RUN = ("versions:", "command:", "the cells were computed by different versions:")
+_OF_THE_RUN = ("versions:", "the code has changed since", "command:", "the cells were computed by different versions:")
 _NOT_COMPARED = ("data", "depends", "provenance", "seconds")
 
 
@@ -46,7 +46,7 @@ def run(folder: Path, data: Path | None, jobs: int) -> None:
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "XDG_CACHE_HOME": str(folder / "cache")}
     if data is not None:
         environment["SPECMARGIN_DATA"] = str(data.resolve())
-    command = [sys.executable, "-m", "specmargin"]
+    command = [sys.executable, "-m", "reproduction"]
     common = ["--quick", "--fresh", "--jobs", str(jobs)]
     for words in (
         ["tables", "--all", *common, "--out", str(folder)],

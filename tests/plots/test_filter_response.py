@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.experiments.figure_scripts import figure_scripts, load_script
+from reproduction.figure_scripts import figure_scripts, load_script
 from specmargin.plots import FilterResponseDisplay, subplots
 from specmargin.plots.weights import rule_styles
 from specmargin.spectra import Resolvents

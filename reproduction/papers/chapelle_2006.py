@@ -1,0 +1,215 @@
+"""The experiments of the continuation paper (Chapelle, Chi & Zien 2006): tables 1 to 4 and figures 3 to 7.
+
+Four methods with fixed hyper-parameters, nothing tuned: the supervised SVM, continuation, gradient descent and
+SVM-light's label switching, on all pairs of USPS digits and COIL-20 objects, one text task, and the ten digits at once.
+Errors are transductive, those of the unlabelled samples of the fit; the mean label of the few labelled samples stands
+for that of the others.
+
+**Protocol**, the paper's. The ten published splits of uspst and mac_windows; a pair leaves the other classes out of
+both parts. The splits of COIL-20 are not published: ten draws, two labelled samples per class. C = C* = 100, a Gaussian
+kernel of width 8 (USPS) or 1000 (COIL-20), linear text. A `ContinuationBlock` is one setting.
+
+**What it leaves open.** The paper says that gradient descent has the objective of continuation, with the hinge; the
+method that it refers to has the squared hinge. ``grad_hinge`` is the former, ``grad_s3vm`` the latter: on the 450 runs
+they err in 4.62 and 5.26 %, and 4.6 is published. Widths of COIL-20 belong to
+grey values from 0 to 255 of images that may have been reduced otherwise. Figure 6 names no values of gamma_I but its
+best error, which the test points choose: ours is marked optimistic, too.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from reproduction.blocks import Blocks, Published, available_blocks, grouped
+from reproduction.claims import objective_and_error, order, significance, wins, within, yes_or_no
+from reproduction.engine.published import published
+from reproduction.engine.records import Row
+from reproduction.papers import _chapelle_claims as claims
+from reproduction.papers._chapelle_blocks import (
+    DIRECTION,
+    INSTEAD,
+    S3VMBlock,
+    measure,
+    pairs,
+    seconds,
+    timed_features,
+    work,
+)
+from reproduction.report import Section
+from reproduction.run import Experiment, Findings, Options, Setup
+
+__all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
+
+PAPER = "continuation_s3vm_2006"
+FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")
+GAMMA_I = (0.01, 0.1, 1.0, 10.0)
+"""Of figure 6, next to gamma_A = 1 / C = 0.01."""
+
+_1, _2, _4 = "Table 1, C = C* = 100", "Table 2, other C = C*", "Table 4, several clusters per class"
+_FIGURE_5, _FIGURE_6 = "Figure 5, width of the kernel", "Figure 6, kernel deformed by a graph"
+_5_2 = "Section 5.2, leading components, {} of the pairs"
+_FIGURE_7 = "Figure 7, MNIST 5 against 8, 20 labelled and 5000 unlabelled"
+
+
+class ContinuationBlock(S3VMBlock):
+    """One setting of the paper."""
+
+    experiment = "continuation_s3vm"
+
+    def published(self, method: str, values: Sequence[float] = ()) -> Published:
+        """Return the published error of a method, where it is, and a note on it."""
+        name, table, note = method, self.table, ""
+        if method in ("grad_hinge", "grad_long"):
+            name, table = "grad_s3vm", "text 4.3" if method == "grad_long" else table
+        if table == "text 5.1":
+            name = {"svm": "lapsvm_dual", "cs3vm": "cs3vm_graph"}[method]
+            note = "published is the best over gamma_I, optimistic"
+        if not table:
+            return Published()
+        rows = published(PAPER, table, method=name)
+        rows = rows[rows["dataset"] == self.dataset]
+        if table in ("2", "3"):  # which have other weights, too
+            weights = f"C=C*={self.C:g}" if table == "2" else f"C={self.C:g}; C*={self.C_star:g}"
+            rows = rows[rows["note"] == weights]
+        return Published.only(rows, f"{PAPER} {'' if 'text' in table else 'table '}{table}", note)
+
+
+def blocks(*, every: int = 1) -> list[ContinuationBlock]:
+    """Return the paper's settings, of its pairs every k-th."""
+    usps, coil = ("uspst_pairs", pairs("uspst", 10, every)), ("coil20_pairs", pairs("coil20", 20, every))
+    some, text = (usps[0], usps[1][::5]), ("mac_windows", ("mac_windows",))
+    mnist = ("mnist_5_8", ("mnist 5-8 n=5020",))
+    two, one = ("svm", "cs3vm"), ("cs3vm",)
+    return [
+        ContinuationBlock(_1, *usps, (*FOUR, "grad_s3vm", "grad_long"), sigma=8.0, table="1"),
+        ContinuationBlock(_1, *coil, FOUR, sigma=1000.0, table="1"),
+        ContinuationBlock(_1, *text, (*FOUR, "grad_s3vm"), table="1"),
+        ContinuationBlock(_2, *usps, FOUR, "C = C* = 10", sigma=8.0, C=10.0, C_star=10.0, table="2"),
+        ContinuationBlock(_2, *text, FOUR, "C = C* = 1", C=1.0, C_star=1.0, table="2"),
+        ContinuationBlock("Table 3, C* = 10", *usps, FOUR[1:3], "C* = 10", sigma=8.0, C_star=10.0, table="3"),
+        ContinuationBlock(_4, "uspst", ("uspst",), FOUR, sigma=8.0, table="4"),
+        ContinuationBlock(_4, "uspstb", ("uspst halves",), FOUR, sigma=8.0, table="4"),
+        ContinuationBlock("Section 3.3, the split along v*", *usps, (DIRECTION,), sigma=8.0),
+        *(
+            ContinuationBlock(_FIGURE_5, *usps, FOUR, f"sigma = {sigma:g}", sigma=sigma)
+            for sigma in (4.0, 5.66, 8.0, 11.3, 16.0)
+        ),
+        *(
+            ContinuationBlock(_FIGURE_6, *usps, two, f"gamma_I = {g:g}", sigma=8.0, graph=100.0 * g, table="text 5.1")
+            for g in GAMMA_I
+        ),
+        *(
+            ContinuationBlock(_5_2.format(len(some[1])), *some, one, f"rank {rank}", sigma=8.0, rank=rank)
+            for rank in (10, 25, 50, 100, 200)
+        ),
+        *(
+            ContinuationBlock(
+                _FIGURE_7, *mnist, two if q == 5020 else one, f"p = q = {q}", 5, sigma=1280.0, landmarks=q
+            )
+            for q in (78, 156, 312, 625, 1250, 2500, 5020)
+        ),
+    ]
+
+
+def bundled_blocks() -> list[ContinuationBlock]:
+    """Return settings of seconds on scikit-learn's digits, for which nothing is published."""
+    three = ("digits_pairs", ("digits 3-8", "digits 1-7", "digits 4-9"))
+    return [
+        ContinuationBlock("Table 1, in its place", *three, (*FOUR, "grad_s3vm"), "fixed", 2, sigma=20.0),
+        ContinuationBlock("Table 3, in its place", *three, FOUR[1:3], "C* = 10", 2, sigma=20.0, C_star=10.0),
+        ContinuationBlock(
+            "Figure 6, in its place", *three, ("svm", "cs3vm"), "gamma_I = 1", 2, sigma=20.0, graph=100.0
+        ),
+        ContinuationBlock("Section 5.2, in its place", *three, ("cs3vm",), "rank 25", 2, sigma=20.0, rank=25),
+    ]
+
+
+def _setup(options: Options) -> Setup:
+    wanted = blocks(every=22) if options.quick else blocks()
+    available, header = available_blocks(wanted, options.data, bundled_blocks(), INSTEAD)
+    if options.quick:
+        available = [replace(block, n_splits=2) for block in available if len(block.tasks) > 1]
+    return Blocks(available).setup(options.data, header)
+
+
+def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
+    by_key = {row["key"]: row for row in rows}
+    sections = plan.sections(by_key, options.data)
+    remarks = _claims(plan.blocks, by_key, sections, options)
+    if not options.quick:  # a few pairs prove nothing
+        settings = [(block, block.rows(by_key, options.data)) for block in plan.blocks]
+        remarks += ["", *claims.sentences(settings), ""]
+    return Findings(sections, _PROTOCOL, [*remarks, *seconds(by_key.values())])
+
+
+def _claims(
+    plan: Sequence[ContinuationBlock], by_key: Mapping[str, Row], report: Sequence[Section], options: Options
+) -> list[str]:
+    """Return the paper's claims, held against the numbers."""
+    mine = plan[0].rows(by_key, options.data)
+    lines = [line for line in report[0].lines if line.dataset == plan[0].dataset and line.method in FOUR]
+    text = [line for line in report[0].lines if line.dataset == "mac_windows" and line.method == "cs3vm"]
+    goals = [] if options.quick else [(line, 0.7) for line in lines] + [(line, 0.5) for line in text]
+    along_v = [row for block in plan if DIRECTION in block.methods for row in block.rows(by_key, options.data)]
+    coil = [row for b in plan if b.source == "coil20" and b.table == "1" for row in b.rows(by_key, options.data)]
+    # A few pairs prove nothing: the quick table is held against no number and no verdict of the paper.
+    verdicts = {"grad_hinge": None if options.quick else True, "svmlight_s3vm": None if options.quick else False}
+    return [
+        order(lines),
+        *(within(line, points) for line, points in goals if math.isfinite(line.difference)),
+        objective_and_error(mine, "cs3vm", "grad_hinge"),
+        wins(mine, "cs3vm", "grad_hinge"),
+        wins(mine, "cs3vm", "svmlight_s3vm"),
+        *section_33(along_v, mine),
+        *(f"COIL-20, {significance(coil, 'cs3vm', name, verdict)}" for name, verdict in verdicts.items() if coil),
+    ]
+
+
+def section_33(rows: Iterable[Row], others: Iterable[Row]) -> list[str]:
+    """Return what the rows of `DIRECTION` show, compared with those of other methods on the same runs."""
+    mine = [row for row in rows if row["status"] == "ok"]
+    if not mine:
+        return []
+    principal, first, end = ([row[f"cosine_{name}"] for row in mine] for name in ("principal", "first", "end"))
+    median = statistics.median(principal)
+    runs = {(row["dataset"], row["split"]) for row in mine}
+    rivals = grouped((row for row in others if (row["dataset"], row["split"]) in runs), lambda row: row["method"])
+    errors = [f"{name} {_mean_error(rivals[name])}" for name in ("svm", "cs3vm") if name in rivals]
+    return [
+        f"{yes_or_no(median > 0.9)}: section 3.3, v* is the principal component: |cos| {median:.2f} (median of "
+        f"{len(mine)} runs), above 0.9 in {sum(value > 0.9 for value in principal)}. The minimum at gamma_0 has |cos| "
+        f"{statistics.median(first):.2f} with v*, the end of continuation {statistics.median(end):.2f}. The split "
+        f"along v* errs {'; '.join([_mean_error(mine), *([', '.join(errors)] if errors else [])])}."
+    ]
+
+
+def _mean_error(rows: Sequence[Row]) -> str:
+    return f"{statistics.fmean(row['error_unlabeled'] for row in rows):.2f} %"
+
+
+_PROTOCOL = (
+    "Fixed hyper-parameters, nothing tuned. Mean label of the unlabelled samples: that of the labelled ones. Means, "
+    "and deviations, over all pairs and splits. Errors are transductive.",
+    "svm: hinge, free intercept. grad_hinge: the hinge that the paper says, smoothed as at the end of continuation; "
+    "grad_s3vm: the squared hinge of Chapelle & Zien (2005); grad_long: grad_hinge with C* from 1e-6 of itself in 100 "
+    "steps.",
+    "COIL-20: our draws, two labelled samples per class; width 1000 in grey values 0 to 255 of 32 x 32 pixels.",
+    "Section 3.3: v_star is the sign of the projection on v*, cut at the mean and signed by the labelled samples.",
+    "Figure 6: gamma_A = 1 / C; the published 2.8 and 1.8 are best values over gamma_I by test error: OPTIMISTIC.",
+    "Figure 7: one sample of 5020 images, five draws of the labelled ones; the paper draws both anew.",
+)
+
+
+CONTINUATION_S3VM = Experiment(
+    "continuation_s3vm",
+    "Tables 1 to 4 and figures 3 to 7 of the continuation paper: S3VMs on pairs of digits and objects, and on text",
+    "Continuation for semi-supervised SVMs: tables 1 to 4 and figures 3 to 7, errors on the unlabelled points",
+    _setup,
+    work,
+    _report,
+    quick="a few pairs, two splits; for a look, not for the record.",
+)
+"""Quick: every 22nd pair, two splits, tables 1 and 3 and figure 6."""

@@ -1,0 +1,181 @@
+"""Claims of the five papers that need a computation of their own: small studies, a verdict each, minutes in all.
+
+The tables of the papers judge what their rows can; here is the rest. A study measures something on one draw of a set,
+generated or published; a cell is one draw. What the studies do stands in the parts of this module: `_claims_manifold`,
+`_claims_primal`, `_claims_spectrum`, `_claims_s3vm`, the sentences on the rows in these or next to them. Seconds are
+those of the processor, of one computer; they say how costs grow, and compare methods, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from reproduction.claims import RULE
+from reproduction.comparison import mean_and_deviation
+from reproduction.engine.records import Cell, Row
+from reproduction.papers import (
+    _claims_manifold,
+    _claims_primal,
+    _claims_primal_verdicts,
+    _claims_s3vm,
+    _claims_s3vm_verdicts,
+    _claims_spectrum,
+)
+from reproduction.papers._gieseke_fits import SETS as GIESEKE_SETS
+from reproduction.report import Line, Section
+from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.tasks import checksums, is_available, missing_data
+from specmargin.exceptions import InvalidInputError
+
+__all__ = ["CLAIMS", "JUDGES", "MEASURES", "PAPERS", "SETS", "Plan", "work"]
+
+MEASURES = MappingProxyType(
+    {
+        **_claims_manifold.MEASURES,
+        **_claims_primal.MEASURES,
+        **_claims_spectrum.MEASURES,
+        **_claims_s3vm.MEASURES,
+    }
+)
+"""What computes one draw of each study, ``measure(set, draw, data)``."""
+
+SETS: Mapping[str, tuple[tuple[str, ...], int]] = MappingProxyType(
+    {**_claims_manifold.SETS, **_claims_primal.SETS, **_claims_spectrum.SETS, **_claims_s3vm.SETS}
+)
+"""The sets of each study, and how many draws of each; what begins with "generated" needs no data."""
+
+JUDGES: Mapping[str, Callable[[Sequence[Row]], list[str]]] = MappingProxyType(
+    {
+        **_claims_manifold.JUDGES,
+        **_claims_primal_verdicts.JUDGES,
+        **_claims_spectrum.JUDGES,
+        **_claims_s3vm_verdicts.JUDGES,
+    }
+)
+"""What makes sentences of the rows of each study."""
+
+QN = ("choices of QN-S3VM", "few features", "costs of QN-S3VM")
+PAPERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Manifold regularization": tuple(_claims_manifold.MEASURES),
+        "LapSVM in the primal": tuple(_claims_primal.MEASURES),
+        "Laplacian spectrum learning": tuple(_claims_spectrum.MEASURES),
+        "Continuation": tuple(name for name in _claims_s3vm.MEASURES if name not in QN),
+        "QN-S3VM": QN,
+    }
+)
+"""The studies of each paper."""
+
+_GENERATED = "generated"
+
+
+def source_of(name: str) -> str:
+    """Return the data set that a set of a study is read from, empty for a generated one.
+
+    Examples
+    --------
+    >>> source_of("mnist 3-8"), source_of("usps_2_7"), source_of("coil20b"), source_of("generated moons")
+    ('mnist', 'usps', 'coil20', '')
+    """
+    first = name.split()[0]
+    if first == _GENERATED:
+        return ""
+    known = {**{name: task.source for name, task in GIESEKE_SETS.items()}, "coil20b": "coil20", "uspstb": "uspst"}
+    return known.get(first, first)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed: studies, and how many of their draws at the most.
+
+    Parameters
+    ----------
+    sets : mapping of str to sequence of str
+        Sets by study.
+    most : int, default 100
+        Draws.
+    """
+
+    sets: Mapping[str, Sequence[str]]
+    most: int = 100
+
+    def cells(self, data: Path | None = None) -> list[Cell]:
+        """Return a cell per study, set and draw; those of one set follow one another."""
+        return [
+            Cell("claims", study, name, f"draw-{draw:02d}", {"draw": draw})
+            for study, names in self.sets.items()
+            for name in names
+            for draw in range(min(SETS[study][1], self.most))
+        ]
+
+
+def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
+    """Compute one draw of a study on one set.
+
+    Returns
+    -------
+    dict
+        Numbers; those that begin with "error" are in percent and come out again on another computer.
+    """
+    if cell.method not in MEASURES:
+        raise InvalidInputError(f"there is no study {cell.method!r}; take one of {', '.join(MEASURES)}.")
+    return dict(MEASURES[cell.method](cell.dataset, int(cell.parameters["draw"]), data))
+
+
+def _setup(options: Options) -> Setup:
+    sets: dict[str, Sequence[str]] = {}
+    missing: set[str] = set()
+    for study, (names, _) in SETS.items():
+        there = [name for name in names if is_available(source_of(name), options.data)]
+        missing |= {source_of(name) for name in names if name not in there}
+        if there and not (options.quick and source_of(there[0])):
+            sets[study] = there
+    plan = Plan(sets, 2) if options.quick else Plan(sets)
+    sources = {source_of(name) for names in sets.values() for name in names} - {""}
+    return Setup(plan, checksums(sorted(sources), options.data), missing_data(sorted(missing)))
+
+
+def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
+    sections, remarks = [], []
+    for paper, studies in PAPERS.items():
+        mine = {study: [row for row in rows if row["method"] == study and row["status"] == "ok"] for study in studies}
+        mine = {study: each for study, each in mine.items() if each}
+        if mine:
+            sections.append(Section(paper, [line for study, each in mine.items() for line in _lines(study, each)]))
+            remarks += [f"{paper} ({RULE}):"]
+            remarks += [sentence for study, each in mine.items() for sentence in JUDGES[study](each)]
+            remarks += [""]
+    return Findings(sections, _PROTOCOL, remarks[:-1])
+
+
+def _lines(study: str, rows: Sequence[Row]) -> list[Line]:
+    """Return a line per set and error of a study."""
+    lines = []
+    for name in dict.fromkeys(row["dataset"] for row in rows):
+        of_set = [row for row in rows if row["dataset"] == name]
+        for column in of_set[0]:
+            if column.startswith("error_"):
+                numbers = mean_and_deviation([row[column] for row in of_set])
+                lines.append(Line(name, study, column.removeprefix("error_"), *numbers, note="nothing published"))
+    return lines
+
+
+_PROTOCOL = (
+    "Small studies, one for one or a few claims of a paper; a line per set and measured error, its name in the column "
+    "'tuning'. Objectives, iterations and seconds are in the rows. Nothing is tuned; what is best of a grid says so.",
+    "Seconds are those of the processor, on one computer; sets that begin with 'generated' are drawn anew.",
+)
+
+CLAIMS = Experiment(
+    "claims",
+    "Claims of the five papers that need a computation of their own: small studies with verdicts, a quarter of an hour",
+    "Claims of the five papers: small studies, errors in percent",
+    _setup,
+    work,
+    _report,
+    quick="generated sets alone, two draws; for a look, not for the record.",
+)

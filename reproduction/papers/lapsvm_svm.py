@@ -1,0 +1,154 @@
+"""SVM and LapSVM on g50c and uspst: the errors of the primal-LapSVM paper and of the 2008 survey, made again.
+
+Both methods are `LapSVM`; the supervised one is gamma_I = 0. With gamma_I > 0 each cell solves the same problem on the
+deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised classifier of l unknowns: one
+factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each. The certificates are
+those of that classifier.
+
+**Protocol.** Kernel width, neighbours and power of the normalised Laplacian are the published ones
+(`published_parameters`); gamma_A and gamma_I run over part of the published grid, and labelled folds choose. The line
+that chooses by the unlabelled error is there to show how much that flatters.
+
+**Where it differs.** The splits are the ten that came with the data. The primal-LapSVM paper drew its own (four folds,
+three times, with a validation set that chose the parameters): the note column says so.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from reproduction.claims import claim
+from reproduction.comparison import Reference
+from reproduction.engine.protocol import LabeledFolds, Tuning, UnlabeledPoints, select
+from reproduction.engine.records import Cell, Row
+from reproduction.engine.significance import paired_p_value
+from reproduction.grid import GridPlan, grid_experiment
+from reproduction.methods import Method, fit_cell
+from reproduction.run import Experiment, Findings, Options
+from reproduction.tasks import Task, kernel_matrix, random_draws, rbf, task_laplacian
+from reproduction.verdicts import agreement_sentences
+from specmargin import kernels
+from specmargin.typing import FloatArray
+
+__all__ = ["LAPSVM_SVM", "METHODS", "TASKS", "work"]
+
+
+def _graph(n_neighbors: int) -> dict[str, Any]:
+    return {"n_neighbors": n_neighbors, "kind": "symmetric", "weight": "binary"}
+
+
+TASKS = {
+    "g50c": Task("g50c", "g50c", kernel=rbf(17.5), graph=_graph(50), power=5),
+    "uspst": Task("uspst", "uspst", kernel=rbf(9.4), graph=_graph(10), power=2),
+    "digits600": Task(
+        "digits600",
+        "digits",
+        n=600,
+        first=True,
+        kernel=rbf(20.0),
+        graph=_graph(10),
+        power=2,
+        draw=random_draws(n_labeled=50, n_splits=10),
+    ),
+}
+"""The last one stands for the others where they are missing."""
+
+
+@lru_cache(maxsize=2)
+def _deformed_kernel(task: Task, ratio: float, data: Path | None) -> FloatArray:
+    """Return the kernel in whose space alpha'K alpha + ratio alpha'KLK alpha is the squared norm of f."""
+    return kernels.deformed_kernel(kernel_matrix(task, data), task_laplacian(task, data), ratio).matrix
+
+
+def _lapsvm(task: Task, setting: Mapping[str, Any], data: Path | None, *, loss: str) -> tuple[Any, FloatArray]:
+    from specmargin import LapSVM
+
+    gamma_A, gamma_I = setting["gamma_A"], setting.get("gamma_I", 0.0)
+    estimator = LapSVM(kernel="precomputed", gamma_A=gamma_A, gamma_I=0.0, loss=loss, class_balance=None)
+    return estimator, _deformed_kernel(task, gamma_I / gamma_A, data)
+
+
+_BOTH = ("gamma_A", "gamma_I")
+METHODS = {
+    "svm": Method(("gamma_A",), estimator=partial(_lapsvm, loss="hinge"), labeled_only=True),
+    "lapsvm_hinge": Method(_BOTH, estimator=partial(_lapsvm, loss="hinge"), labeled_only=True),
+    "lapsvm_squared_hinge": Method(_BOTH, estimator=partial(_lapsvm, loss="squared_hinge"), labeled_only=True),
+}
+
+
+def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
+    """Fit a method at one setting on one split."""
+    return fit_cell(cell, TASKS, METHODS, data)
+
+
+_OTHER_SPLITS = "other protocol: 4 folds x 3, validation set"
+REFERENCES = {
+    "svm": [Reference("lapsvm_primal_2009", "4", "svm", note=_OTHER_SPLITS)],
+    "lapsvm_hinge": [
+        Reference("lapsvm_primal_2009", "4", "lapsvm_dual", note=_OTHER_SPLITS),
+        Reference("survey2008", "15", "lapsvm_dual"),
+    ],
+    "lapsvm_squared_hinge": [Reference("lapsvm_primal_2009", "4", "lapsvm_newton", note=_OTHER_SPLITS)],
+}
+
+MUCH = 0.75
+"""Of the SVM's error: what is much better."""
+
+
+def much_better(rows: Iterable[Row], tuning: Tuning) -> list[str]:
+    """Judge, on the ten digits of USPST, that a graph-based method errs much less than the SVM."""
+    chosen = [row for row in select(rows, tuning) if row["dataset"] == "uspst"]
+    errors: dict[str, dict[str, float]] = {}
+    for row in chosen:
+        errors.setdefault(row["method"], {})[row["split"]] = row["error_unlabeled"]
+    rivals = [name for name in ("lapsvm_hinge", "lapsvm_squared_hinge") if len(errors.get(name, ())) > 1]
+    if not rivals or errors.get("svm", {}).keys() != errors[rivals[0]].keys():
+        return []
+    mean = {name: statistics.fmean(each.values()) for name, each in errors.items()}
+    p = {
+        name: paired_p_value([errors[name][split] for split in errors["svm"]], list(errors["svm"].values()))
+        for name in rivals
+    }
+    counts = ", ".join(f"{name} {mean[name]:.2f} % (p {p[name]:.0e})" for name in rivals)
+    return [
+        claim(
+            "a graph-based method is much better on ten classes at once (continuation paper, section 5.3)",
+            sum(mean[name] <= MUCH * mean["svm"] and p[name] < 0.05 for name in rivals),
+            len(rivals),
+            f"At most {MUCH:g} of the SVM's error, significantly, for {{part}} of {{whole}} losses: {counts}, SVM "
+            f"{mean['svm']:.2f} %",
+        )
+    ]
+
+
+def _with_verdicts(table: Experiment) -> Experiment:
+    return replace(table, report=partial(_report, table.report))
+
+
+def _report(plain: Callable[..., Findings], rows: list[Row], plan: GridPlan, options: Options) -> Findings:
+    findings = plain(rows, plan, options)
+    judged = much_better(rows, LabeledFolds(plan.folds))
+    return findings._replace(remarks=[*judged, *agreement_sentences(findings.sections)] if judged else [])
+
+
+LAPSVM_SVM = _with_verdicts(
+    grid_experiment(
+        "lapsvm_svm",
+        "SVM and LapSVM on g50c and uspst, published splits, next to the primal-LapSVM paper and the 2008 survey",
+        "SVM and LapSVM: error on the unlabelled points in percent, mean (deviation) over the splits",
+        tasks=[TASKS["g50c"], TASKS["uspst"]],
+        stand_ins=[TASKS["digits600"]],
+        instead="600 of scikit-learn's digits with random splits, for which nothing is published",
+        methods=METHODS,
+        grid={"gamma_A": (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0), "gamma_I": (1e-2, 1.0, 100.0)},
+        quick_grid={"gamma_A": (1e-4, 1e-1), "gamma_I": (1.0,)},
+        tunings=[UnlabeledPoints()],
+        references=REFERENCES,
+        work=work,
+    )
+)

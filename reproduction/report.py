@@ -1,0 +1,347 @@
+"""A finished table as text, CSV and Markdown: sections of reproduced numbers next to published ones.
+
+A `Report` has sections of two kinds. A `Section` has a `Line` for each number: reproduced, published, difference, note.
+A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
+and those that are not significantly worse. `reproduction.report_page` has the HTML.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from reproduction.engine.significance import Entry, Mark
+
+__all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One reproduced number next to one published number, both in percent; NaN where there is none."""
+
+    dataset: str
+    method: str
+    tuning: str
+    mean: float
+    std: float
+    n_splits: int
+    published_mean: float = math.nan
+    published_std: float = math.nan
+    source: str = ""
+    note: str = ""
+
+    @property
+    def difference(self) -> float:
+        """Reproduced minus published mean."""
+        return self.mean - self.published_mean
+
+
+_COLUMNS = ("dataset", "method", "tuning", "reproduced", "splits", "published", "source", "difference", "note")
+_CSV = [*_COLUMNS[:3], "mean", "std", "n_splits", "published_mean", "published_std", "source", "difference", "note"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines under a title, which is empty where the section is the whole report."""
+
+    title: str
+    lines: Sequence[Line]
+
+    def cells(self) -> list[list[str]]:
+        """Return head and body as text, the note last."""
+        return [list(_COLUMNS)] + [
+            [
+                line.dataset,
+                line.method,
+                line.tuning,
+                _mean_std(line.mean, line.std),
+                str(line.n_splits),
+                _mean_std(line.published_mean, line.published_std),
+                line.source,
+                "-" if math.isnan(line.difference) else f"{line.difference:+.2f}",
+                line.note,
+            ]
+            for line in self.lines
+        ]
+
+    def text(self) -> list[str]:
+        """Return lines with aligned columns; long notes stand below the table, by number."""
+        head, *body = self.cells()
+        notes = list(dict.fromkeys(row[-1] for row in body if row[-1]))
+        for row in body:
+            row[-1] = f"[{notes.index(row[-1]) + 1}]" if row[-1] else ""
+        title = [self.title, ""] if self.title else []
+        return [*title, *_aligned([head, *body]), "", *(f"[{number}] {note}" for number, note in enumerate(notes, 1))]
+
+    def markdown(self) -> list[str]:
+        """Return lines of Markdown."""
+        return [*([f"## {self.title}", ""] if self.title else []), *_piped(self.cells()), ""]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values; numbers that are not known are None."""
+        return {"title": self.title, "lines": [_known(vars(line)) for line in self.lines]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Section:
+        """Return the section that `as_json` was asked of."""
+        return cls(values["title"], [Line(**_unknown(line)) for line in values["lines"]])
+
+    def csv(self) -> list[list[Any]]:
+        """Return head and body, a number to a column, unrounded; empty where there is none."""
+        rows = ([getattr(line, name) for name in _CSV] for line in self.lines)
+        return [_CSV, *([_blank(value) for value in row] for row in rows)]
+
+
+class MarkedRow(NamedTuple):
+    """One task at one number of labels: entries of `significance_marks`, and chosen hyper-parameters, by method.
+
+    A method without an entry has failed everywhere.
+    """
+
+    dataset: str
+    n_labeled: int
+    entries: Mapping[str, Entry]
+    settings: Mapping[str, str] = MappingProxyType({})
+
+
+_ASTERISKS: dict[Mark, str] = {"best": "**", "light": "*", "": ""}
+MARKS: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
+"""What each mark means."""
+
+_KEY = "least mean error, {}, or not significantly worse than it (paired t-test, 5 %), {}; mean (deviation) in percent"
+
+
+@dataclass(frozen=True)
+class MarkedSection:
+    r"""Methods side by side, with significance marks and their count.
+
+    The method of least mean error is dark in HTML, bold in Markdown and stands between double asterisks in text; those
+    that are not significantly worse are light, italic, and between single asterisks.
+    `tuning` says how settings were chosen, and `note` what to know of every number.
+
+    Examples
+    --------
+    >>> from reproduction.engine.significance import significance_marks
+    >>> entries = significance_marks({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.0}})
+    >>> print("\n".join(MarkedSection([MarkedRow("3-8", 20, entries)], ["STOAM", "STORM"]).text()[1:3]))
+    task  l   STOAM          STORM
+    3-8   20  *9.50 (0.71)*  **9.00 (1.41)**
+    """
+
+    rows: Sequence[MarkedRow]
+    methods: Sequence[str]
+    tuning: str = ""
+    note: str = ""
+    title: str = ""
+
+    @property
+    def lines(self) -> list[Line]:
+        """The numbers as those of an ordinary section, one per row and method: nothing published next to them."""
+        return [
+            Line(f"{row.dataset}, l = {row.n_labeled}", name, self.tuning, e.mean, e.std, e.n_splits, note=self.note)
+            for row in self.rows
+            for name, e in row.entries.items()
+        ]
+
+    def counts(self) -> list[list[str]]:
+        """Return how often each method is best, not significantly worse, or either: the spectrum paper's table 3."""
+        count: Counter[tuple[str, str]] = Counter((m, e.mark) for row in self.rows for m, e in row.entries.items())
+        kinds = {"best": ["best"], "not significantly worse": ["light"], "either": ["best", "light"]}
+        body = [[name, *(str(sum(count[m, k] for k in marks)) for m in self.methods)] for name, marks in kinds.items()]
+        return [["", *self.methods], *body]
+
+    def cells(self) -> list[list[str]]:
+        """Return head and body as text, with asterisks for marks."""
+        rows = [
+            [row.dataset, str(row.n_labeled), *(_marked_text(row.entries.get(method)) for method in self.methods)]
+            for row in self.rows
+        ]
+        return [["task", "l", *self.methods], *rows]
+
+    def key(self, best: str, light: str) -> str:
+        """Say what the two kinds of marks mean, which are called so."""
+        return _KEY.format(best, light)
+
+    def often(self) -> str:
+        """Return what stands before `counts`."""
+        return f"How often of {len(self.rows)} rows:"
+
+    def text(self) -> list[str]:
+        """Return lines with aligned columns."""
+        return [self.key("**", "*"), *_aligned(self.cells()), "", self.often(), *_aligned(self.counts()), ""]
+
+    def markdown(self) -> list[str]:
+        """Return lines of Markdown."""
+        key = self.key("bold", "italic")
+        return [key, "", *_piped(self.cells()), "", self.often(), "", *_piped(self.counts()), ""]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values; numbers that are not known are None."""
+        rows = [
+            {
+                "dataset": row.dataset,
+                "n_labeled": row.n_labeled,
+                "entries": {method: _known(entry._asdict()) for method, entry in row.entries.items()},
+                "settings": dict(row.settings),
+            }
+            for row in self.rows
+        ]
+        shared = {part: getattr(self, part) for part in ("tuning", "note", "title")}
+        return {"rows": rows, "methods": list(self.methods), **shared}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> MarkedSection:
+        """Return the section that `as_json` was asked of."""
+        rows = [
+            MarkedRow(
+                row["dataset"],
+                row["n_labeled"],
+                {method: Entry(**_unknown(entry)) for method, entry in row["entries"].items()},
+                row["settings"],
+            )
+            for row in values["rows"]
+        ]
+        return cls(rows, values["methods"], *(values[part] for part in ("tuning", "note", "title")))
+
+    def csv(self) -> list[list[Any]]:
+        """Return head and body, a row for each task, number of labels and method, unrounded."""
+        names = ["dataset", "n_labeled", "method", "tuning", "mean", "std", "n_splits", "p_value", "mark", "setting"]
+        body = [
+            [row.dataset, row.n_labeled, method, self.tuning]
+            + [_blank(number) for number in (entry.mean, entry.std, entry.n_splits, entry.p_value)]
+            + [MARKS[entry.mark], row.settings.get(method, "")]
+            for row in self.rows
+            for method, entry in row.entries.items()
+        ]
+        return [names, *body]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished table.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name on the command line; what it shows.
+    sections : sequence of Section or MarkedSection
+        The body: one section without a title, several with titles, or one with marks.
+    header, footer : sequence of str
+        What to know before and after: substitutes for missing data, failures, certificates, versions, command.
+    remarks : sequence of str
+        What the numbers say.
+
+    Examples
+    --------
+    >>> line = Line("g50c", "svm", "5 labelled folds", 9.5, 1.2, 10, 9.33, 2.0, "p4")
+    >>> print(Report("demo", "Demo", [Section("", [line])]).text())
+    Demo
+    <BLANKLINE>
+    dataset  method  tuning            reproduced   splits  published    source  difference  note
+    g50c     svm     5 labelled folds  9.50 (1.20)  10      9.33 (2.00)  p4      +0.17
+    <BLANKLINE>
+    <BLANKLINE>
+    >>> Report("demo", "Demo", [Section("Table 4, U", [line])]).text().splitlines()[2:4]
+    ['Table 4, U', '']
+    """
+
+    name: str
+    title: str
+    sections: Sequence[Section | MarkedSection] = ()
+    header: Sequence[str] = ()
+    footer: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def lines(self) -> list[Line]:
+        """The numbers of all sections."""
+        return [line for section in self.sections for line in section.lines]
+
+    @property
+    def marked(self) -> list[MarkedSection]:
+        """The sections with marks."""
+        return [section for section in self.sections if isinstance(section, MarkedSection)]
+
+    @property
+    def _single(self) -> bool:
+        return len(self.sections) == 1 and not self.sections[0].title
+
+    def text(self) -> str:
+        """Return everything with aligned columns."""
+        lines = [self.title, *self.header, *([] if self.marked else [""])]
+        lines += [line for section in self.sections for line in section.text()]
+        apart = bool(self.remarks) if self.marked else not self._single
+        return "\n".join([*lines, *self.remarks, *([""] if apart else []), *self.footer]) + "\n"
+
+    def markdown(self) -> str:
+        """Return everything in Markdown."""
+        lines = [f"# {self.title}", "", *(f"{line}\n" for line in self.header)]
+        lines += [line for section in self.sections for line in section.markdown()]
+        # Remarks on many sections have lines that are indented below others.
+        remarks = [f"- {line}" if self._single else f"    {line}" for line in self.remarks]
+        return "\n".join([*lines, *remarks, "", *(f"- {line}" for line in self.footer)]) + "\n"
+
+    def csv(self) -> str:
+        """Return the numbers of all sections, each row with the title of its section first where there are titles."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        for k, section in enumerate(self.sections):
+            head, *body = section.csv()
+            named = bool(section.title)
+            writer.writerows([["section", *head] if named else head] if k == 0 else [])
+            writer.writerows([section.title, *row] if named else row for row in body)
+        return stream.getvalue()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values, from which `from_json` makes an equal report."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "sections": [section.as_json() for section in self.sections],
+            **{part: list(getattr(self, part)) for part in ("header", "footer", "remarks")},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Report:
+        """Return the report that `as_json` was asked of."""
+        sections = [(Section if "lines" in part else MarkedSection).from_json(part) for part in values["sections"]]
+        parts = (values[part] for part in ("header", "footer", "remarks"))
+        return cls(values["name"], values["title"], sections, *parts)
+
+
+def _mean_std(mean: float, std: float) -> str:
+    if math.isnan(mean):
+        return "-"
+    return f"{mean:.2f}" if math.isnan(std) else f"{mean:.2f} ({std:.2f})"
+
+
+def _blank(value: Any) -> Any:
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def _unknown(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: math.nan if value is None else value for name, value in values.items()}
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    width = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(row, width, strict=True)).rstrip() for row in table]
+
+
+def _piped(table: Iterable[Sequence[str]]) -> list[str]:
+    head, *body = ([cell.replace("|", "\\|") for cell in row] for row in table)
+    return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
+
+
+def _marked_text(entry: Entry | None) -> str:
+    return "-" if entry is None else _mean_std(entry.mean, entry.std).join([_ASTERISKS[entry.mark]] * 2)

@@ -1,0 +1,132 @@
+"""Headlines: the published numbers are those of the CSV files, ours those of the records, and nothing is guessed."""
+
+import csv
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import reproduction.engine.published as published_module
+from reproduction import Line, Report, Section
+from reproduction.pages.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
+from reproduction.papers import _shivaswamy_jebara_claims, chapelle_2006, gieseke_2014, tables
+from reproduction.papers.bibliography import PAPERS
+from reproduction.recorded import RecordedTable, recorded_folder, recorded_tables
+from specmargin.exceptions import InvalidInputError
+
+ROOT = Path(__file__).parents[3]
+NUMBERS = [number for headline in HEADLINES for number in headline.numbers if isinstance(number, Number)]
+
+
+def rows_of_files():
+    folder = Path(published_module.__file__).with_name("published_data")
+    for file in sorted(folder.glob("*.csv")):
+        with file.open(encoding="utf-8") as lines:
+            yield from csv.DictReader(lines)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number.dataset}-{number.method}")
+def test_published_numbers_are_those_of_the_files(number):
+    names = ("paper", "table", "dataset", "method", "quantity", "split", "n_labeled")
+
+    def of(method):
+        wanted = dict(zip(names, number.source, strict=False)) | {"method": method}
+        (row,) = [row for row in rows_of_files() if all(row.get(key) == value for key, value in wanted.items())]
+        return float(row["mean"])
+
+    value = of(number.source[3]) / (of(number.over) if number.over else 1.0)
+    assert float(number.published()) == pytest.approx(value, abs=0.5 * 10**-number.decimals + 1e-9)
+
+
+def test_five_papers_their_pages_and_tables():
+    assert [headline.paper for headline in HEADLINES] == [paper.key for paper in PAPERS[:5]]
+    for headline in HEADLINES:
+        assert (ROOT / "docs" / "papers" / f"{headline.page}.md").is_file()
+        assert headline.table in tables()
+        paper = next(paper for paper in PAPERS if paper.key == headline.paper)
+        assert headline.table in paper.tables
+
+
+@pytest.mark.parametrize(("table", "blocks"), [("continuation_s3vm", chapelle_2006), ("qn_s3vm", gieseke_2014)])
+def test_a_headline_names_a_line_that_its_table_will_have(table, blocks):
+    (headline,) = [headline for headline in HEADLINES if headline.table == table]
+    for number in headline.numbers:
+        where = (number.section, number.dataset, number.tuning)
+        (block,) = [b for b in blocks.blocks() if (b.title, b.dataset, b.tuning) == where]
+        assert number.method in block.methods
+        # The table itself shows the same number as published.
+        assert block.published(number.method, []).mean == pytest.approx(float(number.published()), abs=0.05)
+
+
+def test_records_of_this_checkout_have_the_lines():
+    folder = recorded_folder()
+    records = recorded_tables(folder) if folder is not None and folder.is_dir() else {}
+    for headline, theirs, ours in headline_rows(records):
+        record = records.get(headline.table)
+        assert (ours == NOT_RECORDED) == (record is None or record.report is None)
+        assert len(theirs.split(" / ")) == len(headline.numbers)
+        if record is not None and record.report is not None:
+            for number, text in zip(headline.numbers, ours.split(" / "), strict=True):
+                if isinstance(number, Number):
+                    # The line has the number that its paper published, where the two stand in one line.
+                    (line,) = {
+                        (line.mean, line.published_mean)
+                        for section in record.report.sections
+                        for line in section.lines
+                        if (section.title, line.dataset, line.method, line.tuning)
+                        == (number.section, number.dataset, number.method, number.tuning)
+                    }
+                    assert text == f"{line[0]:.{number.decimals}f}"
+                    assert f"{line[1]:.{number.decimals}f}" == number.published()
+
+
+def report_of(*lines, remarks=()):
+    return Report("qn_s3vm", "A table", [Section("Table 2", lines)], remarks=remarks)
+
+
+def line_of(number, mean):
+    return Line(number.dataset, number.method, number.tuning, mean, math.nan, 10)
+
+
+def test_numbers_come_from_the_line_that_is_named():
+    (headline,) = [headline for headline in HEADLINES if headline.table == "qn_s3vm"]
+    lines = [line_of(number, 10.0 + k) for k, number in enumerate(headline.numbers)]
+    other = replace(lines[0], tuning="another choice", mean=99.0)
+    record = RecordedTable("qn_s3vm", "qn_s3vm", report=report_of(*lines, other))
+    rows = {row[0].table: row for row in headline_rows({"qn_s3vm": record})}
+    assert rows["qn_s3vm"][1:] == ("18.8 / 16.2 / 12.9", "10.0 / 11.0 / 12.0")
+    assert rows["continuation_s3vm"][2] == NOT_RECORDED
+    # A table that is not whole has rows and no report.
+    assert headline_rows({"qn_s3vm": replace(record, report=None)})[-1][2] == NOT_RECORDED
+
+
+def test_counts_come_from_the_remark_that_is_named():
+    count = Count("it helps", r"lower in (\d+ of \d+)", "it does")
+    report = report_of(remarks=["reproduced: it helps. Together lower in 9 of 10.", "it hurts: lower in 1 of 10."])
+    assert (count.published(), count.reproduced(report)) == ("it does", "9 of 10")
+    for wrong in (["it hurts: lower in 1 of 10."], ["it helps: nowhere"], 2 * ["it helps, lower in 1 of 2"]):
+        with pytest.raises(InvalidInputError, match="no remark with 'it helps'"):
+            count.reproduced(report_of(remarks=wrong))
+
+
+def test_a_line_that_is_missing_or_double_is_named():
+    number = NUMBERS[-1]
+    with pytest.raises(InvalidInputError, match=r"has 0 numbers at 'Table 2 \| mnist_3_8 \| qn_s3vm"):
+        number.reproduced(report_of())
+    with pytest.raises(InvalidInputError, match="has 2 numbers"):
+        number.reproduced(report_of(line_of(number, 1.0), line_of(number, 2.0)))
+    with pytest.raises(InvalidInputError, match="2 published numbers are at"):
+        replace(number, source=number.source[:6]).published()
+
+
+def test_the_remarks_of_the_spectrum_table_have_the_counts():
+    errors = {"STOAM": 2.0, "STORM": 3.0, "MKL-S": 4.0, "MKL-R": 2.5, "KTA-S": 5.0, "KTA-R": 6.0, "SGT": 7.0, "Xu": 8.0}
+    cells = [
+        (task, {method: {f"s{k}": error + shift + 0.1 * k for k in range(3)} for method, error in errors.items()})
+        for task, shift in (("one", 0.0), ("two", 1.0))
+    ]
+    (headline,) = [headline for headline in HEADLINES if headline.table == "spectrum_learning"]
+    report = report_of(remarks=_shivaswamy_jebara_claims.sentences(cells, list(errors)))
+    # STOAM errs less than MKL-S in both cells, STORM more than MKL-R; STOAM errs least of all.
+    assert [number.reproduced(report) for number in headline.numbers] == ["2 of 4", "2 of 2"]
