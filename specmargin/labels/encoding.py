@@ -67,6 +67,13 @@ class Labels:
     n_samples: int
     weights: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        if np.ndim(self.labeled) != 1 or np.shape(self.labeled)[:1] != np.shape(self.sign)[:1]:
+            raise InvalidInputError(
+                f"labels have signs of shape {np.shape(self.sign)} and indices of shape {np.shape(self.labeled)}; pass "
+                "one index for each row of the signs."
+            )
+
     @property
     def n_labeled(self) -> int:
         """Number of labelled samples, l."""

@@ -296,3 +296,9 @@ def test_hiding_is_uniform() -> None:
 def test_hide_refuses(y: Any, arguments: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         hide_labels(y, **arguments)
+
+
+@pytest.mark.parametrize("labeled", [[[0, 1, 2]], [0, 1], 0])
+def test_labels_with_another_number_of_indices_are_refused(labeled: Any) -> None:
+    with pytest.raises(ValueError, match="one index for each row"):
+        Labels(np.array([1.0, -1.0, 1.0]), np.array(labeled), np.array([0, 1]), 5)
