@@ -440,7 +440,7 @@ def _marks(values: AnyArray) -> tuple[float, ...]:
 
 
 def _is_code(different: AnyArray) -> bool:
-    """Whether the least of numbers is a code: -1, -9, -99 and the like below numbers from 10 on, or 999 below 10,000."""
+    """Whether the least of numbers is a code: -1, -9, -99 and such below numbers from 10 on, or 999 below 10,000."""
     code, least = different[0], different[1]
     nines = re.fullmatch(r"-?([89])\1*|-([79])\2+|-1", f"{code:.0f}") is not None and code == round(code)
     return bool(nines and ((code < 0 and least >= 10) or (code >= 99 and least >= 10 * code)))
