@@ -49,7 +49,7 @@ _FORMS = {
 }
 _PARTS = (
     r"^(?P<before>[€$£¥<>~]|EUR|USD|GBP|CHF)?\s*"
-    r"(?P<number>[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|[Ii]nf(?:inity)?))\s*(?P<after>[^\d\s.,][^\d]{0,14})?$"
+    r"(?P<number>[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|[Ii]nf(?:inity)?))\s*(?P<after>[^\d\s.,][^\d]{0,14}(?:(?<=[a-zA-Z])[23])?)?$"
 )
 _GAP = r"(?<=\d)[ '’\u00a0\u202f](?=\d{3}(?!\d))"
 _DATES: tuple[str, ...] = (
@@ -64,10 +64,17 @@ _DATES: tuple[str, ...] = (
     "%d-%m-%Y",
 )
 _DATES += ("%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%m/%Y")
+_DATES += ("%d/%b/%Y", "%a %d %b %Y", "%a, %d %b %Y", "%b %Y", "%B %Y")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
 _LIKE_A_DATE = (
-    r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8} \d.*"
+    r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8},? \d.*"
 )
+_EIGHT_DIGITS = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+_TWO_NUMBERS = r"\d[\d.,]*\s*[/x×–-]\s*\d[\d.,]*"
+_SPELLINGS = 6
+"""Formats that the dates of a column may have at most."""
+_NO_DATES = ("0001-01-01", "1900-01-01", "1970-01-01")
+"""Days that programs write where they know none; so is every day from the year 9000 on."""
 _MOST = 0.95
 """Share of the cells that a number or a date must fit for the column to be of numbers or dates."""
 _LENGTH_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
@@ -92,11 +99,11 @@ class ColumnType:
     kind : {"number", "date", "category", "text"}
     form : str
         Of numbers, how one thousand and a half is written, "1,234.5" or "1.234,5"; of dates, a format of strptime or
-        "ISO8601"; of categories, "exact" where capitals and blanks count.
+        "ISO8601", or several of them with "|" between them; of categories, "exact" where capitals and blanks count.
     unit : str
         What stands with the numbers, such as "kg".
     marks : tuple of float
-        Numbers that stand for missing ones, such as -999.
+        Numbers that stand for missing ones, such as -999; of dates the seconds since 1970 of such days.
     stated : bool
         Whether the user stated so.
     note : str
@@ -128,7 +135,10 @@ class ColumnType:
             parsed = _numbers(texts, self.form, self.unit) if self.kind == "number" else _times(texts, self.form)
             unread = texts.notna() & parsed.isna() & ~texts.str.lower().isin(_ABSENT)
             values, odd = parsed.to_numpy(), unread.to_numpy(dtype=bool)
-        return np.where(np.isin(values, self.marks), np.nan, values) if self.marks else values, odd
+        if not self.marks:
+            return values, odd
+        marked = np.isin(values if self.kind == "number" else values.astype(np.int64), self.marks)
+        return np.where(marked, np.nan if self.kind == "number" else np.datetime64("NaT"), values), odd
 
     def spelled(self) -> str:
         """Return the type in words."""
@@ -219,8 +229,8 @@ def infer_types(
         word, _, detail = stated.get(name, "").partition(":")
         kind = _typed(cells, fits.get(name), forms, separator, name, word, detail)
         kind = replace(kind, stated=word in ("number", "date", "category", "text"))
-        if kind.kind == "number" and marks and detail != "all":
-            kind = replace(kind, marks=_marks(kind.read(cells)[0]))
+        if kind.kind in ("number", "date") and marks and detail != "all":
+            kind = replace(kind, marks=(_marks if kind.kind == "number" else _no_dates)(kind.read(cells)[0]))
         types[name] = kind
     return types
 
@@ -264,8 +274,11 @@ def _typed(
     if fit is None:
         return ColumnType(word if word in ("number", "date") else {"f": "number"}.get(cells.dtype.kind, "date"))
     if word == "date":
-        return ColumnType("date", detail or _date_form(fit.there, name)[0] or "ISO8601")
+        return ColumnType("date", detail.removeprefix("all") or _date_form(fit.there, name)[0] or "ISO8601")
     n = len(fit.there)
+    if n >= 4 and word != "number" and fit.there.str.fullmatch(_EIGHT_DIGITS).mean() >= _MOST:
+        as_number = f"reads {fit.there.iloc[0]!r} as a day; if it is a number, say {option(name, 'number')}"
+        return ColumnType("date", "%Y%m%d", note=as_number)
     zeros = fit.numbers.str.fullmatch(r"[+-]?0\d+").sum() > (1 - _MOST) * n
     long = fit.numbers.str.fullmatch(r"[+-]?\d{16,}").sum() > (1 - _MOST) * n
     if word == "number" or (n and fit.share >= _MOST and not zeros and not long):
@@ -274,7 +287,11 @@ def _typed(
     form, note = _date_form(fit.there, name)
     if form:
         return ColumnType("date", form, note=note)
-    if n and (zeros or long):
+    if note:
+        return ColumnType("category", note=note)
+    if n and fit.share < _MOST and fit.there.str.fullmatch(_TWO_NUMBERS).mean() >= _MOST:
+        note = f"holds two numbers in a cell, as in {fit.there.iloc[0]!r}: read as names; write them into two columns"
+    elif n and (zeros or long):
         note = (
             f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
         )
@@ -292,7 +309,9 @@ def _typed(
 def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, str]:
     """Return how numbers are written, and what is ambiguous about it."""
     marked = fit.numbers[fit.numbers.str.contains(r"[.,]", regex=True)]
-    if fit.form or not len(marked):
+    if fit.form and len(marked):
+        return fit.form, _doubtful(fit, marked, name)
+    if not len(marked):
         return fit.form or _POINT, ""
     plain = fit.numbers[~fit.numbers.index.isin(marked.index)]
     small = len(plain) > 0 and bool((plain.str.lstrip("+-").str.len() <= 3).all())
@@ -308,6 +327,21 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
     other = _COMMA if form == _POINT else _POINT
     first, second = (_value(marked.iloc[:1], one).iloc[0] for one in (form, other))
     return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
+
+
+def _doubtful(fit: _Fit, marked: Any, name: str) -> str:
+    """Name a cell that the form of the others makes a thousand times smaller or larger than these."""
+    other = _COMMA if fit.form == _POINT else _POINT
+    ours, theirs = _value(marked, fit.form), _value(marked, other)
+    both = ours.notna() & theirs.notna() & (ours != theirs)
+    sure = ours[ours.notna() & ~both].abs()
+    if not both.any() or not len(sure) or sure.median() <= 0:
+        return ""
+    near, far = (np.abs(np.log10(one[both].abs().median() / sure.median() + 1e-300)) for one in (ours, theirs))
+    if near <= 2.0 or far >= near:
+        return ""
+    cell, here, there = (values[both].iloc[0] for values in (marked, ours, theirs))
+    return f"reads {cell!r} as {here:g}, far from its other numbers; if it is {there:g}, write the column in one way"
 
 
 def option(name: str, kind: str) -> str:
@@ -328,27 +362,56 @@ def _value(numbers: Any, form: str) -> Any:
 
 
 def _times(texts: Any, form: str) -> Any:
-    times = pandas().to_datetime(texts, format=form, errors="coerce", utc=True)
-    return times.dt.tz_localize(None).astype("datetime64[s]")
+    first, *others = form.split("|")
+    times = pandas().to_datetime(texts, format=first, errors="coerce", utc=True)
+    times = times.dt.tz_localize(None).astype("datetime64[s]")
+    return times.where(times.notna(), _times(texts, "|".join(others))) if others else times
 
 
 def _date_form(there: Any, name: str) -> tuple[str, str]:
-    """Return the format that fits nearly all cells, "" if none does, and what is ambiguous about it."""
+    """Return the formats that fit nearly all cells, "" if none do, and what is ambiguous or strange about it."""
     n = len(there)
     if not n or there.str.fullmatch(_LIKE_A_DATE).mean() < _MOST:
         return "", ""
     forms = ["ISO8601", *(day + clock for day in _DATES[1:] for clock in _CLOCKS)]
     few = there.iloc[:: max(1, n // 200)]
-    likely = [form for form in forms if _times(few, form).notna().mean() >= 0.5]
-    counts = {form: int(_times(there, form).notna().sum()) for form in likely}
-    best = max(counts, key=lambda form: counts[form], default="")
-    if not best or counts[best] < _MOST * n:
-        return "", ""
-    equal = [form for form in counts if counts[form] == counts[best] and form != best]
-    if not equal or (_times(there, equal[0]) == _times(there, best)).all():
-        return best, ""
-    one, two = (f"{_times(there.iloc[:1], form).iloc[0]:%Y-%m-%d}" for form in (best, equal[0]))
-    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{equal[0]}')}"
+    chosen: list[str] = []
+    rest, note = there, ""
+    while len(rest) and len(chosen) < _SPELLINGS:
+        likely = [form for form in forms if _times(few if not chosen else rest, form).notna().any()]
+        counts = {form: int(_times(rest, form).notna().sum()) for form in likely}
+        best = max(counts, key=lambda form: counts[form], default="")
+        if not best or not counts[best]:
+            break
+        read = _times(rest, best)
+        cells = rest[read.notna()]
+        read = read.dropna()
+        others = {form: _times(cells, form) for form in counts if counts[form] == counts[best] and form != best}
+        other = next((form for form, o in others.items() if o.notna().all() and not (o == read).all()), "")
+        if other and not note:
+            cell = cells.iloc[:1]
+            one, two = (f"{_times(cell, form).iloc[0]:%Y-%m-%d}" for form in (best, other))
+            note = f"reads {cell.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{other}')}"
+        chosen.append(best)
+        rest = rest.drop(read.index)
+        if len(chosen) == 1 and len(rest) <= (1 - _MOST) * n:
+            break
+    if len(rest) > (1 - _MOST) * n:
+        odd = f"{rest.iloc[0]!r} (row {rest.index[0] + 1})"
+        return "", f"holds dates, some in a spelling that is not known, such as {odd}: read as names; write all alike"
+    return "|".join(chosen), note
+
+
+def _no_dates(times: AnyArray) -> tuple[float, ...]:
+    """Return days that stand for none: from the year 9000 on, or 1900-01-01 and such far before others."""
+    there = times[~np.isnat(times)]
+    days = np.unique(there)
+    late = [day for day in days if day >= np.datetime64("9000-01-01", "s")]
+    known = [np.datetime64(day, "s") for day in _NO_DATES]
+    far = np.timedelta64(20 * 365, "D")
+    own = [day for day in days if day not in known and day not in late]
+    early = [day for day in days if day in known and own and min(own) - day > far]
+    return tuple(float(day.astype(np.int64)) for day in [*early, *late])
 
 
 def _marks(values: AnyArray) -> tuple[float, ...]:
@@ -367,11 +430,20 @@ def _marks(values: AnyArray) -> tuple[float, ...]:
             )[:2]
             mark = different[0] if far == different[1] - different[0] else different[-1]
         digits = re.fullmatch(r"-?([789])\1+", f"{mark:.0f}") is not None and mark == round(mark)
-        if not (far > (3.0 if digits else 1e3) * spread and (digits or (there == mark).sum() <= (1 - _MOST) * n)):
+        apart = far > (3.0 if digits else 1e3) * spread and (digits or (there == mark).sum() <= (1 - _MOST) * n)
+        if not apart and not _is_code(different):
             break
+        mark = mark if apart else different[0]
         marks.append(float(mark))
         there = there[there != mark]
     return tuple(marks)
+
+
+def _is_code(different: AnyArray) -> bool:
+    """Whether the least of numbers is a code: -1, -9, -99 and such below numbers from 10 on, or 999 below 10,000."""
+    code, least = different[0], different[1]
+    nines = re.fullmatch(r"-?([89])\1*|-([79])\2+|-1", f"{code:.0f}") is not None and code == round(code)
+    return bool(nines and ((code < 0 and least >= 10) or (code >= 99 and least >= 10 * code)))
 
 
 def _series(cells: AnyArray) -> Any:

@@ -128,9 +128,10 @@ def _odd(table: Table, roles: Roles) -> list[Flaw]:
             text = f"{name!r} is read as {kind.spelled()}; {len(odd)} cells are none and count as missing: {cells}."
             flaws.append(Flaw("odd cells", text))
         if kind.marks:
-            marks = ", ".join(_plain(mark) for mark in kind.marks)
-            text = f"{name!r} holds {marks}, far from all other numbers: it counts as missing. "
-            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say {option(name, 'number:all')}."))
+            days, every = kind.kind == "date", f"{kind.kind}:all"
+            marks = ", ".join(str(np.datetime64(int(m), "s"))[:10] if days else _plain(m) for m in kind.marks)
+            text = f"{name!r} holds {marks}, far from all other {kind.kind}s: it counts as missing. "
+            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say {option(name, every)}."))
     return flaws
 
 

@@ -97,6 +97,9 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
         if "the row" in reason:
             names_rows.append(name)
         if not reason and not kind.stated:
+            doubt, exact = _follows(column[known_rows], known_labels, target)
+            reason, doubts[name] = (doubt, "") if exact and strict else ("", doubt)
+        if not reason and not kind.stated and not doubts.get(name):
             texts = as_texts(column[known_rows])
             doubt, certain = _tells(texts, known_labels, len(table.cells), target)
             if not doubt:
@@ -140,7 +143,13 @@ def _useless(column: AnyArray) -> str:
 def _of_rows(name: str, column: AnyArray, table: Table) -> str:
     """Return why a column names or numbers the rows, "" if it does not."""
     n, different = len(column), len(distinct(column))
-    if not table.given or missing_in(column).any() or n < 4:
+    missing = missing_in(column)
+    if column.dtype.kind == "O" and 0 < missing.sum() <= 0.05 * n:  # a name that was forgotten
+        column = column[~missing]
+        n = len(column)
+    elif missing.any():
+        return ""
+    if not table.given or n < 4:
         return ""
     if column.dtype.kind == "O" and different >= (0.95 * n if n >= 20 else n):
         length = np.mean([len(value.split()) for value in column])
@@ -172,7 +181,7 @@ def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> t
     """Return how a column tells the classes of labelled rows, and "same", "one to one" or "" for less than that."""
     rows = [i for i, value in enumerate(values) if value is not None]
     if len(rows) < 2 or any(isinstance(labels[i], float) for i in rows):
-        return "", ""
+        return "", ""  # of numbers: `_follows`
     keys, classes = [spelling(values[i]) for i in rows], [spelling(str(labels[i])) for i in rows]
     if len(set(classes)) < 2 or 3 * len(set(keys)) > 2 * len(rows):
         return "", ""
@@ -191,6 +200,25 @@ def _tells(values: AnyArray, labels: AnyArray, n_columns: int, target: str) -> t
         return f"tells the class on {where}, one value for each: the label in other words", "all"
     how = "its value tells the class" if pairs == k else "the class tells its value"
     return f"is strange: on {where} {how}; is it known before the label?", ""
+
+
+def _follows(column: AnyArray, labels: AnyArray, target: str) -> tuple[str, bool]:
+    """Return how a column of numbers follows labels that are numbers, and whether up to a factor and a shift."""
+    if column.dtype.kind != "f" or len(labels) == 0 or not isinstance(labels[0], float):
+        return "", False
+    there = np.isfinite(column)
+    x, y = column[there], np.asarray(labels[there], dtype=np.float64)
+    if len(x) < 8 or len(np.unique(x)) < 8 or len(np.unique(y)) < 8:
+        return "", False
+    where = f"on all {len(x)} labelled rows{'' if there.all() else ' that have it'}"
+    fitted = np.polynomial.Polynomial.fit(x, y, 1)(x)
+    if np.abs(fitted - y).max() <= 1e-3 * np.ptp(y):
+        return f"is the label {target!r} in another unit {where}", True
+    order = np.argsort(x, kind="stable")
+    steps, same = np.diff(y[order]), np.diff(x[order]) == 0
+    if (steps[~same] > 0).all() or (steps[~same] < 0).all():
+        return f"is strange: it orders the rows as {target!r} does {where}; is it known before the label?", False
+    return "", False
 
 
 def shifts(table: Table, used: Mapping[str, str], labels: AnyArray) -> dict[str, tuple[str, bool]]:

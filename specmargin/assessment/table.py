@@ -194,17 +194,37 @@ def split_target(table: Table, target: str, unlabeled: Any = None) -> tuple[Tabl
     if target not in table.cells:
         names = among(target, table.cells) if table.cells else "none."
         raise InvalidInputError(f"there is no column {target!r}; name the one of the labels. The columns are {names}")
-    return table.without(target), target_labels(
-        table.cells[target], unlabeled, f"the column {target!r}", table.stated.get(target, "")
+    labels = target_labels(
+        table.cells[target], unlabeled, f"the column {target!r}", table.stated.get(target, ""), table.types[target]
     )
+    numbers = any(isinstance(label, float) for label in labels)
+    notes = _notes_of_labels(target, table.types[target], table.cells[target]) if numbers else ()
+
+    return replace(table.without(target), read_notes=(*table.read_notes, *notes)), labels
 
 
-def target_labels(values: Any, unlabeled: Any, named: str, kind: str) -> AnyArray:
-    """Return labels as objects: floats where they are stated to be numbers, else classes."""
+def _notes_of_labels(target: str, kind: ColumnType, cells: AnyArray) -> tuple[str, ...]:
+    """Return what is ambiguous about numbers to be predicted, and which of them count as missing."""
+    notes = [f"{target!r} {kind.note}."] if kind.note else []
+    values = replace(kind, marks=()).read(cells)[0]
+    for mark in kind.marks:
+        rows = int((values == mark).sum())
+        notes.append(
+            f"{target!r} holds {mark:.12g} in {rows} row{'s' if rows > 1 else ''}, far from all other numbers: no "
+            f"label. If it is one, say {option(target, 'number:all')}."
+        )
+    return tuple(notes)
+
+
+def target_labels(values: Any, unlabeled: Any, named: str, kind: str, known: ColumnType | None = None) -> AnyArray:
+    """Return labels as objects: floats where they are stated to be numbers, else classes.
+
+    `known` is how the numbers are written, where a table tells it.
+    """
     if kind.partition(":")[0] != "number":
         return class_labels(values, unlabeled, named, anything=bool(kind))
     cells = as_cells([None if _same(value, unlabeled) else value for value in label_vector(values).tolist()])
-    numbers, odd = infer_types({"": cells}, {"": kind})[""].read(cells)
+    numbers, odd = (known or infer_types({"": cells}, {"": kind}, marks=False)[""]).read(cells)
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise InvalidInputError(

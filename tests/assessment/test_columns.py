@@ -168,3 +168,69 @@ def test_without_pandas_the_extra_is_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(SolverNotInstalledError, match=r"pip install 'specmargin\[tables\]'"):
         infer_types({"m": np.array(["1"], dtype=object)})
+
+
+@pytest.mark.parametrize(
+    ("cells", "form", "first"),
+    [
+        (
+            ["2023-10-07", "07.10.2023", "7 Oct 2023", "Oct 25, 2023"] * 5,
+            "ISO8601|%d.%m.%Y|%d %b %Y|%b %d, %Y",
+            "2023-10-07",
+        ),
+        (["07/Oct/2023", "08/Nov/2023"], "%d/%b/%Y", "2023-10-07"),
+        (["Fri 06 Oct 2023", "Sat 07 Oct 2023"], "%a %d %b %Y", "2023-10-06"),
+        (["Oct 2023", "Nov 2023"], "%b %Y", "2023-10-01"),
+        (["20231007", "20231108", "20220301", "20210405"], "%Y%m%d", "2023-10-07"),
+    ],
+)
+def test_dates_in_other_spellings_and_in_several(cells, form, first) -> None:
+    kind, values = read(*cells)
+    assert (kind.kind, kind.form) == ("date", form)
+    assert str(values[0])[:10] == first
+    assert None not in values
+
+
+def test_dates_in_a_spelling_that_is_not_known_are_named() -> None:
+    kind = read(*["2023-10-07", "07.10.2023", "7 Okt 2023"] * 5)[0]
+    assert kind.kind == "category"
+    assert "such as '7 Okt 2023' (row 3)" in kind.note
+
+
+@pytest.mark.parametrize(
+    ("days", "gone"),
+    [
+        (["2023-10-07", "2022-10-08", "9999-12-31"], [False, False, True]),
+        (["2023-10-07", "2022-10-08", "1900-01-01"], [False, False, True]),
+        (["1923-10-07", "1913-10-08", "1900-01-01"], [False, False, False]),
+    ],
+)
+def test_days_that_stand_for_no_day(days, gone) -> None:
+    assert [day is None for day in read(*days)[1]] == gone
+    assert None not in read(*days, stated="date:all")[1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "marks"),
+    [
+        ([*range(20_000, 60_000, 1_000), -999], (-999.0,)),
+        ([*range(20_000, 60_000, 1_000), 999], (999.0,)),
+        ([*range(30, 110), -1], (-1.0,)),
+        ([*range(30), -1], ()),
+        ([*range(-3, 30), -9], ()),
+    ],
+)
+def test_codes_below_all_other_numbers_stand_for_missing_ones(cells, marks) -> None:
+    assert read(*cells)[0].marks == marks
+
+
+def test_units_with_a_digit_and_two_numbers_in_a_cell() -> None:
+    kind, values = read("85.0 m2", "70 m2")
+    assert (kind.unit, values) == ("m2", [85.0, 70.0])
+    assert "two numbers in a cell, as in '143/80'" in read("143/80", "120/70")[0].note
+
+
+def test_a_number_far_from_the_others_of_its_column_is_named() -> None:
+    note = read("33,604", "22.395,5", "41.200,1", "18.333,0")[0].note
+    assert "reads '33,604' as 33.604, far from its other numbers; if it is 33604" in note
+    assert read("1.234", "1.234,5", "87", "3.100")[0].note == ""

@@ -180,3 +180,20 @@ def test_the_label_in_other_words_or_in_empty_cells() -> None:
     assert "labelled rows that have one, one value for each" in roles.dropped["some"]
     assert roles.dropped["days"].startswith("by being empty or not tells the class on all 40 labelled rows")
     assert roles.used.keys() == {"often"}
+
+
+def test_columns_that_follow_numbers_to_be_predicted(rng) -> None:
+    price = np.round(rng.uniform(100, 300, 40), 2)
+    labels = np.array(price.tolist(), dtype=object)
+    labels[30:] = None
+    table = as_table({"eur": np.round(1.08 * price, 2), "rank": price**2, "x": rng.normal(size=40)})
+    roles = choose_roles(table, labels, target="price")
+    assert roles.dropped == {"eur": "is the label 'price' in another unit on all 30 labelled rows"}
+    assert "orders the rows as 'price' does on all 30 labelled rows" in roles.doubts["rank"]
+    assert list(roles.used) == ["rank", "x"]
+
+
+def test_names_of_rows_of_which_one_was_forgotten() -> None:
+    labels = np.array(["a", "b"] * 20, dtype=object)
+    table = as_table({"code": [f"P{i:03}" for i in range(39)] + [None], "x": np.arange(40) % 7})
+    assert choose_roles(table, labels).identifier == "code"

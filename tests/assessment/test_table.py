@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars
@@ -192,3 +193,18 @@ def test_lakhs_words_for_missing_and_a_first_line_with_a_gap(tmp_path) -> None:
     file.write_text("m,land\n")
     with pytest.raises(InvalidInputError, match="no row below its names"):
         read_table(file)
+
+
+def test_numbers_to_be_predicted_are_written_as_the_columns_are_and_codes_among_them_are_named() -> None:
+    cells = {"price": ["2.382", "943", "3.100", ""] * 5, "x": ["1,5", "2,5", "3,25", "4"] * 5}
+    table = replace(as_table(cells), separator=";").reading({"price": "number"})
+    table, labels = split_target(table, "price")
+    assert labels[:4].tolist() == [2382.0, 943.0, 3100.0, None]
+    assert any("'price' reads '2.382' as 2382; if it is 2.382" in note for note in table.notes)
+    prices = [100.0, 120.0, 130.0, -999.0, 140.0, 150.0] * 3
+    table = as_table({"price": prices, "x": list(range(18))}).reading({"price": "number"})
+    table, labels = split_target(table, "price")
+    assert labels[3] is None
+    assert any("'price' holds -999 in 3 rows" in note and "price=number:all" in note for note in table.notes)
+    kept = split_target(as_table({"price": prices, "x": list(range(18))}).reading({"price": "number:all"}), "price")[1]
+    assert kept[3] == -999.0
