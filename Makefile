@@ -68,7 +68,7 @@ $(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
 	@$(INSTALL) $(DOCS_LOCK)
 	@touch $@
 
-report: $(READY) ## one page of all recorded tables and figures: report.html (ARGS="--out PAGE")
+report: $(READY) $(VENV)/.ready-docs ## one page of claims, recorded tables and figures: report/index.html (ARGS="--out FOLDER")
 	@$(BIN)/python -m reproduction report $(ARGS)
 
 numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")

@@ -33,7 +33,7 @@ exclude_patterns = ["_build", "_extensions"]
 default_role = "py:obj"
 
 # Markdown: anchors as a forge makes them, formulas between dollars.
-myst_enable_extensions = ["dollarmath", "html_image"]
+myst_enable_extensions = ["attrs_inline", "dollarmath", "html_image"]
 myst_heading_anchors = 4
 
 # Notebooks run when their text has changed; an exception in a cell ends the build.

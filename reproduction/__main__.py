@@ -73,25 +73,8 @@ def figures(
         return
     options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
     options |= {"fresh": fresh, "wait": wait}
-    folder = Path("figures/output") if out is None else out
-    try:
-        results = gallery.run_figures(names or (), **options)
-    except gallery.FigureError:
-        _index(folder)  # of those that were made
-        raise
-    for result in results:
+    for result in gallery.run_figures(names or (), **options):
         echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
-    _index(folder)
-
-
-def _index(folder: Path) -> None:
-    """Leave a page of what is in a folder, and say where."""
-    from reproduction.pages import write_index
-
-    written = write_index(folder)
-    for problem in written.problems:
-        echo(f"left out of {written.path}: {problem}", err=True)
-    echo(f"all of them: {written.path}")
 
 
 @app.command(epilog="Example: python -m reproduction tables spectrum_learning --quick --set eps=1e-6")
@@ -147,7 +130,6 @@ def tables(
         echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
-        _index(out)
 
 
 @app.command()
@@ -156,19 +138,19 @@ def report(
         Path | None, typer.Option("--results", help="Recorded tables; default: results/recorded of the checkout.")
     ] = None,
     figures: Annotated[Path | None, typer.Option("--figures", help="Figures; default: figures/output.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="The page to be written.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", help="Folder of the page and its pictures.")] = Path("report"),
 ) -> None:
-    """Write one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
+    """Make one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
 
-    The page is whole by itself. What cannot be read is named, there and here, and the exit code is then 1.
+    The page needs no network. What cannot be read is named, there and here, and the exit code is then 1.
     """
-    from reproduction.pages import write_page
+    from reproduction.site import build_report
 
-    written = write_page(out, results=results, figures=figures)
-    echo(f"written: {written.path} ({written.size / 1e6:.1f} MB; pictures: {written.pictures})")
-    for problem in written.problems:
-        echo(f"not read: {problem}", err=True)
-    if written.problems:
+    problems = build_report(out, results, figures)
+    echo(f"written: {out / 'index.html'}")
+    for problem in problems:
+        echo(f"amiss: {problem}", err=True)
+    if problems:
         raise typer.Exit(1)
 
 

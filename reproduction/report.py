@@ -2,23 +2,26 @@
 
 A `Report` has sections of two kinds. A `Section` has a `Line` for each number: reproduced, published, difference, note.
 A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
-and those that are not significantly worse. `reproduction.report_page` has the HTML.
+and those that are not significantly worse. `write_report` writes it in all forms.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reproduction.engine.significance import Entry, Mark
+from specmargin.files import replace_file
 
-__all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section"]
+__all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section", "write_report"]
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,8 @@ _KEY = "least mean error, {}, or not significantly worse than it (paired t-test,
 class MarkedSection:
     r"""Methods side by side, with significance marks and their count.
 
-    The method of least mean error is dark in HTML, bold in Markdown and stands between double asterisks in text; those
-    that are not significantly worse are light, italic, and between single asterisks.
+    The method of least mean error is bold in Markdown and stands between double asterisks in text; those that are not
+    significantly worse are italic, and between single asterisks.
     `tuning` says how settings were chosen, and `note` what to know of every number.
 
     Examples
@@ -313,6 +316,16 @@ class Report:
         sections = [(Section if "lines" in part else MarkedSection).from_json(part) for part in values["sections"]]
         parts = (values[part] for part in ("header", "footer", "remarks"))
         return cls(values["name"], values["title"], sections, *parts)
+
+
+def write_report(report: Report, folder: str | Path) -> list[Path]:
+    """Write ``<name>.txt``, ``.csv``, ``.md`` and ``.json`` into a folder and return their paths."""
+    values = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"
+    forms = {"txt": report.text(), "csv": report.csv(), "md": report.markdown(), "json": values}
+    paths = {ending: Path(folder) / f"{report.name}.{ending}" for ending in forms}
+    for ending, text in forms.items():
+        replace_file(paths[ending], text.encode())
+    return list(paths.values())
 
 
 def _mean_std(mean: float, std: float) -> str:

@@ -20,8 +20,7 @@ from reproduction.engine.provenance import collect, since_commit
 from reproduction.engine.records import Cell, Row, Store, make_row, worst_gap
 from reproduction.engine.sweep import SweepInterruptedError, run_sweep
 from reproduction.recorded import read_record, record_table, restore_rows
-from reproduction.report import MarkedSection, Report, Section
-from reproduction.report_page import write_report
+from reproduction.report import MarkedSection, Report, Section, write_report
 from specmargin.checks import among, checked, instance, maybe, path, processes
 from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError

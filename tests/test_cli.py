@@ -379,76 +379,16 @@ def test_verify_without_flint_names_the_remedy(answers, tmp_path):
     assert re.fullmatch(r"Error: .* pip install 'specmargin\[verify\]'\n", result.stderr)
 
 
-def test_tables_and_figures_leave_an_index(run, toy_table, tmp_path, monkeypatch):
-    from reproduction import gallery
+def test_report_names_what_it_cannot_read(run, tmp_path, monkeypatch):
+    from reproduction import site
 
-    result = run("tables", "toy", "--out", "o")
-    assert result.exit_code == 0, result.output
-    assert "all of them: o/index.html" in result.stdout
-    assert "The toy table" in (tmp_path / "o" / "index.html").read_text()
-
-    def fail(names, **options):
-        raise gallery.FigureError("1 of 1 figures failed", [])
-
-    monkeypatch.setattr(gallery, "run_figures", fail)
-    (tmp_path / "f").mkdir()
-    (tmp_path / "f" / "foreign.json").write_text("{")
-    result = run("figures", "--out", "f")
-    assert result.exit_code == 1
-    assert "Error: 1 of 1 figures failed" in result.stderr
-    assert "left out of f/index.html: 'f/foreign.json' is no sidecar" in result.stderr
-    assert (tmp_path / "f" / "index.html").is_file()
-    assert (tmp_path / "f" / "foreign.json").read_text() == "{"
-
-
-def test_report_writes_a_page_and_names_what_it_cannot_read(run, tmp_path):
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "recorded").mkdir()
-    options = ("--results", "recorded", "--figures", "figures", "--out", "made/page.html")
-    result = run("report", *options)
-    assert result.exit_code == 0, result.output
-    assert re.match(r"written: made/page.html \(0\.\d MB; pictures: SVG\)\n", result.stdout)
-    assert (tmp_path / "made" / "page.html").read_text().startswith("<!DOCTYPE html>")
-    (tmp_path / "recorded" / "qn_s3vm").mkdir()
-    (tmp_path / "recorded" / "qn_s3vm" / "table.json").write_text('{"format": 1}')
-    result = run("report", *options)
-    assert result.exit_code == 1
-    assert "not read: the record 'recorded/qn_s3vm' cannot be read" in result.stderr
-    assert "recorded/qn_s3vm" in (tmp_path / "made" / "page.html").read_text()
-    assert (tmp_path / "recorded" / "qn_s3vm" / "table.json").read_text() == '{"format": 1}'
-
-
-def test_report_says_in_one_message_what_it_cannot_use(run, tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("kept")
-    empty = ("--results", "folder", "--figures", "folder")
-    for code, said, options in (
-        (2, "--results 'none' is not a folder", ("--results", "none")),
-        (2, "--figures 'none' is not a folder", ("--results", "folder", "--figures", "none")),
-        (2, "'folder' is a folder; name the file", (*empty, "--out", "folder")),
-        (2, "'file' is a file; name a folder", (*empty, "--out", "file/page.html")),
-    ):
-        result = run("report", *options)
-        assert result.exit_code == code, result.output
-        assert said in result.stderr
-        assert result.stderr.count("\n") == 1
-        assert "Traceback" not in result.output
-    assert (tmp_path / "file").read_text() == "kept"
-
-
-def test_report_keeps_the_page_that_it_cannot_replace(run, tmp_path, monkeypatch):
-    from reproduction.pages import page
-
-    def full(path, content):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(page, "replace_file", full)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "page.html").write_text("kept")
-    result = run("report", "--results", "folder", "--figures", "folder", "--out", "page.html")
-    assert result.exit_code == 1
-    assert "No space left on device. page.html is as it was. Make room" in result.stderr
-    assert (tmp_path / "page.html").read_text() == "kept"
+    monkeypatch.setattr(site, "build_report", lambda out, results, figures: [])
+    result = run("report", "--out", "made")
+    assert (result.exit_code, result.stdout) == (0, "written: made/index.html\n")
+    monkeypatch.setattr(site, "build_report", lambda out, results, figures: ["the record 'x' cannot be read"])
+    result = run("report")
+    assert (result.exit_code, result.stdout) == (1, "written: report/index.html\n")
+    assert result.stderr == "amiss: the record 'x' cannot be read\n"
 
 
 # The entry, names that are nearly right, places, controls

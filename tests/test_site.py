@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -142,26 +141,8 @@ def test_wrong_pages_are_noticed(tmp_path: Path) -> None:
     ]
 
 
-def test_recorded_tables_are_pages_and_links_to_them_lead_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, docs = tmp_path / "results" / "recorded", tmp_path / "docs"
-    for name, whole in (("toy-draws=30", True), ("begun", False)):
-        (source / name).mkdir(parents=True)
-        table = {"report": {"title": "A|B: errors"}, "choices": {"draws": "30"}, "experiment": "toy"}
-        (source / name / "table.json").write_text(json.dumps({**table, "cells": 12, "seconds": 5400.0}))
-        if whole:
-            (source / name / "table.md").write_text("# A table\n")
-    (docs / "recorded").mkdir(parents=True)
-    (docs / "recorded" / "stale.md").touch()
+def test_links_to_recorded_tables_lead_to_their_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
-
-    extension("recorded_pages").copy_tables(SimpleNamespace(srcdir=str(docs)))
-    assert sorted(path.name for path in (docs / "recorded").iterdir()) == ["index.md", "toy-draws-30.md"]
-    assert (docs / "recorded" / "toy-draws-30.md").read_text() == "# A table\n"
-    line = (docs / "recorded" / "index.md").read_text().splitlines()[-1]
-    assert line == "| [A\\|B](toy-draws-30.md) | 12 | 1.50 | `python -m reproduction tables toy --set draws=30` |"
-
     link = extension("markdown_pages").site_link
     assert link("../results/recorded/toy-draws=30/table.md", "auto_ssl") == "recorded/toy-draws-30.md"
     assert link("../../results/recorded/toy-draws=30/table.md", "tables/index") == "../recorded/toy-draws-30.md"

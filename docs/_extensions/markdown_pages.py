@@ -7,7 +7,7 @@ all pages of the folder in its table of contents.
 import re
 from typing import Any
 
-from recorded_pages import page_name
+from reproduction.site import page_name
 
 # Files of the repository that the site shows under another name.
 _SHOWN = {"README.md": "index.md", "CONTRIBUTING.md": "adding.md", "CHANGELOG.md": "changes.md"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 
-from reproduction.report import Line, Report, Section
+from reproduction.report import Line, Report, Section, write_report
 
 
 def test_text_has_the_marks(report):
@@ -67,3 +68,9 @@ def test_text_is_aligned_and_csv_unrounded():
     assert float(rows[0]["mean"]) == 10 / 3
     assert rows[0]["published_std"] == rows[1]["mean"] == ""
     assert "a \\| b" in report.markdown()
+
+
+def test_all_files_are_written(report, tmp_path):
+    assert [path.name for path in write_report(report, tmp_path)] == ["t.txt", "t.csv", "t.md", "t.json"]
+    assert (tmp_path / "t.md").read_text() == report.markdown()
+    assert Report.from_json(json.loads((tmp_path / "t.json").read_text())).text() == report.text()

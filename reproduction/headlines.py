@@ -65,7 +65,7 @@ class Number:
         if len(means) != 1:
             raise InvalidInputError(
                 f"the table {report.name!r} has {len(means)} numbers at {' | '.join(wanted)!r}, and its headline needs "
-                "one; name another line in reproduction/pages/headlines.py."
+                "one; name another line in reproduction/headlines.py."
             )
         return f"{means.pop():.{self.decimals}f}"
 
@@ -98,7 +98,7 @@ class Count:
         if len(matches) != 1 or matches[0] is None:
             raise InvalidInputError(
                 f"the table {report.name!r} has no remark with {self.claim!r} and {self.pattern!r}, or several; its "
-                "headline needs one: correct it in reproduction/pages/headlines.py."
+                "headline needs one: correct it in reproduction/headlines.py."
             )
         return matches[0][1]
 
@@ -229,7 +229,7 @@ HEADLINES = (
         (_quasi_newton("svm"), _quasi_newton("cccp_s3vm"), _quasi_newton("qn_s3vm")),
     ),
 )
-"""One of each of the five papers, in the order of the page of all results."""
+"""One of each of the five papers, in the order of `PAPERS`."""
 
 
 def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, str, str]]:

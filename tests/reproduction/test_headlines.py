@@ -9,13 +9,13 @@ import pytest
 
 import reproduction.engine.published as published_module
 from reproduction import Line, Report, Section
-from reproduction.pages.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
+from reproduction.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
 from reproduction.papers import _shivaswamy_jebara_claims, chapelle_2006, gieseke_2014, tables
 from reproduction.papers.bibliography import PAPERS
 from reproduction.recorded import RecordedTable, recorded_folder, recorded_tables
 from specmargin.exceptions import InvalidInputError
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 NUMBERS = [number for headline in HEADLINES for number in headline.numbers if isinstance(number, Number)]
 
 
