@@ -35,7 +35,7 @@ from scipy.special import expit, softmax
 import specmargin as sm
 from reproduction.papers._auto_ssl_sets import SETS
 from reproduction.tasks import samples
-from specmargin.objectives.calibration import calibrated_scale, class_probabilities
+from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
 
 BINS, GOAL, N, FRESH = 15, 0.5, 500, 3
 LABELED = (20, 100)

@@ -29,8 +29,8 @@ from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
 from specmargin.kernels.maps import deformed_kernel
-from specmargin.objectives.conformal import ConformalRidge, label_sets
-from specmargin.objectives.leave_one_out import RidgePath
+from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
+from specmargin.objectives.held_out.leave_one_out import RidgePath
 
 LEVEL, TESTED, CHUNK = 0.9, 100, 50
 LABELED = (20, 50, 100)

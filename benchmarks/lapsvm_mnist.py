@@ -24,7 +24,7 @@ from specmargin.exceptions import DataNotFoundError
 from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM
-from specmargin.objectives.leave_one_out import RidgePath, nll
+from specmargin.objectives.held_out.leave_one_out import RidgePath, nll
 from specmargin.solvers import factorized
 
 Q, K_NEIGHBORS, LANDMARKS = 200, 10, 2000

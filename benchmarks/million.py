@@ -32,7 +32,7 @@ import specmargin as sm
 from specmargin import objectives, solvers
 from specmargin.exceptions import DataNotFoundError
 from specmargin.graphs import NeighborSearch, knn_graph
-from specmargin.objectives.leave_one_out import RidgePath, nll
+from specmargin.objectives.held_out.leave_one_out import RidgePath, nll
 from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
 

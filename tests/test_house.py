@@ -116,7 +116,7 @@ PRIVATE_READS = {
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
     "assessment/columns.py": "one type of a column, and how its texts are read",
-    "objectives/conformal.py": "one kind of prediction with the bounds of its rounding",
+    "objectives/held_out/conformal.py": "one kind of prediction with the bounds of its rounding",
     "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",

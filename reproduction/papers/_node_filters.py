@@ -21,7 +21,7 @@ from reproduction.tasks import labels_of
 from specmargin.graphs import laplacian, normalized_adjacency
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
-from specmargin.objectives.leave_one_out import dealt_folds
+from specmargin.objectives.held_out.leave_one_out import dealt_folds
 from specmargin.results import SolveResult
 from specmargin.solvers import spectrum_margin
 from specmargin.solvers.spectrum.block_weights import learn_weights, ridge_on_blocks

@@ -24,7 +24,7 @@ from scipy.sparse.linalg import splu
 
 from reproduction.papers._node_networks import appnp, gcn, pagerank, unit_rows
 from specmargin.graphs import laplacian, normalized_adjacency
-from specmargin.objectives.leave_one_out import Fold, RidgePath, dealt_folds, squared_error
+from specmargin.objectives.held_out.leave_one_out import Fold, RidgePath, dealt_folds, squared_error
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["RIVALS", "Rival"]

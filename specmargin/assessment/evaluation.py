@@ -2,8 +2,8 @@
 
 `AutoSSL` and its baseline decide about each label by exact leave-one-out, weights and threshold recomputed without it.
 All others share ten stratified folds of the labels, and are tuned again within each of them. Decisions that are no
-probabilities get a scale (`specmargin.objectives.calibration`) from the other folds. The features were prepared without
-labels, so that they need no folds.
+probabilities get a scale (`specmargin.objectives.held_out.calibration`) from the other folds. The features were
+prepared without labels, so that they need no folds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter, labeled_rows
 from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds
 from specmargin.exceptions import SpecmarginError
-from specmargin.objectives.calibration import calibrated_scale, class_probabilities
+from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Outcome", "evaluate", "forecast"]

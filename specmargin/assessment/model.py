@@ -22,7 +22,7 @@ from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
 from specmargin.estimators.storage import pack_estimator, unpack_estimator
 from specmargin.exceptions import SpecmarginWarning
-from specmargin.objectives.calibration import class_probabilities
+from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.proofs.packing import contents_of
 from specmargin.typing import AnyArray, FloatArray
 

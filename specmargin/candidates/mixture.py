@@ -22,7 +22,7 @@ from specmargin.candidates.agreement import disagreement_ratio
 from specmargin.candidates.constants import CONSTANTS, SUPERVISED, Constants
 from specmargin.candidates.offsets import log_offsets
 from specmargin.candidates.training import CandidateGroup
-from specmargin.objectives.calibration import calibrated_scales, class_probabilities, log_probabilities
+from specmargin.objectives.held_out.calibration import calibrated_scales, class_probabilities, log_probabilities
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Mixture"]

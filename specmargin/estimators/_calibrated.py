@@ -21,8 +21,8 @@ from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
-from specmargin.objectives.calibration import calibrated_scale, class_probabilities
-from specmargin.objectives.leave_one_out import counted, dealt_folds, one_left_out
+from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
+from specmargin.objectives.held_out.leave_one_out import counted, dealt_folds, one_left_out
 from specmargin.solvers.manifold.left_out import MOST, left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
@@ -146,8 +146,8 @@ class CalibratedScores:
         """Return the probabilities of the classes at new samples.
 
         softmax(T f) of `decision_function`, with two classes 1 / (1 + exp(-T f)). T is calibrated on decisions at
-        labelled samples that were left out (`specmargin.objectives.calibration`), never on those that were learned
-        from: by exact leave-one-out where that follows from the fit (least squares; LapSVM with a loss that is
+        labelled samples that were left out (`specmargin.objectives.held_out.calibration`), never on those that were
+        learned from: by exact leave-one-out where that follows from the fit (least squares; LapSVM with a loss that is
         piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
         probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
 

@@ -15,7 +15,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import LowRankKernel
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels
-from specmargin.objectives.conformal import ConformalRidge, label_sets
+from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
 from specmargin.objectives.manifold_weights import ambient_weight
 from specmargin.typing import BoolArray, FloatArray, Matrix, SparseArray
 
@@ -70,7 +70,7 @@ class KeepsTraining:
         if self._training is None:
             raise InvalidInputError(
                 f"{type(self).__name__} keeps no kernel matrix, and kernel='precomputed' leaves it nothing else; pass "
-                "the kernel's blocks to specmargin.objectives.conformal.ConformalRidge."
+                "the kernel's blocks to specmargin.objectives.held_out.conformal.ConformalRidge."
             )
         return self._training
 
@@ -151,9 +151,9 @@ class ConformalSets:
     def conformal_p_values(self, X: Matrix | None = None, *, class_conditional: bool = False) -> FloatArray:
         """Return how well each class fits as the label of each sample: p-values by full conformal prediction, exact.
 
-        See `conformal_sets` for what they promise, and `specmargin.objectives.conformal` for the formulas. They are
-        those of the decisions f, before classes are balanced. Scores that rounding does not tell apart are ties, which
-        only raise p-values.
+        See `conformal_sets` for what they promise, and `specmargin.objectives.held_out.conformal` for the formulas.
+        They are those of the decisions f, before classes are balanced. Scores that rounding does not tell apart are
+        ties, which only raise p-values.
 
         Parameters
         ----------

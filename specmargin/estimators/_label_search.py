@@ -18,7 +18,7 @@ from specmargin.estimators._label_weights import LabelWeights, PassesWeights
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 OF_DECISIONS = ("nll", "sq", "01")

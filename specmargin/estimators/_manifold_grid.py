@@ -31,7 +31,7 @@ from specmargin.graphs import check_adjacency, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, resolve_gamma
 from specmargin.kernels.rules import KERNEL
 from specmargin.labels import Labels, Targets
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray

@@ -21,7 +21,7 @@ from specmargin.estimators._shared_parameters import SolverParameters
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import MarkerWarning
 from specmargin.labels import Labels
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _LOGGER = logging.getLogger(__name__)

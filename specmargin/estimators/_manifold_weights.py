@@ -14,7 +14,7 @@ from specmargin.estimators._parameter_rules import or_word
 from specmargin.graphs import Laplacian, laplacian
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for, usual_ratio, weights_of_paper
 from specmargin.typing import FloatArray, Matrix, SparseArray
 

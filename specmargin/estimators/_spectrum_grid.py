@@ -28,7 +28,7 @@ from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency, knn_graph, laplacian
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.spectra.reuse import reused

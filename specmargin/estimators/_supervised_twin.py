@@ -21,7 +21,7 @@ from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.typing import BoolArray, FloatArray, Matrix
 

@@ -38,8 +38,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels
 from specmargin.labels.encoding import as_they_appear
-from specmargin.objectives.calibration import calibrated_scale, log_probabilities
-from specmargin.objectives.leave_one_out import counted, one_left_out
+from specmargin.objectives.held_out.calibration import calibrated_scale, log_probabilities
+from specmargin.objectives.held_out.leave_one_out import counted, one_left_out
 from specmargin.results import SolveResult
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix, SparseArray
 
@@ -157,7 +157,7 @@ class AutoSSL(SemiSupervisedClassifier):
         Of the labelled samples in the mixture, each computed without its label: what `report_` counts.
     calibration_ : float
         The scale T of the mixture's log-probabilities, calibrated on `held_out_`
-        (`specmargin.objectives.calibration`); it changes no prediction.
+        (`specmargin.objectives.held_out.calibration`); it changes no prediction.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
 

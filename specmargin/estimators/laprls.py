@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators.lapsvm import LapSVM
-from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.typing import Matrix
 
 __all__ = ["LapRLS"]

@@ -22,8 +22,8 @@ from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegre
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Targets
-from specmargin.objectives.conformal import ConformalRidge, level_rank
-from specmargin.objectives.leave_one_out import RidgePath
+from specmargin.objectives.held_out.conformal import ConformalRidge, level_rank
+from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 from specmargin.typing import FloatArray, Matrix, SparseArray

@@ -16,7 +16,7 @@ from specmargin.estimators._manifold_grid import ManifoldGrid
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
 from specmargin.labels import Targets
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapRLSRegressorCV"]

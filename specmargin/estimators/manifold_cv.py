@@ -1,9 +1,9 @@
 """LapRLS and LapSVM that choose their parameters by the labelled samples alone: `LapRLSCV` and `LapSVMCV`.
 
 The deformed kernel G ignores the labels, so that the decisions of left-out samples follow from it without refitting
-anything of size n (`specmargin.objectives.leave_one_out`). One factorisation is paid per kernel width, graph, power of
-the Laplacian and ratio gamma_I / gamma_A; gamma_A, classes, balance and criteria are nearly free (LapRLS) or cost a
-few problems with l unknowns each (LapSVM).
+anything of size n (`specmargin.objectives.held_out.leave_one_out`). One factorisation is paid per kernel width, graph,
+power of the Laplacian and ratio gamma_I / gamma_A; gamma_A, classes, balance and criteria are nearly free (LapRLS) or
+cost a few problems with l unknowns each (LapSVM).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
+from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
-from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]

@@ -24,7 +24,7 @@ from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_weights import RULES, learn_weights, ridge_on_blocks
 from specmargin.spectra import filter_bank

@@ -29,7 +29,7 @@ from specmargin.estimators._supervised_twin import TwinnedSearch
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
 from specmargin.labels import Labels
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.solvers.spectrum.block_weights import (
     RULES,
     BlockRidge,

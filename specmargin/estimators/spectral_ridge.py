@@ -24,7 +24,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import neighbor_weights
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
-from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs

@@ -23,7 +23,7 @@ one the same less a constant; alpha = (lambda f + mu 1 - L f) / gamma, equal on 
 Duality, which makes the certificate: for any Z with Z'Z <= I and weights s = sigma - theta >= 0, let kappa be the
 least Rayleigh quotient of gamma |.|_K^2 + L + Z diag(s) Z' under 1'f = 0. Then m functions cost at least
 m kappa - sum s. With the m lowest eigenvectors for Z, sigma the m-th eigenvalue, the bound is attained. How kappa is
-proved, whatever is rounded, is told in `specmargin.objectives.clustering_bound`.
+proved, whatever is rounded, is told in `specmargin.objectives.rounding.clustering`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from specmargin.arrays import finite_numbers
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
-from specmargin.objectives.clustering_bound import Envelope, centred_kernel
 from specmargin.objectives.contract import ANY, Arrays, Shapes, changed, read, require_fields
-from specmargin.objectives.products import Products
+from specmargin.objectives.rounding.clustering import Envelope, centred_kernel
+from specmargin.objectives.rounding.products import Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike

@@ -38,8 +38,8 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
-from specmargin.objectives.graph_transducer_rounding import GraphTransducerRounding
 from specmargin.objectives.over_spectrum import require_nodes
+from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.results import Certificate
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray

@@ -41,12 +41,12 @@ from specmargin.kernels.semidefinite import require_minors, require_semidefinite
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.losses.weighted import Weighted
-from specmargin.objectives import lapsvm_certificate
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.intercept import balanced, exactly_balanced, hinge_intercept
 from specmargin.objectives.pivoted import reduce_pivoted
-from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
+from specmargin.objectives.rounding import lapsvm as lapsvm_certificate
+from specmargin.objectives.rounding.products import Image, Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray, MatrixLike

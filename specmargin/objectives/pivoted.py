@@ -20,8 +20,8 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
-from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.reduction import Reduction, damping, deformed
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["reduce_pivoted"]

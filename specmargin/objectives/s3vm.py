@@ -29,7 +29,7 @@ from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
 from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
 from specmargin.objectives.features import Features, Intercept
-from specmargin.objectives.s3vm_rounding import exact_value, value_rounding
+from specmargin.objectives.rounding.s3vm import exact_value, value_rounding
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.typing import FloatArray, IntArray

@@ -1,7 +1,7 @@
 r"""The semidefinite relaxation of the S3VM objective and its dual: lower bounds on the global optimum.
 
 J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled v(f_j^2), f = Z w + b with a fixed b, where v is convex
-and decreasing (`specmargin.objectives.minorants`). Writing W for w w' and relaxing it to W >= w w' gives
+and decreasing (`specmargin.objectives.rounding.minorants`). Writing W for w w' and relaxing it to W >= w w' gives
 
     min  1/2 tr W + C sum V(y_i f_i) + C* sum v(s_j),     s_j = z_j'W z_j + 2 b z_j'w + b^2,
 
@@ -31,9 +31,9 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
-from specmargin.objectives import s3vm_relaxation_proof as proof
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
-from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
+from specmargin.objectives.rounding import s3vm_relaxation as proof
+from specmargin.objectives.rounding.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate

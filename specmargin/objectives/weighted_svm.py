@@ -26,7 +26,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.objectives.features import Features
-from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
+from specmargin.objectives.rounding.weighted_svm import dual_with_rounding, value_with_rounding
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
 

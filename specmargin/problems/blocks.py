@@ -19,32 +19,20 @@ same in a hundredth of the time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import cvxpy as cp
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.block_margin import BlockMargin
-from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems._over_cone import Formulation, built, conjugate_lines
+from specmargin.problems.base import BuiltProblem
 from specmargin.problems.expressions import costs
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BlockForm", "block_margin"]
 
 BlockForm = Literal["literal", "compact", "primal"]
-
-
-@dataclass
-class _Formulation:
-    """CVXPY objective, variables and constraints of a form, and what reads gamma, kappa, b and v (or None) from it."""
-
-    objective: Any
-    candidate: Callable[[BlockMargin], tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]]
-    variables: dict[str, cp.Variable] = field(default_factory=dict)
-    constraints: dict[str, Any] = field(default_factory=dict)
-    derived: Callable[[BlockMargin], dict[str, AnyArray]] = lambda objective: {}
 
 
 def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
@@ -87,36 +75,7 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
     >>> bool(np.ptp(values) < 1e-6)
     True
     """
-    forms: dict[str, Callable[..., _Formulation]] = {"literal": _literal, "compact": _compact, "primal": _primal}
-    if form not in forms:
-        raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
-    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
-    parameters = {"C": C}
-    B = None
-    if np.isfinite(obj.B):
-        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
-    formulation = forms[form](obj, C, B)
-
-    def recover(current: BlockMargin) -> Recovered:
-        gamma, kappa, b, v = formulation.candidate(current)
-        if current.labels.is_binary:
-            gamma, b, v = gamma[:, 0], b[0], None if v is None else v[:, 0]
-        point = current.repair(gamma, kappa, b, v)
-        return Recovered(current.solution(point), current.prove(point, gamma, kappa))
-
-    listed = [
-        part for held in formulation.constraints.values() for part in (held if isinstance(held, list) else [held])
-    ]
-    return BuiltProblem(
-        name=f"{obj.name} {form}",
-        problem=cp.Problem(formulation.objective, listed),
-        objective=obj,
-        variables=formulation.variables,
-        parameters=parameters,
-        constraints=formulation.constraints,
-        recover=recover,
-        derived=formulation.derived,
-    )
+    return built(obj, form, {"literal": _literal, "compact": _compact, "primal": _primal})
 
 
 def _signs(obj: BlockMargin) -> FloatArray:
@@ -141,13 +100,8 @@ def _multipliers(
     s = cp.multiply(Y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma, axis=0) == 0}
     if B is not None:
-        # The lines through the corners t = B, 1, -B of the loss; below B = 1 the middle corner is gone.
         h = variables["h"] = cp.Variable(Y.shape, name="h")
-        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
-        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
-        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
-        low, high = _spread(costs(low, obj.labels), Y), _spread(costs(high, obj.labels), Y)
-        lines = [low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h]
+        lines = conjugate_lines(s, h, C, B, obj.labels, lambda cost: _spread(cost, Y))
         constraints["conjugate"] = cp.vstack(lines) >= 0
         return gamma, cp.sum(h), variables, constraints
     if obj.loss.name != "squared":
@@ -172,11 +126,26 @@ def _read(constraint: Any) -> FloatArray:
     return np.ravel(np.asarray(constraint.dual_value, dtype=float))
 
 
+def _of_classes(
+    current: BlockMargin, gamma: FloatArray, kappa: FloatArray, b: FloatArray, v: FloatArray | None
+) -> tuple[Any, ...]:
+    """Return a candidate as `BlockMargin.repair` takes it: without columns where there are two classes."""
+    if not current.labels.is_binary:
+        return gamma, kappa, b, v
+    return gamma[:, 0], kappa, b[0], None if v is None else v[:, 0]
+
+
 def _of_multipliers(gamma: cp.Variable, constraints: dict[str, Any], eps: float) -> Callable[[BlockMargin], Any]:
     def candidate(current: BlockMargin) -> Any:
         sums = constraints["sums"]
         kappa = np.concatenate([_read(one) for one in sums]) if isinstance(sums, list) else _read(sums)
-        return np.asarray(gamma.value), kappa - eps, _read(constraints["balance"]), constraints["scores"].dual_value
+        return _of_classes(
+            current,
+            np.asarray(gamma.value),
+            kappa - eps,
+            _read(constraints["balance"]),
+            constraints["scores"].dual_value,
+        )
 
     return candidate
 
@@ -188,7 +157,7 @@ def _scores(obj: BlockMargin, gamma: cp.Variable, constraints: dict[str, Any]) -
     return z
 
 
-def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     z = _scores(obj, gamma, constraints)
@@ -200,10 +169,10 @@ def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Form
         loss = loss + obj.eps * cp.sum(lam)
         squares = [square + lam[r] for r, square in enumerate(squares)]
     constraints["sums"] = [square <= obj.cone.c[r] * tau for r, square in enumerate(squares)]
-    return _Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, obj.eps), variables, constraints)
+    return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, obj.eps), variables, constraints)
 
 
-def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau, t = cp.Variable(name="tau"), cp.Variable(len(obj.cone.starts), name="t")
     variables |= {"tau": tau, "t": t}
@@ -214,10 +183,10 @@ def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Form
     loss = value - obj.rho * tau
     if obj.eps > 0:
         loss = loss - obj.eps * cp.sum(S)
-    return _Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
+    return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
-def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     Y, cone = _signs(obj), obj.cone
     n_blocks = len(cone.starts)
     v, delta = cp.Variable((cone.q, Y.shape[1]), name="v"), cp.Variable(n_blocks, name="delta")
@@ -245,13 +214,15 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formu
         charged = 0.5 * C * u
     norms = cp.sum(cp.hstack([cp.quad_over_lin(piece, delta[i]) for i, piece in enumerate(_pieces(obj, v))]))
 
-    def candidate(current: BlockMargin) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def candidate(current: BlockMargin) -> tuple[Any, ...]:
         multiplier = np.asarray(constraints["margin"].dual_value, dtype=float).reshape(Y.shape, order="F")
         gamma = Y * (-multiplier if obj.loss.name == "squared" else multiplier)
         if B is not None:
             for label, side in (("upper", -1.0), ("lower", 1.0)):
                 gamma = gamma + side * np.asarray(constraints[label].dual_value).reshape(Y.shape, order="F")
-        return gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
+        return _of_classes(
+            current, gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
+        )
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi, "kappa": kappa}
 
@@ -261,4 +232,4 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formu
         f = current.decisions_at(coefficients[:, 0] if binary else coefficients, offset[0] if binary else offset)
         return {"f": f}
 
-    return _Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived)
+    return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived)

@@ -20,8 +20,6 @@ The intercept is the multiplier of ``balance``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import cvxpy as cp
@@ -29,7 +27,8 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
-from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems._over_cone import Formulation, built, conjugate_lines
+from specmargin.problems.base import BuiltProblem
 from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
 from specmargin.typing import AnyArray, FloatArray
 
@@ -40,17 +39,6 @@ Form = Literal["literal", "chained", "compact", "primal"]
 
 _Candidate: TypeAlias = tuple[FloatArray, FloatArray, float, FloatArray]
 """gamma, kappa less eps, b and v, as `SpectrumMargin.repair` takes them."""
-
-
-@dataclass
-class _Formulation:
-    """CVXPY objective, variables and constraints of one form, and what reads a candidate from its solution."""
-
-    objective: Any
-    candidate: Callable[[SpectrumMargin], _Candidate]
-    variables: dict[str, cp.Variable] = field(default_factory=dict)
-    constraints: dict[str, Any] = field(default_factory=dict)
-    derived: Callable[[SpectrumMargin], dict[str, AnyArray]] = lambda objective: {}
 
 
 def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
@@ -93,36 +81,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     >>> bool(np.ptp(values) < 1e-6)
     True
     """
-    forms: dict[str, Callable[..., _Formulation]] = {
-        "literal": _literal,
-        "chained": _chained,
-        "compact": _compact,
-        "primal": _primal,
-    }
-    if form not in forms:
-        raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
-    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
-    parameters = {"C": C}
-    B = None
-    if np.isfinite(obj.B):
-        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
-    formulation = forms[form](obj, C, B)
-
-    def recover(current: SpectrumMargin) -> Recovered:
-        gamma, kappa, b, v = formulation.candidate(current)
-        point = current.repair(gamma, kappa, b, v)
-        return Recovered(current.solution(point), current.prove(point, gamma, kappa))
-
-    return BuiltProblem(
-        name=f"{obj.name} {form}",
-        problem=cp.Problem(formulation.objective, _flat(formulation.constraints)),
-        objective=obj,
-        variables=formulation.variables,
-        parameters=parameters,
-        constraints=formulation.constraints,
-        recover=recover,
-        derived=formulation.derived,
-    )
+    return built(obj, form, {"literal": _literal, "chained": _chained, "compact": _compact, "primal": _primal})
 
 
 def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
@@ -175,13 +134,6 @@ def _dual(constraint: Any) -> float:
     return float(np.ravel(constraint.dual_value)[0])
 
 
-def _flat(constraints: dict[str, Any]) -> list[Any]:
-    flat: list[Any] = []
-    for constraint in constraints.values():
-        flat.extend(constraint if isinstance(constraint, list) else [constraint])
-    return flat
-
-
 def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> tuple[Any, Any, dict[str, Any], Any]:
     """Return gamma, the linear objective, the variables and the constraints that eq. 16 has on its multipliers."""
     y = obj.labels.sign
@@ -204,7 +156,7 @@ def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -
     )
 
 
-def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
@@ -221,7 +173,7 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
         expansion = expansion_of((current.U * delta) @ current.U.T, f - b, multipliers)
         return multipliers, kappa, b, delta * (current.U.T @ expansion)
 
-    return _Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+    return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
 def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
@@ -242,7 +194,7 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
     return S, constraints
 
 
-def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
@@ -254,10 +206,10 @@ def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
         kappa = np.asarray(constraints["sums"].dual_value) - current.eps
         return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
 
-    return _Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+    return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     y = obj.labels.sign
     gamma = cp.Variable(len(y), name="gamma")
     tau = cp.Variable(name="tau")
@@ -269,13 +221,8 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
         constraints["nonnegative"] = s >= 0
         value = cp.sum(s)
     else:
-        # The lines through the corners t = B, 1, -B of the loss; below B = 1 the middle corner is gone.
         h = variables["h"] = cp.Variable(len(y), name="h")
-        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
-        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
-        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
-        low, high = costs(low, obj.labels), costs(high, obj.labels)
-        lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
+        lines = cp.hstack(conjugate_lines(s, h, C, B, obj.labels))
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
     S, squares = _squares(obj, gamma)
@@ -289,10 +236,10 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
     objective = value - obj.rho * tau
     if obj.eps > 0:
         objective = objective - obj.eps * cp.sum(S)
-    return _Formulation(cp.Maximize(objective), candidate, variables, constraints)
+    return Formulation(cp.Maximize(objective), candidate, variables, constraints)
 
 
-def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     y, q, cone = obj.labels.sign, obj.q, obj.cone
     v, delta = cp.Variable(q, name="v"), cp.Variable(q, name="delta")
     b, xi, t = cp.Variable(name="b"), cp.Variable(len(y), name="xi", nonneg=True), cp.Variable(q, name="t")
@@ -334,4 +281,4 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Fo
     def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
         return {"f": current.decisions_at(np.asarray(v.value), float(b.value))}
 
-    return _Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived)
+    return Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived)

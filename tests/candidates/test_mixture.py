@@ -11,7 +11,7 @@ from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED
 from specmargin.candidates.mixture import Mixture
 from specmargin.candidates.offsets import log_offsets
 from specmargin.candidates.training import train_candidates
-from specmargin.objectives.calibration import calibrated_scales
+from specmargin.objectives.held_out.calibration import calibrated_scales
 
 
 def data(n_classes, sizes, seed=0):

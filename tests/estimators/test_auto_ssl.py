@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.candidates import CONSTANTS
 from specmargin.exceptions import InvalidInputError, SingleClassWarning
-from specmargin.objectives.calibration import log_probabilities
+from specmargin.objectives.held_out.calibration import log_probabilities
 
 
 def blobs(n=120, n_classes=2, d=5, seed=0):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import VotingClassifier
 
 import specmargin as sm
-from specmargin.objectives.calibration import calibrated_scale
+from specmargin.objectives.held_out.calibration import calibrated_scale
 
 MAKERS = {
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None),

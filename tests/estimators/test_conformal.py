@@ -7,7 +7,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.manifold_weights import usual_ratio
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 

@@ -8,7 +8,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import specmargin as sm
 from specmargin.estimators._label_search import OF_DECISIONS, Judged, LabelSearch, Trials, judged
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.held_out import leave_one_out as loo
 
 LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
 

@@ -13,8 +13,8 @@ from specmargin import solvers
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import SolverError
 from specmargin.objectives import LapSVM
-from specmargin.objectives import leave_one_out as loo
-from specmargin.objectives.calibration import calibrated_scale
+from specmargin.objectives.held_out import leave_one_out as loo
+from specmargin.objectives.held_out.calibration import calibrated_scale
 from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
 from specmargin.proofs.translation import record_of
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty

@@ -592,9 +592,9 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
 
 def test_the_fit_and_what_is_left_out_choose_the_same_intercept():
     """Where every multiplier is at a bound the optimal intercepts are an interval: one rule picks from it."""
+    from specmargin.objectives.held_out.leave_one_out import one_left_out
+    from specmargin.objectives.held_out.refitting import refitted
     from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
-    from specmargin.objectives.leave_one_out import one_left_out
-    from specmargin.objectives.refitting import refitted
 
     free = 0
     for seed in range(40):

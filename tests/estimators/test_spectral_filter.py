@@ -9,7 +9,7 @@ import specmargin as sm
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import normalized_adjacency
-from specmargin.objectives.leave_one_out import RidgePath
+from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.solvers.spectrum.block_weights import RULES
 from specmargin.spectra import Powers, Resolvents, filter_bank
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin import rounding
 from specmargin.objectives import S3VM, RegularizedClustering, S3VMRelaxation, SpectrumMargin
-from specmargin.objectives import clustering_bound as bound
-from specmargin.objectives.graph_transducer_rounding import GraphTransducerRounding
 from specmargin.objectives.relative_margin_loss import RelativeMargin
+from specmargin.objectives.rounding import clustering as bound
+from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.solvers.s3vm import bound as s3vm_bound
 from specmargin.spectra import Spectrum
 

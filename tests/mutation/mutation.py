@@ -52,7 +52,7 @@ ROOT = HERE.parents[1]
 CACHE = ROOT / ".mutation"
 
 GROUPS = {
-    "objectives": ["specmargin/objectives/*.py"],
+    "objectives": ["specmargin/objectives/**/*.py"],
     "losses": ["specmargin/losses/*.py"],
     "certificates": ["specmargin/results.py", "specmargin/rounding.py"],
     "bounds": ["specmargin/solvers/s3vm/bound.py"],

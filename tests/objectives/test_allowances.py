@@ -18,18 +18,18 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
     clustering,
-    graph_transducer_rounding,
-    lapsvm_certificate,
     margin_over_cone,
-    products,
     relative_margin_loss,
-    s3vm_relaxation_proof,
     spectral_ridge,
-    weighted_rounding,
 )
 from specmargin.objectives.intercept import hinge_intercepts
-from specmargin.objectives.products import Image
 from specmargin.objectives.relative_margin_loss import RelativeMargin
+from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding
+from specmargin.objectives.rounding import lapsvm as lapsvm_certificate
+from specmargin.objectives.rounding import products
+from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
+from specmargin.objectives.rounding import weighted_svm as weighted_rounding
+from specmargin.objectives.rounding.products import Image
 from specmargin.objectives.row_space import RowSpace
 
 UNIT = 2.0**-12

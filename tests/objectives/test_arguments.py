@@ -2,8 +2,8 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ import pytest
 import specmargin as sm
 from specmargin import objectives
 from specmargin.objectives import contract
-from specmargin.objectives.conformal import ConformalRidge
-from specmargin.objectives.leave_one_out import RidgePath
+from specmargin.objectives.held_out.conformal import ConformalRidge
+from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.objectives.manifold_weights import weights_of_paper
 
 NAME, N = "specmargin.objectives", 6
@@ -265,8 +265,9 @@ def test_a_change_of_a_number_is_checked_as_at_first(name):
 
 
 def _functions():
-    for path in sorted(Path(objectives.__file__).parent.glob("*.py")):
-        module = importlib.import_module(f"specmargin.objectives.{path.stem}" if path.stem != "__init__" else NAME)
+    found = pkgutil.walk_packages(objectives.__path__, f"{objectives.__name__}.")
+    for name in (objectives.__name__, *(module.name for module in found)):
+        module = importlib.import_module(name)
         for thing in list(vars(module).values()):
             if getattr(thing, "__module__", None) == module.__name__:
                 parts = [thing, *vars(thing).values()] if inspect.isclass(thing) else [thing]

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin import objectives
-from specmargin.objectives import products
-from specmargin.objectives.products import Products
+from specmargin.objectives.rounding import products
+from specmargin.objectives.rounding.products import Products
 
 N = 6
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])

@@ -13,9 +13,9 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, check_grad
 
 import specmargin as sm
-from specmargin.objectives import graph_transducer_rounding as rounding
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
-from specmargin.objectives.graph_transducer_rounding import GraphTransducerRounding
+from specmargin.objectives.rounding import graph_transducer as rounding
+from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.rounding import EXTENDED_UNIT, UNIT
 from specmargin.spectra import Spectrum
 

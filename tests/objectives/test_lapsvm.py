@@ -14,9 +14,10 @@ from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 
 import specmargin as sm
 from specmargin.kernels.operators import LowRankKernel
-from specmargin.objectives import LapSVM, lapsvm_certificate
+from specmargin.objectives import LapSVM
 from specmargin.objectives.intercept import balanced
 from specmargin.objectives.pivoted import reduce_pivoted
+from specmargin.objectives.rounding import lapsvm as lapsvm_certificate
 
 NAMES = ("hinge", "squared_hinge", "squared")
 names = pytest.mark.parametrize("name", NAMES)

@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from specmargin.labels import encode_labels
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, ExpSquared, SmoothHinge
 from specmargin.losses.smoothing import smoothed
+from specmargin.objectives.rounding.s3vm import exact_value as exact_value_of_hinges
+from specmargin.objectives.rounding.s3vm import value_rounding
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.s3vm_rounding import exact_value as exact_value_of_hinges
-from specmargin.objectives.s3vm_rounding import value_rounding
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.results import Status
 

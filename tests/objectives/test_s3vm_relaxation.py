@@ -9,8 +9,8 @@ from scipy.optimize import approx_fprime, minimize_scalar
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
-from specmargin.objectives import s3vm_relaxation_proof
-from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
+from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
+from specmargin.objectives.rounding.minorants import ExpEnvelope, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation

@@ -11,8 +11,8 @@ from s3vm_problems import weighted_by_cvxpy
 import specmargin as sm
 from specmargin.losses import get_loss
 from specmargin.objectives import S3VM, Features, WeightedSVM
-from specmargin.objectives import weighted_rounding as _weighted_rounding
-from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
+from specmargin.objectives.rounding import weighted_svm as _weighted_rounding
+from specmargin.objectives.rounding.weighted_svm import dual_with_rounding, value_with_rounding
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])

@@ -13,7 +13,7 @@ import scipy.linalg as sla
 
 from specmargin.losses import ExpSquared, HuberHinge, SmoothHinge, get_loss, get_unlabeled_loss
 from specmargin.objectives import RelativeMargin
-from specmargin.objectives.minorants import ExpEnvelope, minorant
+from specmargin.objectives.rounding.minorants import ExpEnvelope, minorant
 
 
 def values(record):

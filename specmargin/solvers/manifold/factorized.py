@@ -32,9 +32,9 @@ import scipy.linalg as sla
 from specmargin.exceptions import SolverError
 from specmargin.losses import Pieces
 from specmargin.objectives import LapRLS, LapSVM
-from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.lapsvm_certificate import residual
+from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.lapsvm import residual
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import never_worse_than_zero

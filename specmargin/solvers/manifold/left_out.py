@@ -1,8 +1,8 @@
 r"""Decisions of LapSVM and LapRLS at labelled samples whose labels were withheld, after the whole problem was solved.
 
-The reduction of the problem stays (`specmargin.objectives.leave_one_out`), so that what is left are problems of the l
-labelled samples, and mostly formulas: for the squared loss one eigendecomposition for all samples and classes, for the
-hinge and the squared hinge the neighbouring optimum (`specmargin.objectives.refitting`).
+The reduction of the problem stays (`specmargin.objectives.held_out.leave_one_out`), so that what is left are problems
+of the l labelled samples, and mostly formulas: for the squared loss one eigendecomposition for all samples and classes,
+for the hinge and the squared hinge the neighbouring optimum (`specmargin.objectives.held_out.refitting`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from specmargin.exceptions import SolverError
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
 from specmargin.objectives import LapSVM
+from specmargin.objectives.held_out.leave_one_out import RidgePath, dealt_folds, one_left_out
+from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.leave_one_out import RidgePath, dealt_folds, one_left_out
-from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
-from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History
 from specmargin.typing import FloatArray

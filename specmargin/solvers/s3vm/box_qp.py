@@ -29,8 +29,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives import WeightedSVM
-from specmargin.objectives.cholesky import cholesky
-from specmargin.objectives.weighted_rounding import decision_rounding
+from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.weighted_svm import decision_rounding
 from specmargin.results import History
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.hinge_envelope import Envelope, lowest_slopes, minimize

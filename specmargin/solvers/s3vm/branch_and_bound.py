@@ -152,7 +152,8 @@ def branch_and_bound(
     written = TreeLog(obj.features.n_samples) if log else None
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit, written)
     n_nodes = search.run(w, max_nodes, progress)
-    weights, certificate, cause = answered(obj, search.best.weights(w), search.lower(), tol)
+    weights = search.best.weights(w)
+    certificate, cause = answered(obj, weights, search.lower(), tol)
     result = obj.result(
         weights,
         solver="branch_and_bound",

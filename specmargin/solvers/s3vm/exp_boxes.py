@@ -23,8 +23,8 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import lambertw
 
-from specmargin.objectives.cholesky import cholesky
-from specmargin.objectives.minorants import ExpEnvelope
+from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.minorants import ExpEnvelope
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 from specmargin.typing import FloatArray

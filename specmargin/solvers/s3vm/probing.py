@@ -110,7 +110,8 @@ def probe(
         history.record(objective=best.value, bound=node.lower, proved=int(np.count_nonzero(node.signs)))
         if np.count_nonzero(node.signs) in (before, u) or probing.late():
             break
-    weights, certificate, cause = answered(obj, best.weights(w), node.lower, tol)
+    weights = best.weights(w)
+    certificate, cause = answered(obj, weights, node.lower, tol)
     result = obj.result(
         weights,
         solver="probe",

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.rounding.weighted_svm import decision_rounding
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_rounding import decision_rounding
 from specmargin.results import INACCURATE_GAP, Certificate, Status
 from specmargin.typing import FloatArray
 

@@ -24,7 +24,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Alignment, BlockAlignment
-from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import BoolArray, FloatArray, IntArray
 

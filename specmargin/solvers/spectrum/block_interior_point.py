@@ -24,8 +24,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives.block_cone import BlockCone
-from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.margin_over_cone import squared_lengths
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["BlockData", "BlockPoint", "block_start", "block_step"]

@@ -17,7 +17,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.block_alignment import BlockAlignment
 from specmargin.objectives.block_margin import BlockMargin
-from specmargin.objectives.leave_one_out import RidgePath, squared_error
+from specmargin.objectives.held_out.leave_one_out import RidgePath, squared_error
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.alignment import alignment
 from specmargin.solvers.spectrum.block_margin import block_margin

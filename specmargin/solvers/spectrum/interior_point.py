@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.cone import Cone
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["MarginData", "Point", "Step", "interior_step", "start"]

@@ -11,7 +11,7 @@ import specmargin as sm
 from reproduction.papers import _node_filters as filters
 from reproduction.papers._node_filters import OURS, WEIGHTS
 from reproduction.papers._node_sets import STAND_IN, NodeSplit, NodeTask, homophily_task, node_graph, node_splits
-from specmargin.objectives.leave_one_out import dealt_folds
+from specmargin.objectives.held_out.leave_one_out import dealt_folds
 
 MIXED = homophily_task(0.4, 1, n=150, n_labeled=30)
 RULES = ("alignment", "margin", "ordered", "single", "mean")

@@ -14,7 +14,7 @@ from reproduction.papers import _node_rivals as rivals
 from reproduction.papers._node_rivals import RIVALS
 from reproduction.papers._node_sets import STAND_IN, NodeGraph, node_graph, node_splits
 from specmargin.graphs import normalized_adjacency
-from specmargin.objectives.leave_one_out import dealt_folds
+from specmargin.objectives.held_out.leave_one_out import dealt_folds
 
 
 @pytest.fixture(scope="module")

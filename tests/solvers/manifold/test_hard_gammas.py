@@ -18,7 +18,7 @@ import specmargin as sm
 from specmargin import problems
 from specmargin.kernels import LowRankKernel
 from specmargin.objectives import LapSVM
-from specmargin.objectives import lapsvm_certificate as parts
+from specmargin.objectives.rounding import lapsvm as parts
 from specmargin.results import Certificate, SolveResult, Status
 from specmargin.solvers import factorized, newton
 from specmargin.solvers.manifold.answer import never_worse_than_zero

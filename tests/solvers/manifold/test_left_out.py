@@ -5,7 +5,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.labels import Labels
-from specmargin.objectives.leave_one_out import dealt_folds
+from specmargin.objectives.held_out.leave_one_out import dealt_folds
 from specmargin.solvers.manifold import left_out
 from specmargin.solvers.manifold.left_out import left_out_decisions
 

@@ -17,7 +17,7 @@ from scipy.optimize import lsq_linear, minimize, nnls
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
-from specmargin.objectives.minorants import ExpEnvelope
+from specmargin.objectives.rounding.minorants import ExpEnvelope
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Status

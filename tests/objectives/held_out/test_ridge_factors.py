@@ -10,7 +10,7 @@ import scipy.linalg as sla
 from sklearn.linear_model import Ridge
 
 import specmargin as sm
-from specmargin.objectives.ridge_factors import RidgeFactors
+from specmargin.objectives.held_out.ridge_factors import RidgeFactors
 from specmargin.objectives.spectral_ridge import SpectralRidge, power_spectrum
 from specmargin.proofs.translation import record_of
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty

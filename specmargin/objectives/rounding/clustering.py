@@ -32,8 +32,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.cholesky import cholesky
-from specmargin.objectives.products import Products
+from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.products import Products
 from specmargin.rounding import UNIT, gamma, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
 

@@ -13,11 +13,12 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.labels import Labels
-from specmargin.objectives import LapSVM, principal_pivots
-from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives import LapSVM
+from specmargin.objectives.held_out import leave_one_out as loo
+from specmargin.objectives.held_out import principal_pivots
+from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
-from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 

@@ -16,7 +16,7 @@ the eigenvectors of G). Leaving out the samples F gives them the decisions
 exact: it is the residual that makes the multipliers v_F zero, as if F had no labels. One eigendecomposition serves
 all gamma_A and all classes. With weights and their roots r it is that of diag(r) G diag(r), r y, r for 1, and v / r.
 
-**Other losses** are solved again without the rows and columns of F: `specmargin.objectives.refitting`.
+**Other losses** are solved again without the rows and columns of F: `specmargin.objectives.held_out.refitting`.
 
 The criteria `nll`, `squared_error`, `zero_one` and `RidgePath.gcv` make numbers of the decisions. A criterion that was
 minimised over settings is no estimate of the error of the setting found.
@@ -35,7 +35,7 @@ import scipy.linalg as sla
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels.encoding import class_by_class
-from specmargin.objectives.calibration import calibrated_scales, log_probabilities
+from specmargin.objectives.held_out.calibration import calibrated_scales, log_probabilities
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.objectives.weighted_rows import centred_basis, checked_weights, less_mean, weighted_mean
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -290,7 +290,7 @@ def _own(sign: FloatArray) -> IntArray:
 
 
 def log_losses(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    """Return -log p_T of the own class of every sample, T the scale of `specmargin.objectives.calibration`.
+    """Return -log p_T of the own class of every sample, T the scale of `specmargin.objectives.held_out.calibration`.
 
     The logistic (softmax) loss of probabilities that are calibrated on these very decisions. Two pseudo-samples keep T
     finite, so that settings without an error are told apart by their margins.

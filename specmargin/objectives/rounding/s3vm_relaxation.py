@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["definiteness_shift", "minorant_bound", "proved_factor", "solved", "value_rounding"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives.conformal import ConformalRidge, label_sets, level_rank
+from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets, level_rank
 
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 

@@ -2,8 +2,8 @@ r"""Primal and dual value of LapSVM and LapRLS with bounds on their rounding: wh
 
 `LapSVM.prove` adds up the objective and the lower bound of the docstring of `specmargin.objectives.lapsvm` at a
 candidate. Both share the penalty, whose error moves them alike, and rest on one image K alpha
-(`specmargin.objectives.products.Image`), which is computed anew with more digits where rounding is what keeps a proof
-away.
+(`specmargin.objectives.rounding.products.Image`), which is computed anew with more digits where rounding is what keeps
+a proof away.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.kernels.operators import kernel_trace
-from specmargin.objectives.products import Image
+from specmargin.objectives.rounding.products import Image
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
 from specmargin.typing import FloatArray

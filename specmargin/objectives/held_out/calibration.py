@@ -1,7 +1,7 @@
 r"""Probabilities from decisions: one scale, calibrated on decisions of left-out samples.
 
-With decisions h_i at labelled samples whose labels were withheld (`specmargin.objectives.leave_one_out`), the K classes
-get softmax(T f), with two classes 1 / (1 + exp(-T f)), at the T > 0 that minimises
+With decisions h_i at labelled samples whose labels were withheld (`specmargin.objectives.held_out.leave_one_out`), the
+K classes get softmax(T f), with two classes 1 / (1 + exp(-T f)), at the T > 0 that minimises
 
     sum_i -log p_T(y_i | h_i)  +  a [2 log(1 + (K - 1) exp(-T m)) + T m],
 

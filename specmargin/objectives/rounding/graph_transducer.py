@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.typing import FloatArray
 

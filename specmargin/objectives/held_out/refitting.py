@@ -1,9 +1,9 @@
 r"""Leave-one-out and folds of the hinge and the squared hinge, by refitting l unknowns as seldom as possible.
 
-As in `specmargin.objectives.leave_one_out` the deformed kernel G stays but for the rows and columns of the samples that
-are left out. `refitted` solves the rest again, unless no support vector is among them: then nothing changes.
-`solution_near` finds the others from the optimum that is known. For single samples and the squared hinge see
-`specmargin.objectives.principal_pivots`.
+As in `specmargin.objectives.held_out.leave_one_out` the deformed kernel G stays but for the rows and columns of the
+samples that are left out. `refitted` solves the rest again, unless no support vector is among them: then nothing
+changes. `solution_near` finds the others from the optimum that is known. For single samples and the squared hinge see
+`specmargin.objectives.held_out.principal_pivots`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from specmargin.losses import get_loss
-from specmargin.objectives.leave_one_out import Fold, check_fold
+from specmargin.objectives.held_out.leave_one_out import Fold, check_fold
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Intercept", "Nearby", "Solve", "of_training", "refitted", "solution_near"]

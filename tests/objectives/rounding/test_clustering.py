@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.objectives import clustering_bound as bound
 from specmargin.objectives.clustering import RegularizedClustering
-from specmargin.objectives.products import Products
+from specmargin.objectives.rounding import clustering as bound
+from specmargin.objectives.rounding.products import Products
 
 
 def kernel(seed, n=9, offset=0.0):

@@ -7,8 +7,8 @@ from scipy.special import expit, logsumexp
 from scipy.stats import beta
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives import calibration
-from specmargin.objectives.calibration import (
+from specmargin.objectives.held_out import calibration
+from specmargin.objectives.held_out.calibration import (
     calibrated_scale,
     calibrated_scales,
     class_probabilities,

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.leave_one_out import one_left_out
-from specmargin.objectives.refitting import Nearby, Solve, of_training, refitted
+from specmargin.objectives.held_out.leave_one_out import one_left_out
+from specmargin.objectives.held_out.refitting import Nearby, Solve, of_training, refitted
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["squared_hinge_leave_one_out"]
@@ -49,7 +49,7 @@ def squared_hinge_leave_one_out(
     Parameters
     ----------
     G, sign, solve, full, nearby, weights
-        As for `specmargin.objectives.refitting.refitted`.
+        As for `specmargin.objectives.held_out.refitting.refitted`.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
 

@@ -1,0 +1,1 @@
+"""Predictions at samples whose labels were withheld: leave-one-out, folds, calibration and conformal sets."""
