@@ -1,0 +1,156 @@
+"""Claims as data: a sentence, the conditions that it stands on, and the numbers that are shown with its verdict.
+
+A condition is an expression of `pandas.DataFrame.eval` in the columns of a frame of results:
+
+- lower in pairs, ``"error_STORM < error_MKL"``;
+- within d, ``"abs(error_a - error_b) <= 0.5"``;
+- a ratio of at least r, ``"seconds_a / seconds_b >= 2"``;
+- a share of cells, ``"larger >= 0.95"``;
+- an order, ``"error_1 <= error_2 <= error_3"``;
+- a correlation or a slope, in a column that was measured or derived.
+
+Each condition is counted over all rows, and the share of cases that hold is the verdict. What stands in braces in the
+numbers of a claim is such an expression, too, and a column stands for its mean.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import statistics
+import string
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.errors import UndefinedVariableError
+
+from reproduction.claims import claim
+from reproduction.engine.records import Row
+
+__all__ = ["ClaimRow", "frame_of", "judge", "read_claims", "slope"]
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A claim of a paper, and what is held against it.
+
+    Parameters
+    ----------
+    paper, source : str
+        Short name of the paper; the study, or part of a table, whose frame is judged.
+    text : str
+        Sentence of the paper, and where it stands.
+    holds : sequence of str
+        Conditions, each counted over all rows.
+    numbers : str
+        Sentence on the numbers; ``{part}`` and ``{whole}`` are the cases that hold and all cases.
+    where : str, default ""
+        Condition of the rows that count; all by default.
+    means : bool, default False
+        Whether the conditions are ones of the means over the rows.
+    strict : bool, default False
+        Whether one case that fails refutes the claim.
+    """
+
+    paper: str
+    source: str
+    text: str
+    holds: Sequence[str]
+    numbers: str
+    where: str = ""
+    means: bool = False
+    strict: bool = False
+
+
+class _Numbers(string.Formatter):
+    """Format whose fields are expressions in the columns of a frame."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        """Return the value of an expression, the mean of a column, NaN where the frame does not have it."""
+        if field_name in kwargs:
+            return kwargs[field_name], field_name
+        try:
+            value = self.frame.eval(field_name, engine="python")
+        except UndefinedVariableError:
+            return np.nan, field_name
+        return statistics.fmean(value) if isinstance(value, pd.Series) else value, field_name
+
+
+def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
+    """Return the claims of a TOML file by paper, in their order; each is a table ``[[claim]]`` of the fields above."""
+    papers: dict[str, list[ClaimRow]] = {}
+    for fields in tomllib.loads(file.read_text(encoding="utf-8"))["claim"]:
+        papers.setdefault(fields["paper"], []).append(ClaimRow(**fields))
+    return papers
+
+
+def frame_of(rows: Iterable[Row], derive: Callable[[pd.DataFrame], Mapping[str, float]] | None = None) -> pd.DataFrame:
+    """Return rows as a frame, with the means of each data set as ``COLUMN_on_DATASET`` and what `derive` makes of it.
+
+    Names are made identifiers: ``error_0.1`` is ``error_0_1``, ``with`` is ``with_``.
+
+    Examples
+    --------
+    >>> list(frame_of([{"dataset": "a", "error_0.1": 1.0}, {"dataset": "b", "error_0.1": 3.0}]))
+    ['dataset', 'error_0_1', 'error_0_1_on_a', 'error_0_1_on_b']
+    """
+    frame = pd.DataFrame(list(rows)).rename(columns=_identifier)
+    more: dict[str, float] = {}
+    if "dataset" in frame and frame["dataset"].nunique() > 1:
+        means = frame.groupby("dataset").mean(numeric_only=True)
+        more = {f"{column}_on_{_identifier(name)}": means.loc[name, column] for column in means for name in means.index}
+    more |= derive(frame) if derive else {}
+    return pd.concat([frame, pd.DataFrame(more, index=frame.index)], axis=1)
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name) + "_" * keyword.iskeyword(name)
+
+
+def judge(claims: Iterable[ClaimRow], frames: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return a sentence per claim, verdict first; a claim on columns or rows that are missing is left out.
+
+    Examples
+    --------
+    >>> rows = [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 2.0}]
+    >>> one = ClaimRow("p", "s", "a errs less than b", ["a < b"], "In {part} of {whole} draws, {a:.1f} for {b:.1f} %")
+    >>> judge([one], {"s": frame_of(rows)})
+    ['partly reproduced: a errs less than b. In 1 of 2 draws, 2.0 for 2.0 %.']
+    """
+    return [sentence for one in claims if one.source in frames for sentence in _judged(one, frames[one.source])]
+
+
+def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
+    if one.where:
+        frame = frame[frame.eval(one.where, engine="python").astype(bool)]
+    cases = frame.mean(numeric_only=True).to_frame().T if one.means else frame
+    held: list[bool] = []
+    for condition in one.holds:
+        try:
+            held += list(cases.eval(condition, engine="python"))
+        except UndefinedVariableError:
+            continue
+    if not held:
+        return []
+    part, whole = int(sum(held)), len(held)
+    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole)
+    return [claim(one.text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the slope of log y over log x.
+
+    Examples
+    --------
+    >>> round(slope([1.0, 2.0, 4.0], [3.0, 12.0, 48.0]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
