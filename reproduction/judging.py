@@ -2,15 +2,16 @@
 
 A condition is an expression of `pandas.DataFrame.eval` in the columns of a frame of results:
 
-- lower in pairs, ``"error_STORM < error_MKL"``;
+- lower in pairs, ``"error_STORM < error_MKL"``, or significantly so on a data set, ``"@clearly_lower(a, b)"``;
 - within d, ``"abs(error_a - error_b) <= 0.5"``;
 - a ratio of at least r, ``"seconds_a / seconds_b >= 2"``;
 - a share of cells, ``"larger >= 0.95"``;
 - an order, ``"error_1 <= error_2 <= error_3"``;
-- a correlation or a slope, in a column that was measured or derived.
+- a correlation or a slope, ``"@correlation(a, b) >= 0.9"``.
 
 Each condition is counted over all rows, and the share of cases that hold is the verdict. What stands in braces in the
-numbers of a claim is such an expression, too, and a column stands for its mean.
+numbers of a claim is such an expression, too, and a column stands for its mean. `TESTS` holds the functions after
+``@``; those of data sets take frames of `wide_frame`, a row for each data set and split.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ import numpy as np
 import pandas as pd
 from pandas.errors import UndefinedVariableError
 
-from reproduction.claims import claim
+from reproduction.claims import claim, comparison_counts
 from reproduction.engine.records import Row
+from reproduction.engine.significance import Comparison, paired_comparison, paired_p_value
 
-__all__ = ["ClaimRow", "frame_of", "judge", "read_claims", "slope"]
+__all__ = ["TESTS", "ClaimRow", "Named", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,83 @@ class ClaimRow:
     strict: bool = False
 
 
+class Named(float):
+    """A number that is shown with what it belongs to.
+
+    Examples
+    --------
+    >>> format(Named(1.25, "SVM on usps"), "+.1f")
+    '+1.2 (SVM on usps)'
+    """
+
+    def __new__(cls, value: float, name: str) -> Named:
+        """Return a float that knows a name."""
+        number = super().__new__(cls, value)
+        number.name = name
+        return number
+
+    name: str
+
+    def __format__(self, spec: str) -> str:
+        """Return the number in a format, its name after it."""
+        return f"{float(self):{spec}} ({self.name})"
+
+
+def _by_dataset(values: pd.Series) -> Any:
+    return values.groupby(level="dataset", sort=False)
+
+
+def _compare(a: pd.Series, b: pd.Series, test_to_train: float = 0.0) -> Comparison:
+    """Compare two methods on each data set, split by split."""
+    both = pd.DataFrame({"a": a, "b": b}).dropna()
+    cells = [each.droplevel("dataset").to_dict() for _, each in both.groupby(level="dataset", sort=False)]
+    return paired_comparison(cells, "a", "b", test_to_train=[test_to_train] * len(cells) if test_to_train else [])
+
+
+def _cases(part: int, whole: int) -> list[bool]:
+    return [True] * part + [False] * (whole - part)
+
+
+def _counted(count: Callable[[Comparison], int]) -> Callable[..., list[bool]]:
+    """Return a test of two methods: one case per data set, as many hold as `count` says."""
+
+    def test(a: pd.Series, b: pd.Series) -> list[bool]:
+        compared = _compare(a, b)
+        return _cases(count(compared), compared.rows)
+
+    return test
+
+
+def _correlation(a: pd.Series, b: pd.Series) -> float:
+    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan
+
+
+def _named(values: pd.Series, index: Any) -> Named:
+    return Named(values[index], str(index))
+
+
+TESTS: Mapping[str, Callable[..., Any]] = {
+    "mean": lambda values: _by_dataset(values).mean(),
+    "spread": lambda values: _by_dataset(values).std(),
+    "compare": _compare,
+    "lower": _counted(lambda compared: compared.lower),
+    "clearly_lower": _counted(lambda compared: compared.clearly_lower),
+    "not_clearly_higher": _counted(lambda compared: compared.rows - compared.clearly_higher),
+    "p": paired_p_value,
+    "correlation": _correlation,
+    "largest": lambda *values: max(abs(each).max() for each in values),
+    "median": lambda *values: statistics.median(np.concatenate(values)),
+    "furthest": lambda values: _named(values, abs(values).idxmax()),
+    "highest": lambda values: _named(values, values.idxmax()),
+    "lowest": lambda values: _named(values, values.idxmin()),
+}
+"""Functions that conditions and numbers may call, each with ``@``."""
+
+
+def _value(frame: pd.DataFrame, expression: str) -> Any:
+    return frame.eval(expression, engine="python", local_dict=TESTS)
+
+
 class _Numbers(string.Formatter):
     """Format whose fields are expressions in the columns of a frame."""
 
@@ -78,10 +157,14 @@ class _Numbers(string.Formatter):
         if field_name in kwargs:
             return kwargs[field_name], field_name
         try:
-            value = self.frame.eval(field_name, engine="python")
+            value = _value(self.frame, field_name)
         except UndefinedVariableError:
             return np.nan, field_name
         return statistics.fmean(value) if isinstance(value, pd.Series) else value, field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return counts of a comparison in a unit, everything else in its format."""
+        return comparison_counts(value, format_spec) if isinstance(value, Comparison) else format(value, format_spec)
 
 
 def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
@@ -111,6 +194,27 @@ def frame_of(rows: Iterable[Row], derive: Callable[[pd.DataFrame], Mapping[str, 
     return pd.concat([frame, pd.DataFrame(more, index=frame.index)], axis=1)
 
 
+def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) -> pd.DataFrame:
+    """Return a row per data set and split, a column per short name and method; `facts` may be shown with the numbers.
+
+    Examples
+    --------
+    >>> rows = [{"dataset": "a", "split": "s0", "method": name, "error_test": 1.0} for name in ("svm", "lapsvm")]
+    >>> wide_frame(rows, {"T": "error_test"}).to_dict("list")
+    {'T_lapsvm': [1.0], 'T_svm': [1.0]}
+    """
+    long = pd.DataFrame([{name: row.get(name) for name in (*_KEYS, *columns.values())} for row in rows])
+    wide = long.pivot(index=list(_KEYS[:2]), columns="method", values=list(columns.values()))
+    short = {column: name for name, column in columns.items()}
+    wide.columns = pd.Index([_identifier(f"{short[column]}_{method}") for column, method in wide.columns])
+    wide = wide.loc[list(dict.fromkeys(zip(long["dataset"], long["split"], strict=True)))].astype(float)
+    wide.attrs.update(facts)
+    return wide
+
+
+_KEYS = ("dataset", "split", "method")
+
+
 def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name) + "_" * keyword.iskeyword(name)
 
@@ -130,18 +234,18 @@ def judge(claims: Iterable[ClaimRow], frames: Mapping[str, pd.DataFrame]) -> lis
 
 def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     if one.where:
-        frame = frame[frame.eval(one.where, engine="python").astype(bool)]
+        frame = frame[_value(frame, one.where).astype(bool)]
     cases = frame.mean(numeric_only=True).to_frame().T if one.means else frame
     held: list[bool] = []
     for condition in one.holds:
         try:
-            held += list(cases.eval(condition, engine="python"))
+            held += map(bool, np.atleast_1d(_value(cases, condition)))
         except UndefinedVariableError:
             continue
     if not held:
         return []
-    part, whole = int(sum(held)), len(held)
-    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole)
+    part, whole = sum(held), len(held)
+    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole, **frame.attrs)
     return [claim(one.text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
 
 
