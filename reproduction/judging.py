@@ -34,7 +34,18 @@ from reproduction.claims import claim, comparison_counts
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Comparison, paired_comparison, paired_p_value
 
-__all__ = ["TESTS", "ClaimRow", "Named", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
+__all__ = [
+    "TABLE_CLAIMS",
+    "TESTS",
+    "ClaimRow",
+    "Named",
+    "frame_of",
+    "judge",
+    "named_frame",
+    "read_claims",
+    "slope",
+    "wide_frame",
+]
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,7 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "mean": lambda values: _by_dataset(values).mean(),
     "spread": lambda values: _by_dataset(values).std(),
     "compare": _compare,
+    "total": lambda *compared: Comparison(*map(sum, zip(*compared, strict=True))),
     "lower": _counted(lambda compared: compared.lower),
     "clearly_lower": _counted(lambda compared: compared.clearly_lower),
     "not_clearly_higher": _counted(lambda compared: compared.rows - compared.clearly_higher),
@@ -153,18 +165,21 @@ class _Numbers(string.Formatter):
         self.frame = frame
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        """Return the value of an expression, the mean of a column, NaN where the frame does not have it."""
+        """Return the value of an expression, the mean of a column, "-" where the frame does not have it."""
         if field_name in kwargs:
             return kwargs[field_name], field_name
         try:
             value = _value(self.frame, field_name)
         except UndefinedVariableError:
-            return np.nan, field_name
+            return "-", field_name
         return statistics.fmean(value) if isinstance(value, pd.Series) else value, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return counts of a comparison in a unit, everything else in its format."""
-        return comparison_counts(value, format_spec) if isinstance(value, Comparison) else format(value, format_spec)
+        """Return counts of a comparison in a unit ("cases", or "corrected cases"), everything else in its format."""
+        if not isinstance(value, Comparison):
+            return value if isinstance(value, str) else format(value, format_spec)
+        unit = format_spec.removeprefix("corrected ")
+        return comparison_counts(value, unit, corrected=unit != format_spec)
 
 
 def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
@@ -215,6 +230,19 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
 _KEYS = ("dataset", "split", "method")
 
 
+def named_frame(columns: Mapping[str, Mapping[str, float]], **facts: Any) -> pd.DataFrame:
+    """Return a row per name, of those that every column has; `facts` may be shown with the numbers.
+
+    Examples
+    --------
+    >>> named_frame({"apart": {"g50c U": 0.5, "g50c T": np.nan}}).to_dict()
+    {'apart': {'g50c U': 0.5}}
+    """
+    frame = pd.DataFrame({name: pd.Series(each, dtype=float) for name, each in columns.items()}).dropna()
+    frame.attrs.update(facts)
+    return frame
+
+
 def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name) + "_" * keyword.iskeyword(name)
 
@@ -247,6 +275,10 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     part, whole = sum(held), len(held)
     numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole, **frame.attrs)
     return [claim(one.text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
+
+
+TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")
+"""The claims that tables judge, by the name of the paper among the published numbers."""
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from reproduction.claims import CLOSE, LAPLACIANS, RULE, claim, correlation, ver
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Errors
-from reproduction.judging import Named, judge, read_claims, wide_frame
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.papers._belkin_fits import CONVEX, METHODS, PAIRS, PARTS, SPEAKER_LABELS, TSVM, TSVM_LABELS, VARIANTS
 from specmargin.typing import FloatArray
 
 PAPER = "manifold_regularization_jmlr2006"
-CLAIMS = read_claims(Path(__file__).with_name("table_claims.toml"))[PAPER]
+CLAIMS = TABLE_CLAIMS[PAPER]
 
 
 def by_task(
