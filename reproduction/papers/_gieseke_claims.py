@@ -69,18 +69,32 @@ def _table_2(table: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     """Section 4.2.3."""
     named = [(f"{block.dataset} l={block.how.n_labeled} u={block.how.n_unlabeled}", rows) for block, rows in table]
     means = {name: means_of(rows) for name, rows in named}
-    sparse = [(name, rows) for name, rows in named if name.split()[0] in SPARSE and {SVM, *SEMI_SUPERVISED[1:]} <= means[name].keys()]
-    ours = {name: {m: error for m, error in each.items() if m in SEMI_SUPERVISED} for name, each in means.items() if name.split()[0] not in SPARSE}
+    sparse = [
+        (name, rows)
+        for name, rows in named
+        if name.split()[0] in SPARSE and {SVM, *SEMI_SUPERVISED[1:]} <= means[name].keys()
+    ]
+    ours = {
+        name: {m: error for m, error in each.items() if m in SEMI_SUPERVISED}
+        for name, each in means.items()
+        if name.split()[0] not in SPARSE
+    }
     ours = {name: each for name, each in ours.items() if QN in each and len(each) > 1}
     best = {name: min(each, key=lambda method: each[method]) for name, each in ours.items()}
     others = ", ".join(f"{name}: {method}" for name, method in best.items() if method != QN)
     three = {name: [means[name][method] for method in SEMI_SUPERVISED[1:]] for name, _ in sparse}
-    only = f"of the paper's {len(SPARSE)} sparse sets {', '.join(dict.fromkeys(name.split()[0] for name, _ in sparse))} alone"
+    sets = ", ".join(dict.fromkeys(name.split()[0] for name, _ in sparse))
+    only = f"of the paper's {len(SPARSE)} sparse sets {sets} alone"
     return {
         "table 2": _frame(named),
-        "dense rows": named_frame({"best": {name: float(method == QN) for name, method in best.items()}}, elsewhere=others and f"; elsewhere {others}"),
+        "dense rows": named_frame(
+            {"best": {name: float(method == QN) for name, method in best.items()}},
+            elsewhere=others and f"; elsewhere {others}",
+        ),
         "sparse rows": _frame(sparse, only=only),
-        "spread of sparse rows": named_frame({"apart": {name: max(each) - min(each) for name, each in three.items()}}, only=only),
+        "spread of sparse rows": named_frame(
+            {"apart": {name: max(each) - min(each) for name, each in three.items()}}, only=only
+        ),
     }
 
 
@@ -88,7 +102,9 @@ def _moons(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     """Section 4.2.1, at the width and the weights of least error on the test samples: optimistic."""
     tried = [errors_of(rows) for _, rows in settings]
     best = {
-        method: min((each[method] for each in tried if method in each), key=lambda errors: statistics.fmean(errors.values()))
+        method: min(
+            (each[method] for each in tried if method in each), key=lambda errors: statistics.fmean(errors.values())
+        )
         for method in (SVM, UNIVERSVM, QN)
         if any(method in each for each in tried)
     }
@@ -97,7 +113,9 @@ def _moons(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     splits = list(best[SVM])
     values = {method: [each[split] for split in splits] for method, each in best.items()}
     rivals = [method for method in values if method != SVM]
-    listed = ", ".join(f"{m} {statistics.fmean(each):.2f} (deviation {np.std(each, ddof=1):.2f})" for m, each in values.items())
+    listed = ", ".join(
+        f"{m} {statistics.fmean(each):.2f} (deviation {np.std(each, ddof=1):.2f})" for m, each in values.items()
+    )
     columns = {
         "ratio": {m: statistics.fmean(values[m]) / statistics.fmean(values[SVM]) for m in rivals},
         "p": {m: paired_p_value(values[m], values[SVM]) for m in rivals},
@@ -111,7 +129,11 @@ def _labelled(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     means = {share: means_of(rows) for share, rows in sorted(shares.items())}
     both = {share: each for share, each in means.items() if {SVM, QN} <= each.keys()}
     listed = ", ".join(f"{100 * share:.0f} %: {each[QN]:.2f} and {each[SVM]:.2f}" for share, each in both.items())
-    return {"shares of labels": _frame([(f"{share:.3f}", shares[share]) for share in both if share >= 0.2 - 1e-9], listed=listed)}
+    return {
+        "shares of labels": _frame(
+            [(f"{share:.3f}", shares[share]) for share in both if share >= 0.2 - 1e-9], listed=listed
+        )
+    }
 
 
 def _unlabelled(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
@@ -122,7 +144,9 @@ def _unlabelled(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
         return {}
     first, *_, last = of_qn.values()
     listed = ", ".join(f"{u}: {statistics.fmean(each):.2f} ({np.std(each, ddof=1):.2f})" for u, each in of_qn.items())
-    frame = pd.DataFrame({"first": [statistics.fmean(first)], "last": [statistics.fmean(last)], "p": [paired_p_value(first, last)]})
+    frame = pd.DataFrame(
+        {"first": [statistics.fmean(first)], "last": [statistics.fmean(last)], "p": [paired_p_value(first, last)]}
+    )
     frame.attrs["listed"] = listed
     return {"unlabelled samples": frame}
 
@@ -130,14 +154,21 @@ def _unlabelled(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
 def _seconds(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     """Section 4.2.4, figure 6."""
     times = {f"{block.dataset} n={block.how.n}": means_of(rows, "fit_seconds") for block, rows in settings}
-    times = {name: {m: each[m] for m in SEMI_SUPERVISED} for name, each in times.items() if set(SEMI_SUPERVISED) <= each.keys()}
+    times = {
+        name: {m: each[m] for m in SEMI_SUPERVISED}
+        for name, each in times.items()
+        if set(SEMI_SUPERVISED) <= each.keys()
+    }
     sparse = {name: each for name, each in times.items() if name.split()[0] in SPARSE}
     dense = {
-        f"{name}: {max(each, key=lambda m: each[m])} over {min(each, key=lambda m: each[m])}": max(each.values()) / min(each.values())
+        f"{name}: {max(each, key=lambda m: each[m])} over {min(each, key=lambda m: each[m])}": max(each.values())
+        / min(each.values())
         for name, each in times.items()
         if name not in sparse
     }
-    slower = {name: each[UNIVERSVM] / statistics.median(each[m] for m in SEMI_SUPERVISED[1:]) for name, each in sparse.items()}
+    slower = {
+        name: each[UNIVERSVM] / statistics.median(each[m] for m in SEMI_SUPERVISED[1:]) for name, each in sparse.items()
+    }
     faster = {f"{name} {m}": each[ANNEALING] / each[m] for name, each in sparse.items() for m in (TSVMLIN, QN)}
     return {
         "seconds on dense sets": named_frame({"ratio": dense}),
@@ -158,5 +189,7 @@ def _many_samples(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
             curves.setdefault(block.dataset, {})[block.how.n] = seconds[QN]
     curves = {name: dict(sorted(each.items())) for name, each in curves.items() if len(each) > 1}
     slopes = {name: slope(list(each), list(each.values())) for name, each in curves.items()}
-    listed = "; ".join(f"{name}: slope {slopes[name]:.2f}, {each[max(each)]:.1f} s for {max(each)}" for name, each in curves.items())
+    listed = "; ".join(
+        f"{name}: slope {slopes[name]:.2f}, {each[max(each)]:.1f} s for {max(each)}" for name, each in curves.items()
+    )
     return {"seconds over samples": named_frame({"slope": slopes}, listed=listed)}
