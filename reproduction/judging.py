@@ -109,7 +109,7 @@ def _by_dataset(values: pd.Series) -> Any:
 def _compare(a: pd.Series, b: pd.Series, test_to_train: float = 0.0) -> Comparison:
     """Compare two methods on each data set, split by split."""
     both = pd.DataFrame({"a": a, "b": b}).dropna()
-    cells = [each.droplevel("dataset").to_dict() for _, each in both.groupby(level="dataset", sort=False)]
+    cells: list[Any] = [each.droplevel("dataset").to_dict() for _, each in both.groupby(level="dataset", sort=False)]
     return paired_comparison(cells, "a", "b", test_to_train=[test_to_train] * len(cells) if test_to_train else [])
 
 
@@ -203,7 +203,7 @@ def frame_of(rows: Iterable[Row], derive: Callable[[pd.DataFrame], Mapping[str, 
     frame = pd.DataFrame(list(rows)).rename(columns=_identifier)
     more: dict[str, float] = {}
     if "dataset" in frame and frame["dataset"].nunique() > 1:
-        means = frame.groupby("dataset").mean(numeric_only=True)
+        means: Any = frame.groupby("dataset").mean(numeric_only=True)
         more = {f"{column}_on_{_identifier(name)}": means.loc[name, column] for column in means for name in means.index}
     more |= derive(frame) if derive else {}
     return pd.concat([frame, pd.DataFrame(more, index=frame.index)], axis=1)
@@ -221,7 +221,8 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
     long = pd.DataFrame([{name: row.get(name) for name in (*_KEYS, *columns.values())} for row in rows])
     wide = long.pivot(index=list(_KEYS[:2]), columns="method", values=list(columns.values()))
     short = {column: name for name, column in columns.items()}
-    wide.columns = pd.Index([_identifier(f"{short[column]}_{method}") for column, method in wide.columns])
+    pairs: Any = wide.columns
+    wide.columns = pd.Index([_identifier(f"{short[column]}_{method}") for column, method in pairs])
     wide = wide.loc[list(dict.fromkeys(zip(long["dataset"], long["split"], strict=True)))].astype(float)
     wide.attrs.update(facts)
     return wide
@@ -261,7 +262,7 @@ def judge(claims: Iterable[ClaimRow], frames: Mapping[str, pd.DataFrame]) -> lis
 
 
 def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
-    if one.where:
+    if one.where and len(frame):
         frame = frame[_value(frame, one.where).astype(bool)]
     cases = frame.mean(numeric_only=True).to_frame().T if one.means else frame
     held: list[bool] = []
@@ -273,7 +274,9 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     if not held:
         return []
     part, whole = sum(held), len(held)
-    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole, **frame.attrs)
+    numbers = _Numbers(frame).format(
+        one.numbers, part=part, whole=whole, **{str(name): fact for name, fact in frame.attrs.items()}
+    )
     return [claim(one.text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
 
 

@@ -38,7 +38,7 @@ def by_task(
     tasks: dict[str, dict[str, dict[str, float]]] = {}
     for row in _of_setting(rows, per_class, kernel, normalized):
         tasks.setdefault(row["dataset"], {}).setdefault(row["method"], {})[row["split"]] = row[f"error_{part}"]
-    return tasks
+    return dict(tasks)
 
 
 def mean_errors(tasks: Mapping[str, Errors], method: str) -> FloatArray:

@@ -60,7 +60,7 @@ def samples_of(task: str) -> int | None:
 def means_of(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], float]]:
     """Return the means over the splits of errors, iterations and seconds, by task and method."""
     frame = pd.DataFrame(list(rows), columns=["dataset", "method", *COLUMNS.values()])
-    means = frame.groupby(["dataset", "method"], sort=False)
+    means: Any = frame.groupby(["dataset", "method"], sort=False)
     return {name: means[column].agg(_mean).dropna().to_dict() for name, column in COLUMNS.items()}
 
 
@@ -83,7 +83,7 @@ def _errors(own: Sequence[Row], at_newton: Sequence[Row]) -> dict[str, pd.DataFr
     """Tables 4, 7 and 11: who errs less, who as much, and what early stopping costs."""
     means, same = means_of(own), means_of(at_newton)
     early = [(rule, NEWTON) for rule in RULES]
-    stopped = _apart(same, early)["apart"]
+    stopped: Any = _apart(same, early)["apart"]
     gaps = {
         task: _mean(each) for task, each in stopped.groupby(lambda name: name.split()[0], sort=False) if len(each) == 6
     }
