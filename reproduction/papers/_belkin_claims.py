@@ -13,17 +13,18 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from reproduction.claims import CLOSE, LAPLACIANS, RULE, claim, comparison_counts, correlation, verdict_on
+from reproduction.claims import CLOSE, LAPLACIANS, RULE, claim, correlation, verdict_on
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
-from reproduction.engine.significance import Errors, paired_comparison, paired_p_value
+from reproduction.engine.significance import Errors
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.papers._belkin_fits import CONVEX, METHODS, PAIRS, PARTS, SPEAKER_LABELS, TSVM, TSVM_LABELS, VARIANTS
 from specmargin.typing import FloatArray
 
 PAPER = "manifold_regularization_jmlr2006"
-FEW_LABELS = 4
-"""Labels of each digit that are "little labelled data"."""
+CLAIMS = TABLE_CLAIMS[PAPER]
 
 
 def by_task(
@@ -35,11 +36,8 @@ def by_task(
     either setting of `normalized`.
     """
     tasks: dict[str, dict[str, dict[str, float]]] = {}
-    for row in rows:
-        of_setting = (row["param_per_class"], row["param_kernel"]) == (per_class, kernel)
-        if row["status"] == "ok" and of_setting and row["param_normalized"] in (None, normalized):
-            errors = tasks.setdefault(row["dataset"], {}).setdefault(row["method"], {})
-            errors[row["split"]] = row[f"error_{part}"]
+    for row in _of_setting(rows, per_class, kernel, normalized):
+        tasks.setdefault(row["dataset"], {}).setdefault(row["method"], {})[row["split"]] = row[f"error_{part}"]
     return dict(tasks)
 
 
@@ -94,114 +92,51 @@ def drawn_errors(part: str) -> dict[str, dict[str, float]]:
 
 def of_pairs(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
     """Return one sentence per claim of the paper's section 5.2, verdict first, from the pairs' rows in one setting."""
-    parts = {part: by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized) for part in PARTS}
-    inside, outside = parts["unlabeled"], parts["test"]
-    sentences = [f"The paper's claims by these numbers, {kernel} kernel, {LAPLACIANS[normalized]} ({RULE}):"]
-    for supervised, regularised in PAIRS:
-        compared = {part: paired_comparison(tasks.values(), regularised, supervised) for part, tasks in parts.items()}
-        counts = "; ".join(f"{PARTS[part]}: {comparison_counts(each, 'pairs')}" for part, each in compared.items())
-        text = f"{regularised} improves significantly on {supervised}"
-        lower, whole = (sum(getattr(each, name) for each in compared.values()) for name in ("lower", "rows"))
-        sentences.append(claim(text, lower, whole, counts))
-    if all(TSVM in errors for errors in inside.values()):
-        rivals = {method: paired_comparison(inside.values(), method, TSVM) for _, method in PAIRS}
-        counts = "; ".join(
-            f"{method}: significantly lower in {each.clearly_lower} of {each.rows} pairs, higher in "
-            f"{each.clearly_higher}"
-            for method, each in rivals.items()
-        )
-        sentences.append(
-            claim(
-                "manifold regularization compares well with the TSVM or outperforms it (U)",
-                sum(each.rows - each.clearly_higher for each in rivals.values()),
-                sum(each.rows for each in rivals.values()),
-                f"{counts}; mean of the TSVM {mean_errors(inside, TSVM).mean():.2f}, as drawn "
-                f"{published_mean(TSVM, 'unlabeled', per_class):.2f}",
-            )
-        )
-    steady = np.array([deviations(tasks, b) < deviations(tasks, a) for a, b in PAIRS for tasks in parts.values()])
-    sentences.append(
-        claim(
-            "the Laplacian algorithms are more stable with respect to the choice of the labelled samples",
-            steady.sum(),
-            steady.size,
-            "Smaller deviation over the draws in {part} of {whole} (pairs, U and T, both losses)",
-        )
+    frame = wide_frame(
+        _of_setting(rows, per_class, kernel, normalized),
+        {letter: f"error_{part}" for part, letter in PARTS.items()},
+        drawn=published_mean(TSVM, "unlabeled", per_class),
     )
-    if all(TSVM in errors for errors in inside.values()):
-        apart = np.concatenate([deviations(inside, TSVM) - deviations(inside, method) for _, method in PAIRS])
-        means = ", ".join(f"{name} {deviations(inside, name).mean():.2f}" for name in (*METHODS,))
-        counts = f"Smaller deviation in {{part}} of {{whole}} (pairs, U, both losses); mean deviations {means}"
-        sentences.append(claim("they are more stable than the TSVM, too", int((apart > 0).sum()), apart.size, counts))
-    for _, method in PAIRS:
-        u, t = mean_errors(inside, method), mean_errors(outside, method)
-        near = np.abs(t - u) <= 1.0
-        sentences.append(
-            claim(
-                f"the out-of-sample extension of {method} is good",
-                near.sum(),
-                near.size,
-                f"T within one point of U in {{part}} of {{whole}} pairs; mean U {u.mean():.2f}, T {t.mean():.2f}, "
-                f"largest difference {np.abs(t - u).max():.2f}, correlation {correlation(u, t)}",
-            )
-        )
-    apart = np.abs([mean_errors(tasks, "LapRLS") - mean_errors(tasks, "LapSVM") for tasks in parts.values()])
-    sentences.append(
-        claim(
-            "LapRLS and LapSVM do about the same",
-            (apart < 0.5).sum(),
-            apart.size,
-            "Mean errors within half a point in {part} of {whole} (pairs, U and T), largest difference "
-            f"{apart.max():.2f}",
-        )
-    )
-    return sentences
+    return [
+        f"The paper's claims by these numbers, {kernel} kernel, {LAPLACIANS[normalized]} ({RULE}):",
+        *judge(CLAIMS, {"pairs of digits": frame}),
+    ]
+
+
+def _of_setting(rows: Iterable[Row], per_class: int, kernel: str, normalized: bool) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if row["status"] == "ok"
+        and (row["param_per_class"], row["param_kernel"]) == (per_class, kernel)
+        and row["param_normalized"] in (None, normalized)
+    ]
 
 
 def of_settings(rows: Sequence[Row]) -> list[str]:
     """Return the claims that speak of all settings of the pairs: kernels, Laplacians and numbers of labels together."""
-    gains: dict[tuple[str, int, bool], list[tuple[float, float]]] = {}
+    means: list[dict[str, Any]] = []
     for kernel, per_class, normalized in dict.fromkeys(
         (row["param_kernel"], row["param_per_class"], row["param_normalized"])
         for row in rows
         if row["param_normalized"] is not None
     ):
-        setting: dict[str, Any] = {"kernel": kernel, "per_class": per_class, "normalized": normalized}
-        parts = [by_task(rows, part, **setting) for part in PARTS]
-        gains[kernel, per_class, normalized] = [
-            (float(mean_errors(tasks, a).mean()), float(mean_errors(tasks, b).mean()))
-            for a, b in PAIRS
-            for tasks in parts
-        ]
-    if not gains:
+        parts = {
+            letter: by_task(rows, p, per_class=per_class, kernel=kernel, normalized=normalized)
+            for p, letter in PARTS.items()
+        }
+        errors = {
+            f"{letter}_{m}": float(mean_errors(tasks, m).mean()) for letter, tasks in parts.items() for m in CONVEX
+        }
+        name = f"{kernel} kernel, {per_class} labels of each digit, {LAPLACIANS[normalized]}"
+        gain = min(errors[f"{letter}_{a}"] - errors[f"{letter}_{b}"] for letter in parts for a, b in PAIRS)
+        means.append({"name": name, "per_class": per_class, "gain": gain, **errors})
+    if not means:
         return []
-    everything = [pair for each in gains.values() for pair in each]
-    worst = min(gains, key=lambda setting: min(a - b for a, b in gains[setting]))
-    few = [(a, b) for (_, per_class, _), each in gains.items() if per_class <= FEW_LABELS for a, b in each]
-    judged = [
+    return [
         "The paper's claims over all settings of the pairs (both Laplacians, every kernel and number of labels):",
-        claim(
-            "what is observed holds for a wide choice of parameters",
-            sum(b < a for a, b in everything),
-            len(everything),
-            "Lower mean error over the pairs than the supervised twin in {part} of {whole} (settings, losses, U and "
-            f"T); the least gain is {min(a - b for a, b in gains[worst]):+.2f} points ({worst[0]} kernel, {worst[1]} "
-            f"labels of each digit, {LAPLACIANS[worst[2]]}). The weights of the norms stay those of the paper",
-        ),
+        *judge(CLAIMS, {"settings": pd.DataFrame(means).set_index("name")}),
     ]
-    if few:
-        less = statistics.median(1.0 - b / a for a, b in few)
-        halved = sum(b <= 0.5 * a for a, b in few)
-        judged.append(
-            claim(
-                "with little labelled data the unlabelled samples are used effectively (abstract)",
-                halved,
-                len(few),
-                f"At most {FEW_LABELS} labels of each digit: at most half of the supervised error in {{part}} of "
-                f"{{whole}} (settings, losses, U and T); median reduction {100 * less:.0f} %",
-            )
-        )
-    return judged
 
 
 def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool = False) -> list[str]:
@@ -212,16 +147,11 @@ def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool 
             theirs = published_mean(method, part, per_class)
             tasks = by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
             if np.isfinite(theirs) and all(method in errors for errors in tasks.values()):
-                apart[f"{method} {PARTS[part]}, {per_class} labels"] = float(mean_errors(tasks, method).mean()) - theirs
-    if not apart:
-        return []
-    far = max(apart, key=lambda name: abs(apart[name]))
-    text = f"the means of figure 5 at every number of labels ({kernel} kernel, {LAPLACIANS[normalized]})"
-    counts = (
-        f"Within {CLOSE:g} points in {{part}} of {{whole}} (methods, numbers of labels, U and T), largest difference "
-        f"{apart[far]:+.2f} ({far} of each digit)"
-    )
-    return [claim(text, sum(abs(each) <= CLOSE for each in apart.values()), len(apart), counts)]
+                name = f"{method} {PARTS[part]}, {per_class} labels of each digit"
+                apart[name] = float(mean_errors(tasks, method).mean()) - theirs
+    frame = pd.DataFrame({"apart": apart}, dtype=float)
+    setting = f"({kernel} kernel, {LAPLACIANS[normalized]})"
+    return [sentence.replace("(setting)", setting) for sentence in judge(CLAIMS, {"figure 5": frame})]
 
 
 def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
@@ -229,55 +159,21 @@ def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
 
     Where the transductive SVM was not run it is compared as it is drawn.
     """
-    setting: dict[str, Any] = {"per_class": SPEAKER_LABELS, "kernel": "rbf", "normalized": normalized}
-    errors = {part: by_task(rows, part, **setting)["isolet"] for part in PARTS}
-    inside, outside = (_gains(errors[part], PAIRS) for part in PARTS)
+    of_setting = _of_setting(rows, SPEAKER_LABELS, "rbf", normalized)
+    frame = wide_frame(of_setting, {letter: f"error_{part}" for part, letter in PARTS.items()})
+    errors = {
+        part: by_task(of_setting, part, per_class=SPEAKER_LABELS, kernel="rbf", normalized=normalized)["isolet"]
+        for part in PARTS
+    }
     run = TSVM in errors["unlabeled"]
-    rivals = errors["unlabeled"] if run else {**errors["unlabeled"], TSVM: drawn_errors("unlabeled")[TSVM]}
-    over_tsvm = _gains(rivals, [(TSVM, method) for _, method in PAIRS])
-    means = {name: (statistics.fmean(outside[name]), statistics.fmean(inside[name])) for name in inside}
-    biased = [
-        errors["unlabeled"][method][speaker] < error
-        for method in CONVEX
-        for speaker, error in errors["test"][method].items()
-    ]
+    if not run:
+        frame["U_TSVM"] = frame.index.get_level_values("split").map(drawn_errors("unlabeled")[TSVM])
+    judged = judge(CLAIMS, {"isolet": frame})
     return [
         f"The paper's claims of Isolet by these numbers, {LAPLACIANS[normalized]} ({RULE}):",
-        _lower(inside, "LapRLS and LapSVM improve on RLS and SVM for unlabelled speakers, whoever is labelled (U)"),
-        _lower(over_tsvm, "and on the TSVM" if run else "and on the TSVM (as drawn)"),
-        _lower(outside, "consistently also for the speakers of isolet5 (T)"),
-        claim(
-            "where the improvement is smaller",
-            sum(t < u for t, u in means.values()),
-            len(means),
-            "; ".join(f"{name} {t:.2f} points for {u:.2f}" for name, (t, u) in means.items()),
-        ),
-        claim(
-            "all algorithms do better on speakers of the same group",
-            sum(biased),
-            len(biased),
-            "U below T in {part} of {whole} (speakers, methods)",
-        ),
+        *(judged if run else [each.replace("on the TSVM.", "on the TSVM (as drawn).") for each in judged]),
         _next_to_the_drawing(errors),
     ]
-
-
-def _gains(errors: Errors, pairs: Iterable[tuple[str, str]]) -> dict[str, list[float]]:
-    """Return what the second method of a pair errs less than the first, speaker by speaker."""
-    return {
-        f"{method} against {rival}": [errors[rival][speaker] - error for speaker, error in errors[method].items()]
-        for rival, method in pairs
-    }
-
-
-def _lower(gains: Mapping[str, Sequence[float]], text: str) -> str:
-    lower = {name: sum(gain > 0 for gain in each) for name, each in gains.items()}
-    counts = "; ".join(
-        f"{name}: for {lower[name]} of {len(each)} speakers, by {statistics.fmean(each):.2f} points in the mean "
-        f"(p {paired_p_value(each, np.zeros(len(each))):.0e})"
-        for name, each in gains.items()
-    )
-    return claim(text, sum(lower.values()), sum(map(len, gains.values())), counts)
 
 
 def _next_to_the_drawing(errors: Mapping[str, Errors]) -> str:

@@ -1,21 +1,19 @@
 """Small studies for claims of the manifold-regularization paper (LapSVM, LapRLS, TSVM) that no table judges.
 
-Each of `MEASURES` computes one draw of a study, and each of `JUDGES` makes sentences of its rows; `SETS` says on what,
-and how many draws. The two moons are drawn by `make_two_moons`, with one label each.
+Each of `MEASURES` computes one draw of a study, `SETS` says on what, and how many draws; `_study_claims` holds the
+claims on their rows. The two moons are drawn by `make_two_moons`, with one label each.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reproduction.claims import claim
-from reproduction.engine.records import Row
 from reproduction.methods import decide
 from reproduction.papers import _belkin_fits as belkin
 from reproduction.papers._s3vm_methods import Setting, error_percent, fit
@@ -36,8 +34,6 @@ GAMMAS = (0.0, 0.01, 1.0)
 ISOLET_WIDTHS, ISOLET_WEIGHTS = (2.5, 5.0, 10.0, 20.0, 40.0), (0.1, 1.0, 10.0, 100.0, 1000.0)
 SMOOTHNESS = (1e-4, 1.0, 1e2)
 PROOF_SECONDS = 5.0
-NEAR = 2.0
-"""Points of error, or percent of a coordinate's deviation, within which an extension is good."""
 
 
 def moons(draw: int, n: int = 200) -> tuple[FloatArray, IntArray, Labels]:
@@ -227,139 +223,4 @@ SETS: dict[str, tuple[tuple[str, ...], int]] = {
     "eigenmap of new points": (MOONS, 10),
     "S3VM by branch and bound": (MOONS, 2),
     "restricted norm": (MOONS, 5),
-}
-
-
-def mean_of(rows: Sequence[Row], column: str) -> float:
-    """Return the mean of a column."""
-    return statistics.fmean(row[column] for row in rows)
-
-
-def _judge_parameters(rows: Sequence[Row]) -> list[str]:
-    right = sum(row["error_lapsvm_least"] == 0.0 < row["error_tsvm_least"] for row in rows)
-    wide = sum(row["error_lapsvm_median"] < row["error_tsvm_median"] for row in rows)
-    numbers = ", ".join(
-        f"{name} {mean_of(rows, f'error_{name}_least'):.1f} and {mean_of(rows, f'error_{name}_median'):.1f}"
-        for name in ("svm", "tsvm", "lapsvm")
-    )
-    grid = f"{len(WIDTHS)} widths and {len(WEIGHTS)} weights; least and median errors {numbers} %"
-    text = "the TSVM does not get the two moons right with one label each, LapSVM does (figure 2)"
-    return [
-        claim(text, right, len(rows), f"At its best setting each, in {{part}} of {{whole}} draws; {grid}"),
-        claim(
-            "LapSVM does over a wide range of parameters (section 5.1)",
-            wide,
-            len(rows),
-            "Lower median error over the grid than the TSVM in {part} of {whole} draws",
-        ),
-    ]
-
-
-def _judge_gamma(rows: Sequence[Row]) -> list[str]:
-    columns = [f"error_{g:g}" for g in GAMMAS]
-    down = sum(
-        row[columns[-1]] <= row[columns[1]] <= row[columns[0]] and row[columns[-1]] < row[columns[0]] for row in rows
-    )
-    numbers = ", ".join(f"{g:g}: {mean_of(rows, c):.1f} %" for g, c in zip(GAMMAS, columns, strict=True))
-    counts = f"The error falls in {{part}} of {{whole}} draws; mean by gamma_I: {numbers}"
-    return [claim("the boundary follows the moons as gamma_I grows (figure 3)", down, len(rows), counts)]
-
-
-def _judge_seconds(rows: Sequence[Row]) -> list[str]:
-    ratios = [row["seconds_tsvm"] / row["seconds_lapsvm"] for row in rows]
-    faster = sum(ratio >= 2.0 for ratio in ratios)
-    counts = (
-        f"At least twice as fast in {{part}} of {{whole}} fits (pairs of digits, draws), median ratio "
-        f"{statistics.median(ratios):.1f}; our solvers of both, the features of the TSVM's kernel are not counted"
-    )
-    return [claim("LapSVM trains substantially faster than the TSVM (section 5.2)", faster, len(rows), counts)]
-
-
-def _judge_width(rows: Sequence[Row]) -> list[str]:
-    means = {sigma: mean_of(rows, f"error_{sigma:g}") for sigma in ISOLET_WIDTHS}
-    return [_best("sigma = 10 is the best width on Isolet by five folds over all labels (section 5.3)", means, 10.0)]
-
-
-def _judge_weight(rows: Sequence[Row]) -> list[str]:
-    judged = []
-    for method, name in (("svm", "SVM"), ("rls", "RLS")):
-        means = {C: mean_of(rows, f"error_{method}_{C:g}") for C in ISOLET_WEIGHTS}
-        text = f"C = 10 has the least mean error over the speakers for the {name} (section 5.3)"
-        judged.append(_best(text, means, 10.0))
-    return judged
-
-
-def _best(text: str, means: dict[float, float], claimed: float) -> str:
-    others = [value for value in means if value != claimed]
-    lower = sum(means[claimed] <= means[value] for value in others)
-    numbers = ", ".join(f"{value:g}: {mean:.2f} %" for value, mean in means.items())
-    return claim(text, lower, len(others), f"Not above {{part}} of {{whole}} other values. {numbers}")
-
-
-def _judge_clusters(rows: Sequence[Row]) -> list[str]:
-    small, *_, large = SMOOTHNESS
-    smooth = sum(row[f"roughness_{large:g}"] < row[f"roughness_{small:g}"] for row in rows)
-    near = sum(row[f"error_out_{small:g}"] <= row[f"error_in_{small:g}"] + NEAR for row in rows)
-    numbers = ", ".join(
-        f"{w:g}: {mean_of(rows, f'error_in_{w:g}'):.1f} and {mean_of(rows, f'error_out_{w:g}'):.1f} %"
-        for w in SMOOTHNESS
-    )
-    return [
-        claim(
-            "gamma controls how smooth a clustering is in the ambient space (section 5.4, figure 7)",
-            smooth,
-            len(rows),
-            f"Less of the kernel's norm at gamma = {large:g} than at {small:g} in {{part}} of {{whole}} draws",
-        ),
-        claim(
-            "a clustering extends to points outside the set (section 5.4)",
-            near,
-            len(rows),
-            f"At gamma = {small:g} the error on new points is within {NEAR:g} points in {{part}} of {{whole}} draws; "
-            f"in and out of sample by gamma: {numbers}",
-        ),
-    ]
-
-
-def _judge_eigenmap(rows: Sequence[Row]) -> list[str]:
-    near = sum(row["error_out"] <= 5.0 * NEAR for row in rows)
-    counts = (
-        f"Within {5 * NEAR:g} % of the deviation of the coordinates in {{part}} of {{whole}} draws; mean distance "
-        f"{mean_of(rows, 'error_out'):.1f} % at new points, {mean_of(rows, 'error_in'):.1f} % at the others"
-    )
-    text = "several eigenfunctions are a Laplacian eigenmap for new points (section 5.4)"
-    return [claim(text, near, len(rows), counts)]
-
-
-def _judge_proofs(rows: Sequence[Row]) -> list[str]:
-    sizes = (20, 40, 80, 160)
-    proved = {n: sum(row[f"proved_{n}"] for row in rows) for n in sizes}
-    not_many = sum(proved[n] == 0 for n in sizes[-2:])
-    numbers = ", ".join(f"{n}: {count:.0f} of {len(rows)}" for n, count in proved.items())
-    text = "the S3VM as a mixed-integer program is intractable for many unlabelled samples (section 4)"
-    counts = (
-        f"No optimum proved in {PROOF_SECONDS:g} s by our branch and bound at {{part}} of {{whole}} sizes from 80 on; "
-        f"proofs by size: {numbers}"
-    )
-    return [claim(text, not_many, 2, counts)]
-
-
-def _judge_norm(rows: Sequence[Row]) -> list[str]:
-    worst = max(row["error_apart"] for row in rows)
-    same = sum(row["error_apart"] <= 1e-4 for row in rows)
-    text = "a kernel restricted to the samples as intrinsic norm changes nothing but gamma (remark b)"
-    counts = f"The same decisions in {{part}} of {{whole}} draws, LapRLS; furthest apart {worst:.0e} %"
-    return [claim(text, same, len(rows), counts)]
-
-
-JUDGES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
-    "moons over parameters": _judge_parameters,
-    "moons over gamma_I": _judge_gamma,
-    "seconds of LapSVM and TSVM": _judge_seconds,
-    "width on Isolet": _judge_width,
-    "C on Isolet": _judge_weight,
-    "clustering": _judge_clusters,
-    "eigenmap of new points": _judge_eigenmap,
-    "S3VM by branch and bound": _judge_proofs,
-    "restricted norm": _judge_norm,
 }

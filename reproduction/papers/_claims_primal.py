@@ -1,6 +1,6 @@
 """Small studies for claims of the primal-LapSVM paper (LapSVM, LapRLS, PCG) that no table judges.
 
-`MEASURES` and `SETS` as in `_claims_manifold`; `_claims_primal_verdicts` makes sentences of the rows. Tasks, splits
+`MEASURES` and `SETS` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Tasks, splits
 and published gammas are those of `melacci_belkin_2011`. A solution is as good as the optimal one where its error on U
 is within half a point of that of Newton's method, and stays there.
 """

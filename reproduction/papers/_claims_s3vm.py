@@ -1,6 +1,6 @@
 """Small studies for claims of the papers on S3VMs (continuation, QN-S3VM) that no table judges.
 
-`MEASURES` and `SETS` as in `_claims_manifold`; `_claims_s3vm_verdicts` makes sentences of the rows. Pairs, splits,
+`MEASURES` and `SETS` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Pairs, splits,
 kernel widths and weights are those of `chapelle_2006`, partitions those of `gieseke_2014`.
 """
 

@@ -2,13 +2,13 @@
 
 The tables of the papers judge what their rows can; here is the rest. A study measures something on one draw of a set,
 generated or published; a cell is one draw. What the studies do stands in the parts of this module: `_claims_manifold`,
-`_claims_primal`, `_claims_spectrum`, `_claims_s3vm`, the sentences on the rows in these or next to them. Seconds are
-those of the processor, of one computer; they say how costs grow, and compare methods, and no more.
+`_claims_primal`, `_claims_spectrum`, `_claims_s3vm`, the claims on their rows in `_study_claims`. Seconds are those of
+the processor, of one computer; they say how costs grow, and compare methods, and no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,13 +17,13 @@ from typing import Any
 from reproduction.claims import RULE
 from reproduction.comparison import mean_and_deviation
 from reproduction.engine.records import Cell, Row
+from reproduction.judging import frame_of, judge
 from reproduction.papers import (
     _claims_manifold,
     _claims_primal,
-    _claims_primal_verdicts,
     _claims_s3vm,
-    _claims_s3vm_verdicts,
     _claims_spectrum,
+    _study_claims,
 )
 from reproduction.papers._gieseke_fits import SETS as GIESEKE_SETS
 from reproduction.report import Line, Section
@@ -31,7 +31,7 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, is_available, missing_data
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["CLAIMS", "JUDGES", "MEASURES", "PAPERS", "SETS", "Plan", "work"]
+__all__ = ["CLAIMS", "MEASURES", "SETS", "Plan", "work"]
 
 MEASURES = MappingProxyType(
     {
@@ -47,28 +47,6 @@ SETS: Mapping[str, tuple[tuple[str, ...], int]] = MappingProxyType(
     {**_claims_manifold.SETS, **_claims_primal.SETS, **_claims_spectrum.SETS, **_claims_s3vm.SETS}
 )
 """The sets of each study, and how many draws of each; what begins with "generated" needs no data."""
-
-JUDGES: Mapping[str, Callable[[Sequence[Row]], list[str]]] = MappingProxyType(
-    {
-        **_claims_manifold.JUDGES,
-        **_claims_primal_verdicts.JUDGES,
-        **_claims_spectrum.JUDGES,
-        **_claims_s3vm_verdicts.JUDGES,
-    }
-)
-"""What makes sentences of the rows of each study."""
-
-QN = ("choices of QN-S3VM", "few features", "costs of QN-S3VM")
-PAPERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Manifold regularization": tuple(_claims_manifold.MEASURES),
-        "LapSVM in the primal": tuple(_claims_primal.MEASURES),
-        "Laplacian spectrum learning": tuple(_claims_spectrum.MEASURES),
-        "Continuation": tuple(name for name in _claims_s3vm.MEASURES if name not in QN),
-        "QN-S3VM": QN,
-    }
-)
-"""The studies of each paper."""
 
 _GENERATED = "generated"
 
@@ -141,14 +119,14 @@ def _setup(options: Options) -> Setup:
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
     sections, remarks = [], []
-    for paper, studies in PAPERS.items():
-        mine = {study: [row for row in rows if row["method"] == study and row["status"] == "ok"] for study in studies}
-        mine = {study: each for study, each in mine.items() if each}
+    good = [row for row in rows if row["status"] == "ok"]
+    for paper, claims in _study_claims.CLAIMS.items():
+        names = dict.fromkeys(one.source for one in claims)
+        mine = {name: each for name in names if (each := [row for row in good if row["method"] == name])}
         if mine:
             sections.append(Section(paper, [line for study, each in mine.items() for line in _lines(study, each)]))
-            remarks += [f"{paper} ({RULE}):"]
-            remarks += [sentence for study, each in mine.items() for sentence in JUDGES[study](each)]
-            remarks += [""]
+            frames = {study: frame_of(each, _study_claims.DERIVED.get(study)) for study, each in mine.items()}
+            remarks += [f"{paper} ({RULE}):", *judge(claims, frames), ""]
     return Findings(sections, _PROTOCOL, remarks[:-1])
 
 

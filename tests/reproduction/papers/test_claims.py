@@ -12,11 +12,12 @@ from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
 from reproduction.engine.records import Cell
+from reproduction.judging import frame_of, judge
 from reproduction.papers import _claims_manifold as manifold
 from reproduction.papers import _claims_primal as primal
 from reproduction.papers import _claims_s3vm as s3vm
 from reproduction.papers import _claims_spectrum as spectrum
-from reproduction.papers import claims, run_table
+from reproduction.papers import _study_claims, claims, run_table
 from reproduction.verdicts import VERDICTS, parse_claims
 from specmargin.exceptions import InvalidInputError
 
@@ -192,8 +193,14 @@ CASES = [
 """Study, words of its claim, columns that bear it out, and the changes that do not."""
 
 
+def judged(study, rows):
+    """Return the sentences on a study."""
+    of_study = [one for each in _study_claims.CLAIMS.values() for one in each if one.source == study]
+    return judge(of_study, {study: frame_of(rows, _study_claims.DERIVED.get(study))})
+
+
 def verdict(study, text, rows):
-    return line_on(text, claims.JUDGES[study](rows)).split(":")[0]
+    return line_on(text, judged(study, rows)).split(":")[0]
 
 
 @pytest.mark.parametrize(("study", "text", "good", "bad"), CASES)
@@ -245,7 +252,7 @@ def test_verdicts_on_the_balance_of_coil20():
     for error, expected in ((2.0, "reproduced"), (4.0, "not reproduced")):
         rows = [row("coil20 0-1", **(SHARES | {"error_hard": error}))]
         assert verdict(study, text, rows) == expected
-    assert not any(text in line for line in claims.JUDGES[study]([row("uspst 0-1", **SHARES)]))
+    assert not any(text in line for line in judged(study, [row("uspst 0-1", **SHARES)]))
 
 
 def test_verdicts_on_costs_of_lapsvm():
@@ -272,15 +279,16 @@ def test_verdicts_on_costs_of_lapsvm():
 )
 def test_each_part_of_the_costs_of_storm_counts(change):
     columns = {**COSTS, "seconds_dense": 1e4}
-    (line,) = claims.JUDGES["costs of STORM"]([row(**(columns | change))])
+    (line,) = judged("costs of STORM", [row(**(columns | change))])
     assert line.startswith("partly reproduced: ")
     assert "2 of 3 hold" in line
 
 
 def test_every_study_is_complete_and_of_one_paper():
     studies = sorted(claims.MEASURES)
-    assert sorted(claims.SETS) == sorted(claims.JUDGES) == studies
-    assert sorted(name for names in claims.PAPERS.values() for name in names) == studies
+    judged_by = {one.source: one.paper for each in _study_claims.CLAIMS.values() for one in each}
+    assert sorted(claims.SETS) == sorted(judged_by) == studies
+    assert all(one.paper == judged_by[one.source] for each in _study_claims.CLAIMS.values() for one in each)
     for names, draws in claims.SETS.values():
         assert names
         assert draws >= 1
@@ -300,10 +308,10 @@ def test_quick_table_of_generated_sets(nowhere, tmp_path, monkeypatch):
     assert "QUICK: generated sets alone" in text
     assert "g10n" in text  # which is named as missing
     assert {line.method for section in report.sections for line in section.lines} == set(quick)
-    judged = parse_claims(report)
-    assert len(judged) == len(quick)
-    assert {claim.verdict for claim in judged} <= set(VERDICTS)
-    assert {claim.context for claim in judged} == {"Manifold regularization", "LapSVM in the primal", "Continuation"}
+    found = parse_claims(report)
+    assert len(found) == len(quick)
+    assert {claim.verdict for claim in found} <= set(VERDICTS)
+    assert {claim.context for claim in found} == {"Manifold regularization", "LapSVM in the primal", "Continuation"}
 
 
 def test_norm_of_a_function_of_the_kernel(rng):
