@@ -28,6 +28,7 @@ LONG = 400
 
 # Tests whose subject is no single module, and what it is.
 OF_NO_MODULE = {
+    "test_recorded_claims.py": "the claims of all papers, judged by the rows of the records",
     "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
