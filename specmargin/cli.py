@@ -136,7 +136,7 @@ def compare(
     names: Names = None,
     exact: Exact = False,
     unlabeled: Unlabeled = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the folds and of random draws.")] = 0,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the methods.")
     ] = None,
@@ -193,7 +193,7 @@ def fit(
     names: Names = None,
     exact: Exact = False,
     unlabeled: Unlabeled = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the folds and of random draws.")] = 0,
 ) -> None:
     """Fit one method to a table and write the model to a file, without pickle."""
     from specmargin.assessment import fit_table, read_table, split_target

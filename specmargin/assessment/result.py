@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +21,12 @@ from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
 from specmargin.checks import path as check_path
+from specmargin.checks import visible
 from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
-from specmargin.markup import escape
 from specmargin.typing import AnyArray, IntArray, Matrix
 
-__all__ = ["Comparison", "Prepared", "aligned", "column_lines"]
+__all__ = ["Comparison", "Measure", "Prepared", "aligned", "column_lines", "explanations", "measures"]
 
 _UNLABELED = "\0"
 """A label that no class has."""
@@ -33,7 +34,6 @@ _MOST_ROWS, _MOST_LABELS, _MANY_LABELS = 5000, 1000, 200
 """Of a learning curve, which would take too long beyond."""
 _COLUMNS = 40
 """Lines of the table of columns in a terminal."""
-_HEADINGS = ("method", "error", "95 % interval", "balanced", "log-loss", "+/-", "p", "differs", "seconds", "MB")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,11 +189,13 @@ class Comparison:
             f"{len(data.roles.used) or data.X.shape[1]} columns"
         )
         lines += [f"! {flaw}" for flaw in self.flaws] if table else []
-        lines += ["", *self._table_lines(), ""]
+        columns, ran = measures(not len(data.classes)), [row for row in self.rows if row.was_run]
+        cells = [(row.title, *(column.text(row) for column in columns)) for row in ran]
+        lines += ["", *aligned([("method", *(column.name for column in columns)), *cells], 1), ""]
         lines += [f"{row.title}: {row.verdict}" for row in self.rows if row.was_run]
         lines += [f"{row.title}: not run: {'; '.join(row.notes)}" for row in self.rows if not row.was_run]
         if data.n_labeled >= FEWEST:
-            lines += ["", *(_EXPLAINED if len(data.classes) else _EXPLAINED_NUMBERS)]
+            lines += ["", *(f"{name}: {text}" for name, text in explanations(not len(data.classes)))]
         chosen = f"Chosen: {self.row(self.chosen).title}. {self.why}"
         return [*lines, "", chosen, *([self.told_error] if self.told_error else []), *self.next_steps]
 
@@ -206,14 +208,11 @@ class Comparison:
         what = "Its error" if len(self.data.classes) else "Its error, as a share of the labels' deviation,"
         return f"{what} is about {error} ({low} to {high}), corrected for its being chosen by the same labels."
 
-    def _table_lines(self) -> list[str]:
-        return aligned([_HEADINGS, *(_cells(row) for row in self.rows if row.was_run)], 1)
-
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        return f"<pre>{escape(visible(repr(self)))}</pre>"
 
 
 def aligned(cells: Sequence[Sequence[str]], n_left: int) -> list[str]:
@@ -243,37 +242,64 @@ def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*lines, *more, ""]
 
 
-_EXPLAINED_NUMBERS = (
-    "error: root of the mean squared error at left-out labels, as a share of their standard deviation;",
-    "  the interval is that of 500 draws of the labels.",
-    "+/-: labels that it alone, or ridge alone, has come nearer to.",
-    "p: exact one-sided sign test that it comes nearer than ridge, Holm over the rows.",
+class Measure(NamedTuple):
+    """A column of the table of methods: its name in a terminal, its title on a page, and the text of a row."""
+
+    name: str
+    title: str
+    text: Callable[[Row], str]
+
+
+def _number(field: str, form: str) -> Callable[[Row], str]:
+    return lambda row: "-" if np.isnan(getattr(row, field)) else format(getattr(row, field), form)
+
+
+_MEASURES = (
+    Measure("error", "Error", _number("error", ".1%")),
+    Measure(
+        "95 % interval",
+        "95 % interval",
+        lambda row: "-" if np.isnan(row.error) else f"{row.interval[0]:.1%} to {row.interval[1]:.1%}",
+    ),
+    Measure("balanced", "Balanced accuracy", _number("balanced_accuracy", ".1%")),
+    Measure("log-loss", "Log-loss (nats)", _number("log_loss", ".3f")),
+    Measure(
+        "+/-", "Right alone / baseline alone", lambda row: "-" if np.isnan(row.p) else f"+{row.wins} -{row.losses}"
+    ),
+    Measure("p", "p (Holm)", _number("p", ".3f")),
+    Measure("differs", "Decides otherwise", _number("differs", ".1%")),
+    Measure("seconds", "Seconds", _number("seconds", ".1f")),
+    Measure("MB", "MB", _number("megabytes", ".0f")),
 )
-_EXPLAINED = (
-    "error: share of left-out labels that is wrong, (wrong + 1/2) / (labels + 1);",
-    "  the 95 % interval of the counted errors holds in about 80 % of cases.",
-    "balanced: mean over the classes of the share that is right. log-loss: in nats.",
-    "+/-: labels that it alone has right, and that the supervised baseline alone has right.",
-    "p: exact one-sided McNemar test that it is better than the baseline, Holm over the rows.",
-    "differs: share of the unlabelled rows that it decides otherwise than the baseline.",
-)
+_TUNED = "every method is tuned on the labels alone; a left-out label was used neither for fitting nor for tuning."
+_EXPLAINED = {
+    "judged": _TUNED,
+    "error": "fraction of left-out labels that is wrong, (wrong + 1/2) / (labels + 1); the 95 % interval of the counted "
+    "errors holds in about 80 % of cases.",
+    "balanced": "mean over the classes of the fraction that is right.",
+    "log-loss": "mean of -log of the probability of the right class, in nats.",
+    "+/-": "labels that it alone has right, and that the supervised baseline alone has right.",
+    "p": "exact one-sided McNemar test that it is better than the baseline, Holm over the rows.",
+    "differs": "fraction of the unlabelled rows that it decides otherwise than the baseline.",
+    "cannot tell": "this many labels would miss a halving of the error more often than not.",
+}
+_EXPLAINED_NUMBERS = {
+    "judged": _TUNED,
+    "error": "root of the mean squared error at left-out labels, as a fraction of their standard deviation; the interval "
+    "is that of 500 draws of the labels with replacement.",
+    "+/-": "labels that it has come nearer to than ridge, and that ridge has come nearer to.",
+    "p": "exact one-sided sign test that it comes nearer than ridge, Holm over the rows.",
+}
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    def number(value: float, text: str) -> str:
-        return "-" if np.isnan(value) else format(value, text)
+def measures(of_numbers: bool) -> list[Measure]:
+    """Return the columns of the table of methods, for classes or for labels that are numbers."""
+    if not of_numbers:
+        return list(_MEASURES)
+    kept = [column for column in _MEASURES if column.name not in ("balanced", "log-loss", "differs")]
+    return [column._replace(title="Nearer / ridge nearer") if column.name == "+/-" else column for column in kept]
 
-    interval = "-" if np.isnan(row.error) else f"{row.interval[0]:.1%} to {row.interval[1]:.1%}"
-    signs = "-" if np.isnan(row.p) else f"+{row.wins} -{row.losses}"
-    return (
-        row.title,
-        number(row.error, ".1%"),
-        interval,
-        number(row.balanced_accuracy, ".1%"),
-        number(row.log_loss, ".3f"),
-        signs,
-        number(row.p, ".3f"),
-        number(row.differs, ".1%"),
-        number(row.seconds, ".1f"),
-        number(row.megabytes, ".0f"),
-    )
+
+def explanations(of_numbers: bool) -> list[tuple[str, str]]:
+    """Return what these columns mean, each with its name."""
+    return list((_EXPLAINED_NUMBERS if of_numbers else _EXPLAINED).items())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from specmargin.candidates.comparison import FEWEST, Comparison, ErrorEstimate
 from specmargin.candidates.constants import SUPERVISED
-from specmargin.markup import escape
+from specmargin.checks import visible
 
 __all__ = ["SelectionReport"]
 
@@ -120,7 +121,8 @@ class SelectionReport:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{escape(heading)}</th><td>{escape(text)}</td></tr>" for heading, text in self.lines())
+        lines = [(heading, escape(visible(text))) for heading, text in self.lines()]
+        rows = "".join(f"<tr><th>{heading}</th><td>{text}</td></tr>" for heading, text in lines)
         return f"<table>{rows}</table>"
 
 

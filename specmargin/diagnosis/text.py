@@ -8,29 +8,39 @@ from specmargin.diagnosis.evidence import HeldOut
 from specmargin.diagnosis.purity import Purity
 from specmargin.diagnosis.verdict import VERDICTS
 
-__all__ = ["diagnosis_lines"]
+__all__ = ["diagnosis_lines", "entries", "sentences"]
 
 _CLASSES = 6  # that are named
 
 
 def diagnosis_lines(d: Any) -> list[str]:
     """Return the lines of ``str(d)``."""
+    first, verdict, reason, *advice = sentences(d)
+    return [first, verdict, f"  {reason}", *(f"  {name + ':':<17}{text}" for name, text in entries(d)), *advice]
+
+
+def sentences(d: Any) -> list[str]:
+    """Return what was looked at, the verdict, its reason, and each advice."""
     width = "" if d.columns is None else f" in {d.columns.n_columns} columns"
-    lines = [f"{d.n_samples} samples{width}, {_labels(d)}", f"Verdict: {VERDICTS[d.verdict]}", f"  {d.reason}"]
-    entries = [
-        ("columns", _columns(d)),
-        ("distances", _distances(d)),
-        ("graph", _graph(d)),
-        ("degrees", _degrees(d)),
-        ("eigenvalues", _gap(d)),
-        ("edges", _purity(d.edges, "edges between labels")),
-        ("nearest labels", _purity(d.nearest, "nearest labels")),
-        ("left-out labels", _held_out(d)),
-        ("boundary", _boundary(d)),
-        ("unlabelled data", _comparison(d)),
-    ]
-    lines += [f"  {name + ':':<17}{text}" for name, text in entries if text]
+    lines = [f"{d.n_samples} samples{width}, {_labels(d)}", f"Verdict: {VERDICTS[d.verdict]}", d.reason]
     return [*lines, *(f"To do: {advice}" for advice in d.advice)]
+
+
+def entries(d: Any) -> list[tuple[str, str]]:
+    """Return the numbers in words, each with its name."""
+    told = {
+        "columns": _columns(d),
+        "distances": _distances(d),
+        "graph": _graph(d),
+        "degrees": _degrees(d),
+        "eigenvalues": _gap(d),
+        "edges": _purity(d.edges, "edges between labels"),
+        "nearest labels": _purity(d.nearest, "nearest labels"),
+        "left-out labels": _held_out(d),
+        "boundary": _boundary(d),
+        "unlabelled data": _comparison(d),
+    }
+    return [(name, text) for name, text in told.items() if text]
 
 
 def _labels(d: Any) -> str:

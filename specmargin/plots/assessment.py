@@ -32,7 +32,6 @@ _ADAPTED = {
     "#e6e6e6": "var(--grid)",
     "#e5e5e5": "var(--grid)",
     "#8c8c8c": "var(--axis)",
-    "#fefefe": "var(--on)",
     "#bfbfbf": "var(--axis)",
     "#767676": "var(--axis)",
     PALETTE["blue"].lower(): "var(--blue)",
@@ -44,7 +43,12 @@ _COUNTER = count()
 
 
 def draw_errors(
-    ax: Axes, names: Sequence[str], errors: Sequence[float], intervals: Sequence[tuple[float, float]], baseline: float
+    ax: Axes,
+    names: Sequence[str],
+    errors: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    baseline: float,
+    of_numbers: bool = False,
 ) -> None:
     """Draw the error of each method with its interval, and the baseline's as a line.
 
@@ -58,6 +62,8 @@ def draw_errors(
     intervals : sequence of tuple of float
     baseline : float
         Error of the supervised baseline; nan draws no line.
+    of_numbers : bool, default False
+        Whether the labels are numbers, and the errors fractions of their deviation.
     """
     with style():
         at = np.arange(len(names))[::-1]
@@ -71,7 +77,7 @@ def draw_errors(
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        ax.set_xlabel("left-out labels that are wrong")
+        ax.set_xlabel("error / deviation of the labels" if of_numbers else "left-out labels that are wrong")
         ax.grid(axis="x")
         ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, columnspacing=1.0, handlelength=1.6)
 
@@ -88,25 +94,17 @@ def draw_confusion(ax: Axes, counts: IntArray, names: Sequence[str]) -> None:
     """
     with style():
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        # One colour of growing opacity lies on a light page as on a dark one.
+        # One colour of growing opacity lies on a light page as on a dark one; numbers stand out from it on both.
         colors = np.zeros((*shares.shape, 4))
         colors[..., :3] = [int(PALETTE["blue"][k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        colors[..., 3] = 0.08 + 0.8 * shares
+        colors[..., 3] = 0.06 + 0.38 * shares
         ax.pcolormesh(np.arange(len(names) + 1), np.arange(len(names) + 1), shares, facecolor="none", alpha=0.0)
         ax.set_aspect("equal")
         for i in range(len(names)):
             for j in range(len(names)):
                 ax.add_patch(_square(j, i, colors[i, j]))
                 if len(names) <= 15:
-                    dark = shares[i, j] > 0.5
-                    ax.text(
-                        j + 0.5,
-                        i + 0.5,
-                        str(int(counts[i, j])),
-                        ha="center",
-                        va="center",
-                        color="#fefefe" if dark else "black",
-                    )
+                    ax.text(j + 0.5, i + 0.5, str(int(counts[i, j])), ha="center", va="center", color="black")
         shown = [_cut(name, _LONG) for name in names]
         every = np.arange(len(names)) + 0.5
         ax.set_xticks(every, shown, rotation=0 if sum(map(len, shown)) <= 30 else 90)

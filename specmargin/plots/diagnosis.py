@@ -122,8 +122,11 @@ class DiagnosisDisplay:
         ax.set_yticks([])
         ax.margins(0.06)
         ax.set_title("graph and labels")
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend(loc="best", handletextpad=0.2, borderpad=0.2, labelspacing=0.25, frameon=True, framealpha=0.8)
+        if handles := ax.get_legend_handles_labels()[0]:  # below the axes: inside, it would hide samples
+            columns = min(len(handles), 4)
+            ax.legend(
+                loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=columns, handletextpad=0.2, columnspacing=1.0
+            )
 
     def _eigenvalues(self, ax: Axes) -> None:
         gap = self.diagnosis.gap
