@@ -38,7 +38,7 @@ from reproduction.engine.artifacts import (
 )
 from reproduction.engine.locking import locked
 from reproduction.engine.processes import in_processes
-from reproduction.engine.progress import Report, duration, figure_bars
+from reproduction.engine.progress import Report, duration, figure_bar
 from reproduction.engine.provenance import collect
 from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.figure_scripts import (
@@ -167,8 +167,7 @@ def run_figures(
         Figures at a time, through joblib; -1 for one per core. The result does not depend on it: linear algebra has
         one thread in every process.
     progress : bool, default True
-        Say on the error stream how long it will take, and show a bar per figure (with rich, or one bar for all with
-        tqdm, if installed).
+        Say on the error stream how long it will take, and show a bar.
     seed : int, default 0
         Passed to ``compute``.
     fresh : bool, default False
@@ -225,10 +224,10 @@ def run_figures(
     paths = [scripts[name] for name in sorted(chosen, key=lambda name: (-seconds.get(name, 0.0), name))]
     jobs = max(1, min(effective_n_jobs(jobs), len(paths)))
     headline = _headline(paths, seconds, settings.size, jobs)
-    bars = figure_bars(chosen, headline, seconds) if progress else nullcontext(lambda name, stage: None)
+    bar = figure_bar(len(chosen), headline) if progress else nullcontext(lambda name, stage: None)
     made: dict[str, FigureResult] = {}
     try:
-        with _sole_writer(chosen, settings.out, wait), in_order(), bars as report:
+        with _sole_writer(chosen, settings.out, wait), in_order(), bar as report:
             for result in _results(paths, settings, jobs, report):
                 made[result.name] = result
                 report(result.name, "failed" if result.error else "done")
@@ -286,7 +285,7 @@ def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Repo
         return
 
     def started() -> Iterator[tuple[Path, _Settings]]:
-        # The next figure is asked for when a process is free; the bars live in this process.
+        # The next figure is asked for when a process is free; the bar lives in this process.
         for path in paths:
             report(path.stem, "running")
             yield path, settings

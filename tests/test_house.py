@@ -111,7 +111,6 @@ PRIVATE_READS = {
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators._semi_supervised": "of a clone of the same estimator",
     "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
-    "reproduction.engine.processes": "joblib has no public way to stop its workers at once",
 }
 
 # Modules of more than 400 lines, and what holds each together.

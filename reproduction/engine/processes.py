@@ -1,13 +1,13 @@
-"""Worker processes that never outlive their parent, and signals that end a run in order.
+"""Worker processes that never outlive their parent.
 
 `in_processes` runs calls in joblib's processes and yields results as they come. However the parent ends, its workers
 end: by the exception that leaves the loop, or, when it was killed, by the operating system (Linux) or by a look at the
-parent every half second (elsewhere but on Windows). `in_order` turns SIGTERM and SIGHUP into `Terminated`, which passes
-through the same code as Ctrl-C.
+parent every half second (elsewhere but on Windows).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -15,8 +15,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from specmargin.interrupts import WorkerDiedError
@@ -40,69 +38,39 @@ def in_processes(
     free, by default as joblib decides.
     """
     from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    parent = os.getpid()
     # loky replaces a worker whose memory has grown, and warns that it might have been something worse.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-    options: dict[str, Any] = {"initializer": die_with, "initargs": (parent,)}
-    try:
-        configured = parallel_config(backend="loky", inner_max_num_threads=threads, **options)
-    except TypeError:  # joblib before 1.5: workers bind themselves to the parent with their first call
-        configured = parallel_config(backend="loky", inner_max_num_threads=threads)
-    # Libraries that a worker loads later read their number of threads from its environment.
     few = {} if batch is None else {"pre_dispatch": batch * jobs, "batch_size": batch}
-    with configured:
+    # Libraries that a worker loads later read their number of threads from its environment.
+    with parallel_config("loky", inner_max_num_threads=threads, initializer=die_with, initargs=(os.getpid(),)):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **few)
-        values = parallel(delayed(_guarded)(parent, function, each) for each in arguments)
+        values = parallel(delayed(function)(*each) for each in arguments)
         try:
             yield from values
         except TerminatedWorkerError as error:
             raise WorkerDiedError("a worker process died, most often for want of memory") from error
         except BaseException:
-            _stop_workers()
+            if jobs != 1:  # Ctrl-C reaches workers from the terminal, SIGTERM and an error do not
+                get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
             raise
 
 
-def _guarded(parent: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    die_with(parent)
-    return function(*arguments)
-
-
-def _stop_workers() -> None:
-    """Kill joblib's workers: Ctrl-C reaches them from the terminal, SIGTERM and an error do not."""
-    with suppress(Exception):  # joblib's private field: it offers no other way; where it is missing they die with us
-        from joblib.externals.loky import reusable_executor
-
-        executor = reusable_executor._executor
-        if executor is not None:
-            executor.shutdown(wait=True, kill_workers=True)
-
-
-@lru_cache(maxsize=1)
 def die_with(parent: int) -> None:
-    """End this process when the process `parent`, which started it, has ended; nothing if it is that process itself."""
-    if os.getpid() == parent or sys.platform == "win32":
-        return
-    if not _ask_kernel():
+    """End this process when the process `parent`, which started it, has ended."""
+    if sys.platform.startswith("linux"):
+        set_death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+    elif sys.platform != "win32":
         threading.Thread(target=_wait_for_end, args=(parent,), daemon=True).start()
     # It may have died before we asked. Its number is no sign: it stays until somebody has waited for it.
     if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _ask_kernel() -> bool:
-    if not sys.platform.startswith("linux"):
-        return False
-    with suppress(Exception):
-        import ctypes
-
-        set_death_signal = 1  # PR_SET_PDEATHSIG
-        return ctypes.CDLL(None, use_errno=True).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0) == 0
-    return False
+        os._exit(1)
 
 
 def _wait_for_end(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(1)

@@ -1,21 +1,16 @@
-"""Progress on the error stream while figures are made: a line that says how long it should take, and bars.
-
-There is a bar per figure with rich, one for all with tqdm, and with neither the line alone.
-"""
+"""Progress on the error stream while figures are made: a line that says how long it should take, and a bar."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-__all__ = ["Report", "duration", "figure_bars"]
+__all__ = ["Report", "duration", "figure_bar"]
 
 Report: TypeAlias = Callable[[str, str], None]
-"""Called with a figure's name and the stage that it has reached: a key of `_SHARE`."""
-
-_SHARE = {"computing": 0, "running": 0, "drawing": 2, "done": 3, "failed": 3}
+"""Called with a figure's name and the stage that it has reached; "done" and "failed" are the last."""
 
 
 def duration(seconds: float) -> str:
@@ -32,45 +27,11 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def figure_bars(names: Sequence[str], headline: str, seconds: Mapping[str, float]) -> Iterator[Report]:
-    """Write a headline, show a bar for each name with what it should take, and yield a `Report`."""
+def figure_bar(total: int, headline: str) -> Iterator[Report]:
+    """Write a headline, show a bar of `total` figures, and yield a `Report`."""
+    from tqdm import tqdm
+
     print(headline, file=sys.stderr, flush=True)  # noqa: T201  the error stream is this module's task
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    except ImportError:
-        with _one_bar(len(names)) as report:
-            yield report
-        return
-    columns = (
-        SpinnerColumn(finished_text=" "),
-        TextColumn("{task.description}"),
-        BarColumn(24),
-        TextColumn("{task.fields[stage]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[expected]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        expected = {name: f"of about {duration(each)}" for name, each in seconds.items()}
-        bars = {
-            name: progress.add_task(name, total=3, start=False, stage="", expected=expected.get(name, ""))
-            for name in names
-        }
-
-        def report(name: str, stage: str) -> None:
-            progress.start_task(bars[name])
-            progress.update(bars[name], completed=_SHARE[stage], stage=stage)
-
-        yield report
-
-
-@contextmanager
-def _one_bar(total: int) -> Iterator[Report]:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield lambda name, stage: None
-        return
     with tqdm(total=total, unit="figure") as bar:
 
         def report(name: str, stage: str) -> None:

@@ -24,10 +24,10 @@ _SHOWN = 12
 _FLAW_WORDS = 150
 """Words of the flaws that are not folded."""
 _CAPTIONS = (
-    "Errors at left-out labels. The intervals come from the labels that chose, too, and hold in about 80 % of cases; two "
-    "methods are compared by the test in the table, not by their intervals.",
-    "Root of the mean squared error at left-out labels, as a fraction of the labels' standard deviation: 100 % is that of "
-    "naming the mean. Two methods are compared by the test in the table, not by their intervals.",
+    "Errors at left-out labels. The intervals come from the labels that chose, too, and hold in about 80 % of cases; "
+    "two methods are compared by the test in the table, not by their intervals.",
+    "Root of the mean squared error at left-out labels, as a fraction of the labels' standard deviation: 100 % is that "
+    "of naming the mean. Two methods are compared by the test in the table, not by their intervals.",
 )
 
 

@@ -274,8 +274,8 @@ _MEASURES = (
 _TUNED = "every method is tuned on the labels alone; a left-out label was used neither for fitting nor for tuning."
 _EXPLAINED = {
     "judged": _TUNED,
-    "error": "fraction of left-out labels that is wrong, (wrong + 1/2) / (labels + 1); the 95 % interval of the counted "
-    "errors holds in about 80 % of cases.",
+    "error": "fraction of left-out labels that is wrong, (wrong + 1/2) / (labels + 1); the 95 % interval of the "
+    "counted errors holds in about 80 % of cases.",
     "balanced": "mean over the classes of the fraction that is right.",
     "log-loss": "mean of -log of the probability of the right class, in nats.",
     "+/-": "labels that it alone has right, and that the supervised baseline alone has right.",
@@ -285,8 +285,8 @@ _EXPLAINED = {
 }
 _EXPLAINED_NUMBERS = {
     "judged": _TUNED,
-    "error": "root of the mean squared error at left-out labels, as a fraction of their standard deviation; the interval "
-    "is that of 500 draws of the labels with replacement.",
+    "error": "root of the mean squared error at left-out labels, as a fraction of their standard deviation; the "
+    "interval is that of 500 draws of the labels with replacement.",
     "+/-": "labels that it has come nearer to than ridge, and that ridge has come nearer to.",
     "p": "exact one-sided sign test that it comes nearer than ridge, Holm over the rows.",
 }

@@ -49,7 +49,7 @@ def test_run_passes_options_and_writes_files(tmp_path):
     assert (got[1].fresh, got[1].retry_failed, got[1].progress) == (False, True, False)
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert written == {
-        f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md", "json", "html")
+        f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md", "json")
     }
 
 

@@ -1,9 +1,7 @@
-"""A lock has one holder, tells of it, and ends with its process."""
+"""A lock has one holder, lets nobody else in, and ends with its process."""
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import subprocess
 import sys
@@ -40,10 +38,10 @@ def hold(tmp_path):
         process.wait()
 
 
-def test_second_process_is_told_who_holds_it(tmp_path, hold):
-    process = hold(60)
+def test_second_process_is_told_what_and_what_to_do(tmp_path, hold):
+    hold(60)
     with (
-        pytest.raises(LockedError, match=rf"^Process {process.pid} \(-c .*, since 20.*writes the toy\. .*wait=True"),
+        pytest.raises(LockedError, match=r"^Another process writes the toy\. .*wait=True.*two folders"),
         locked(tmp_path / "sub" / ".lock", "the toy"),
     ):
         raise AssertionError("two holders")
@@ -54,36 +52,25 @@ def test_lock_of_a_killed_process_is_free(tmp_path, hold):
     process = hold(60)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert (tmp_path / "sub" / ".lock").read_text() != ""  # it could not put it away
     with locked(tmp_path / "sub" / ".lock", "the toy"):
-        assert str(os.getpid()) in (tmp_path / "sub" / ".lock").read_text()
-    assert list((tmp_path / "sub").iterdir()) == []
+        pass
 
 
 def test_waiting_ends_with_the_holder(tmp_path, hold, caplog):
     hold(0.5)
     with locked(tmp_path / "sub" / ".lock", "the toy", wait=True):
         pass
-    assert re.search(r"Process \d+ \(.* writes the toy; waiting for it", caplog.text)
+    assert "Another process writes the toy; waiting for it" in caplog.text
 
 
-def test_same_process_takes_it_again_and_keeps_it(tmp_path, hold):
-    lock = tmp_path / "sub" / ".lock"
-    with locked(lock, "the toy"):
-        with locked(lock, "the toy"):
-            pass
-        assert lock.exists()
-    assert not lock.exists()
-
-
-def test_lock_is_left_by_an_error_and_by_a_nonsense_file(tmp_path):
+def test_same_process_takes_it_again_and_keeps_it_to_the_end(tmp_path):
     lock = tmp_path / ".lock"
-    with pytest.raises(ZeroDivisionError), locked(lock, "the toy"):
-        raise ZeroDivisionError
-    lock.write_bytes(b"\xff not json")
+    probe = [sys.executable, "-c", HOLD, str(lock), "0"]
     with locked(lock, "the toy"):
-        pass
-    assert not lock.exists()
+        with pytest.raises(ZeroDivisionError), locked(lock, "the toy", wait=True):
+            raise ZeroDivisionError
+        assert b"LockedError" in subprocess.run(probe, capture_output=True).stderr
+    assert subprocess.run(probe, capture_output=True).stdout == b"held\n"
 
 
 def test_crowd_enters_one_by_one(tmp_path):

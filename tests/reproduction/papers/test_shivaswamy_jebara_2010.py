@@ -199,7 +199,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
     ]
     assert list(map(repr, reports[0].lines)) == list(map(repr, reports[1].lines))
     texts = [path.read_text() for path in sorted((tmp_path / "1" / "tables").glob("spectrum_learning-quick.*"))]
-    assert len(texts) == 5
+    assert len(texts) == 4
     for text in texts[1:]:
         for part in ("NOT AVAILABLE: 20news and mnist. In their place", "QUICK", "OPTIMISTIC", "nothing published"):
             assert part in text
