@@ -48,9 +48,7 @@ def test_run_passes_options_and_writes_files(tmp_path):
     assert (first.quick, first.data, first.jobs, first.fresh, first.retry_failed) == (True, tmp_path, 3, True, False)
     assert (got[1].fresh, got[1].retry_failed, got[1].progress) == (False, True, False)
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
-    assert written == {
-        f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md", "json")
-    }
+    assert written == {f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md", "json")}
 
 
 def test_long_choices_make_a_name_that_file_systems_take(tmp_path):
