@@ -26,7 +26,7 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small version, for a look.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
 
 

@@ -41,11 +41,11 @@ def code_lines(file: Path) -> int:
     return len(lines - told)
 
 
-def rooms(folder: str) -> dict[str, tuple[int, int]]:
+def rooms(folder: str, root: Path = ROOT) -> dict[str, tuple[int, int]]:
     """Return code lines and files of every room of a folder: its packages, and its modules together."""
     counted: dict[str, tuple[int, int]] = {}
-    for file in sorted((ROOT / folder).rglob("*.py")):
-        parts = file.relative_to(ROOT / folder).parts
+    for file in sorted((root / folder).rglob("*.py")):
+        parts = file.relative_to(root / folder).parts
         room = parts[0] if len(parts) > 1 else "(modules)"
         lines, files = counted.get(room, (0, 0))
         counted[room] = lines + code_lines(file), files + 1

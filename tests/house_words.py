@@ -81,7 +81,8 @@ ALLOWED_IN = {
     "shade": ("specmargin/plots/",),  # of a colour
 }
 
-_SKIPPED = ("failure_contract.md", "docs/gallery/")  # written by programs
+_SKIPPED = ("failure_contract.md", *(f"docs/{made}/" for made in ("_build", "api", "gallery", "notebooks", "recorded")))
+"""Written by programs."""
 
 
 class Place(NamedTuple):

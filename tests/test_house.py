@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import house
+import house_counts
 import house_words
 import pytest
 
@@ -374,6 +375,53 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
         "printed": 1,
         "span, route": 1,
     }
+
+
+# The house stays small
+
+# Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.
+CEILINGS = {
+    "specmargin": {
+        "(modules)": 1610,
+        "assessment": 3170,
+        "candidates": 1190,
+        "datasets": 1020,
+        "diagnosis": 830,
+        "estimators": 4530,
+        "graphs": 1330,
+        "kernels": 690,
+        "labels": 400,
+        "losses": 710,
+        "objectives": 5470,
+        "plots": 2070,
+        "problems": 1140,
+        "proofs": 1730,
+        "solvers": 6700,
+        "spectra": 1350,
+    },
+    "reproduction": {"(modules)": 2360, "engine": 1100, "papers": 5850},
+}
+
+
+def above_ceiling(root: Path) -> dict[str, str]:
+    """Return the rooms that hold more code than they may, and those without a ceiling."""
+    return {
+        f"{package}/{room}": f"{lines} code lines, ceiling {ceilings.get(room)}"
+        for package, ceilings in CEILINGS.items()
+        for room, (lines, _) in house_counts.rooms(package, root).items()
+        if lines > ceilings.get(room, -1)
+    }
+
+
+def test_rooms_stay_below_their_ceilings() -> None:
+    assert at_root(above_ceiling) == {}
+
+
+def test_a_room_that_grows_is_noticed(copy: Path) -> None:
+    (copy / "specmargin" / "labels" / "planted.py").write_text("x = 1\n" * 50)
+    (copy / "reproduction" / "attic").mkdir()
+    (copy / "reproduction" / "attic" / "planted.py").write_text("x = 1\n")
+    assert above_ceiling(copy).keys() == {"specmargin/labels", "reproduction/attic"}
 
 
 # A stranger finds a method by its name alone
