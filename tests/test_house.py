@@ -88,6 +88,7 @@ OF_NO_MODULE = {
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
     "assessment/regression.py": "assessment/test_run.py",
+    "assessment/measures.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
     "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",
@@ -107,6 +108,7 @@ LATE_CIRCLES: list[list[str]] = []
 
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
+    "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
     "specmargin.estimators._calibrated": "of the estimator that is calibrated, and of clones of it",
     "specmargin.estimators._label_weights": "of a clone of the same estimator",
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
@@ -383,7 +385,7 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
 CEILINGS = {
     "specmargin": {
         "(modules)": 1610,
-        "assessment": 3170,
+        "assessment": 3190,
         "candidates": 1190,
         "datasets": 1020,
         "diagnosis": 830,

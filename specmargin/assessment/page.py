@@ -13,7 +13,7 @@ import numpy as np
 
 from specmargin import __version__
 from specmargin.assessment.comparison import FEWEST
-from specmargin.assessment.result import explanations, measures
+from specmargin.assessment.measures import explanations, measures
 from specmargin.checks import visible
 from specmargin.exceptions import SolverNotInstalledError
 
@@ -21,7 +21,7 @@ __all__ = ["page"]
 
 _SHOWN = 12
 """Rows of a table of predictions."""
-_FLAW_WORDS = 150
+_UNFOLDED = 150
 """Words of the flaws that are not folded."""
 _CAPTIONS = (
     "Errors at left-out labels. The intervals come from the labels that chose, too, and hold in about 80 % of cases; "
@@ -68,7 +68,7 @@ def _facts(c: Any) -> dict[str, Any]:
         "columns": listed,
         "columns_head": [name.capitalize() for name in data.columns[0]] if listed else [],
         "flaws": flaws,
-        "n_flaws": sum(total <= _FLAW_WORDS for total in accumulate(len(" ".join(flaw).split()) for flaw in flaws)),
+        "n_flaws": sum(total <= _UNFOLDED for total in accumulate(len(" ".join(flaw).split()) for flaw in flaws)),
         "heads": [column.title for column in columns],
         "methods": [(row, [column.text(row) for column in columns]) for row in ran],
         "skipped": [(row.title, "; ".join(row.notes)) for row in c.rows if not row.was_run],
