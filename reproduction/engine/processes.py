@@ -59,7 +59,9 @@ def in_processes(
 
 
 def die_with(parent: int) -> None:
-    """End this process when the process `parent`, which started it, has ended."""
+    """End this process when the process `parent`, which started it, has ended; nothing in `parent` itself."""
+    if os.getpid() == parent:
+        return
     if sys.platform.startswith("linux"):
         set_death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)

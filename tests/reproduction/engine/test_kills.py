@@ -172,7 +172,7 @@ def test_second_waits_on_request(undisturbed, tmp_path, start):
     assert results(kind, tmp_path / "out") == expected
 
 
-@pytest.mark.parametrize("size", [3_000] if KILLS < 20 else [200, 1_000, 3_000, 12_000, 40_000, 200_000])
+@pytest.mark.parametrize("size", [2_000] if KILLS < 20 else [200, 1_000, 2_000, 12_000, 40_000, 200_000])
 def test_full_disk_is_one_message_and_loses_nothing(undisturbed, tmp_path, start, size):
     """No file may be longer than `size`: as on a full disk, writes are cut short or refused."""
     import resource
