@@ -389,7 +389,7 @@ def _date_form(there: Any, name: str) -> tuple[str, str]:
         others = {form: _times(cells, form) for form in counts if counts[form] == counts[best] and form != best}
         other = next((form for form, o in others.items() if o.notna().all() and not (o == read).all()), "")
         if other and not note:
-            cell = cells.iloc[:1]
+            cell = cells[others[other] != read].iloc[:1]
             one, two = (f"{_times(cell, form).iloc[0]:%Y-%m-%d}" for form in (best, other))
             note = f"reads {cell.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{other}')}"
         chosen.append(best)

@@ -57,7 +57,7 @@ def _facts(c: Any) -> dict[str, Any]:
         for note in row.notes:
             warned.setdefault(note, []).append(row.title)
     columns, flaws = measures(len(counts) == 0), [(flaw.kind, flaw.text) for flaw in c.flaws]
-    listed = [list(row.values()) for row in data.columns]
+    listed, titles = [list(row.values()) for row in data.columns], {column.name: column.title for column in columns}
     facts: dict[str, Any] = {"rows": len(data.codes), "labels": data.n_labeled, "classes": len(counts)}
     return {
         "target": repr(data.target),
@@ -72,8 +72,8 @@ def _facts(c: Any) -> dict[str, Any]:
         "heads": [column.title for column in columns],
         "methods": [(row, [column.text(row) for column in columns]) for row in ran],
         "skipped": [(row.title, "; ".join(row.notes)) for row in c.rows if not row.was_run],
-        "warned": [(", ".join(titles), note) for note, titles in warned.items()],
-        "explained": explanations(len(counts) == 0),
+        "warned": [(", ".join(who), note) for note, who in warned.items()],
+        "explained": [(titles.get(name, name.capitalize()), text) for name, text in explanations(len(counts) == 0)],
         "judged": [(row.title, row.judged) for row in ran],
         "error_caption": _CAPTIONS[not counts],
     }

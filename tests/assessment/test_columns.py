@@ -125,6 +125,7 @@ def test_ambiguous_and_impossible_days() -> None:
     kind, values = read("01/05/2024", "02/03/2024")
     assert values[0] == datetime(2024, 1, 5)
     assert "if it is 2024-05-01, say --columns m=date:%d/%m/%Y" in kind.note
+    assert "reads '02/03/2024' as 2024-02-03; if it is 2024-03-02" in read("01/01/2024", "02/03/2024")[0].note
     assert read("01/05/2024", stated="date:%d/%m/%Y")[1] == [datetime(2024, 5, 1)]
     assert read("2024-02-31", "2024-01-01")[0].kind == "category"
     kind, _ = read(*["2024-01-01", "2024-01-02"] * 10, "2024-02-31")

@@ -357,6 +357,11 @@ def test_numbers_are_compared_fitted_and_predicted(tmp_path) -> None:
     np.testing.assert_allclose(again.predicted, load_model(model).predict(read_table(file)))
     assert again.labels[:45].tolist() == made.predictions.labels[:45].tolist()
     assert "Its error, as a share of the labels' deviation, is about" in repr(made)
+    page = page_of(made)
+    heads = re.findall(r"<th scope=col>([^<]*)", page[page.index("<table class=methods") :])
+    assert heads == ["Method", "Error", "95 % interval", "Nearer / ridge nearer", "p (Holm)", "Seconds", "MB"]
+    assert "<h2>How this was computed" in page
+    assert not re.search("McNemar|labels that are wrong|about 80 %", page)
     with pytest.raises(InvalidInputError, match="fits no numbers; take some of ridge"):
         compare_file(file, "price", columns=stated, methods=["STORM"])
 
