@@ -184,7 +184,8 @@ def run_sweep(
                     partial(_written_row, compute=compute, store=store, run=run), calls, jobs, threads
                 )
             else:  # workers share no folder with this process, which writes for them
-                away = on_cluster(compute, calls, scheduler, files=data_files)
+                packages = tuple(dict.fromkeys(("specmargin", _package_of(work))))
+                away = on_cluster(compute, calls, scheduler, files=data_files, packages=packages)
                 written = (store.append(row, run) for row in away)
             bar = _bar(missing, len(unique), every, jobs) if progress else nullcontext(lambda row: None)
             try:
@@ -278,6 +279,13 @@ def _other_data(run: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     known = known if isinstance(known, dict) else {}
     names = [name for name in sorted(known.keys() & data.keys()) if known[name] != data[name]]
     return f"of other data than today's: {', '.join(names)}" if names else ""
+
+
+def _package_of(work: Work) -> str:
+    """Return the package, or the module, that a work comes from."""
+    while isinstance(work, partial):
+        work = work.func
+    return work.__module__.partition(".")[0]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +56,7 @@ def on_cluster(
     address: str,
     *,
     files: Mapping[str, Path] | None = None,
+    packages: tuple[str, ...] = ("specmargin",),
 ) -> Iterator[T]:
     """Yield the values of ``function(*each)``, in the order in which they come.
 
@@ -69,6 +70,8 @@ def on_cluster(
         Of the scheduler, ``"tcp://127.0.0.1:8786"``.
     files : mapping of str to path, optional
         Data sets by name, which the workers find as they would in ``$SPECMARGIN_DATA``.
+    packages : tuple of str, default ("specmargin",)
+        Packages and modules whose sources must be those of this process on every worker.
 
     Raises
     ------
@@ -83,11 +86,10 @@ def on_cluster(
     except ImportError:
         raise ClusterError("a cluster needs Dask: pip install 'specmargin[distributed]'") from None
 
-    names = tuple(sorted({"specmargin", _home(function)}))
     with _connected(Client, address) as client:
         _wait_for_workers(client, address)
         place = _send(client, files or {})
-        same = {"function": function, "place": place, "names": names, "expected": sources(*names)}
+        same = {"function": function, "place": place, "packages": packages, "expected": sources(*packages)}
         futures = client.map(_call, list(arguments), **same, pure=False)
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for future in futures:
@@ -180,13 +182,6 @@ def _send(client: Any, files: Mapping[str, Path]) -> str | None:
     return seal
 
 
-def _home(function: Callable[..., Any]) -> str:
-    """Return the package of what a function calls in the end, which `functools.partial` may hold."""
-    while isinstance(function, partial):
-        function = function.keywords.get("work", function.func)
-    return str(function.__module__).partition(".")[0]
-
-
 def keep_files(seal: str, contents: Mapping[str, bytes], folder: str | None) -> None:
     """Write files on a worker, once for each content, and remember where."""
     place = Path(folder or tempfile.gettempdir()) / f"specmargin-data-{seal}-{os.getpid()}"
@@ -201,12 +196,12 @@ def _call(
     *,
     function: Callable[..., T],
     place: str | None,
-    names: tuple[str, ...],
+    packages: tuple[str, ...],
     expected: Mapping[str, str],
 ) -> T:
     """Make one call on a worker."""
-    if expected != sources(*names):
-        named = ", ".join(differing(expected, sources(*names))[:6])
+    if expected != sources(*packages):
+        named = ", ".join(differing(expected, sources(*packages))[:6])
         raise ClusterError(f"a worker has other sources than this process: {named}; install the same on both")
     with _one_at_a_time:
         before = os.environ.get(_DATA)
