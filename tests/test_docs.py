@@ -38,8 +38,9 @@ WITHOUT_EXAMPLES = {
 
 
 def module_names() -> list[str]:
-    """Name every module of the package, without importing any."""
-    paths = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "specmargin").rglob("*.py"))
+    """Name every module of the library and of `reproduction`, without importing any."""
+    files = (path for package in ("specmargin", "reproduction") for path in (ROOT / package).rglob("*.py"))
+    paths = (path.relative_to(ROOT).with_suffix("") for path in files)
     names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
     return sorted(name for name in names if not name.endswith("__main__"))
 

@@ -88,7 +88,6 @@ OF_NO_MODULE = {
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
     "assessment/regression.py": "assessment/test_run.py",
-    "assessment/measures.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
     "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",

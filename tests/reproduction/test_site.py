@@ -118,6 +118,7 @@ def test_claims_come_first_and_link_to_their_tables(results, drawn, tmp_path):
     assert "By table [spectrum\\_learning](spectrum_learning.md), The paper's claims by these numbers, D - W:" in index
     assert "- [reproduced]{.reproduced} **the graph \\<helps>.** Lower error in 9 of 10 pairs." in index
     assert "- [not reproduced]{.not-reproduced} **it is best.** In 0 of 10." in index
+    assert index.index("**the graph") < index.index("### Judged by figures")
     assert "**the order helps.** In 2 of 2 tasks: a, b." in index.partition("### Judged by figures")[2]
     assert "[doi:10.1145/1143844.1143868]" not in index  # nothing is judged of that paper
     assert "| [lapsvm\\_svm](lapsvm_svm.md) | 1 / 1 / 1 | 2 | 0.00 |" in index
