@@ -34,8 +34,8 @@ from specmargin.diagnosis.purity import Purity, purity
 from specmargin.diagnosis.text import diagnosis_lines
 from specmargin.diagnosis.verdict import advise, judge
 from specmargin.graphs import components, knn_graph
+from specmargin.graphs.neighbors import METRIC
 from specmargin.graphs.node_names import in_one_order
-from specmargin.graphs.search_rules import METRIC
 from specmargin.labels import warn_of_marker
 from specmargin.typing import FloatArray, IntArray
 

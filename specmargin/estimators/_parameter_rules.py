@@ -27,9 +27,10 @@ from specmargin.checks import (
     solver_names,
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.kinds import KIND
 from specmargin.graphs.laplacians import POWERS
-from specmargin.graphs.rules import KIND, WEIGHT
-from specmargin.graphs.search_rules import METRIC, REDUCE
+from specmargin.graphs.neighbors import METRIC, REDUCE
+from specmargin.graphs.weights import WEIGHT
 from specmargin.kernels.rules import GAMMA, KERNEL
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, knn_graph
-from specmargin.graphs.docs import with_graph_sections
+from specmargin.graphs.neighbor_graphs import with_graph_sections
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray

@@ -25,7 +25,7 @@ from specmargin.estimators._shared_parameters import (
 )
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
-from specmargin.graphs.docs import with_graph_sections
+from specmargin.graphs.neighbor_graphs import with_graph_sections
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult

@@ -7,13 +7,11 @@ functions of `specmargin.graphs.weights`.
 """
 
 from specmargin.graphs.adjacency import check_adjacency, to_networkx
-from specmargin.graphs.attributes import node_features
 from specmargin.graphs.connectivity import Components, components, warn_components
-from specmargin.graphs.convert import from_networkx
-from specmargin.graphs.laplacians import Laplacian, laplacian
+from specmargin.graphs.convert import from_networkx, node_features
+from specmargin.graphs.laplacians import Laplacian, laplacian, normalized_adjacency
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.propagation import normalized_adjacency
 
 __all__ = [
     "knn_graph",

@@ -1,4 +1,4 @@
-"""The two searches of `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
+"""Distances of chosen pairs of rows, and the two searches: all pairs, block by block, and nearest-neighbour descent."""
 
 from __future__ import annotations
 
@@ -9,15 +9,73 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, pair_distances, row_norms
 from specmargin.rounding import directions
-from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
+from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["NeighborDescent", "exact_neighbors", "load_pynndescent"]
+__all__ = [
+    "LARGE",
+    "PROJECTED_METRICS",
+    "NeighborDescent",
+    "exact_neighbors",
+    "load_pynndescent",
+    "nonzero_rows",
+    "pair_distances",
+    "row_norms",
+]
 
+LARGE = 10_000
+"""Rows beyond which memory and time decide: single precision where it is exact, cosines searched as distances."""
+
+PROJECTED_METRICS = ("euclidean", "l2", "cosine")
+"""Metrics that a projection on principal components keeps, and that pynndescent searches."""
+
+_CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 _BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
 _COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
 _EXACT_ROWS = 4000  # rows among which the exact search is quicker than any index
+
+
+def nonzero_rows(X: Matrix) -> BoolArray:
+    """Mask of the rows that have a direction."""
+    return np.asarray(abs(X).sum(axis=1)).ravel() > 0
+
+
+def row_norms(X: Matrix, *, squared: bool = False) -> FloatArray:
+    """Euclidean length of every row."""
+    from sklearn.utils.extmath import row_norms as norms
+
+    return np.asarray(norms(X, squared=squared), dtype=np.float64)
+
+
+def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> FloatArray:
+    """Distance between ``X[rows[k]]`` and ``Y[cols[k]]`` for every k.
+
+    Computed from differences for the Euclidean and the cosine metric: the search itself may use
+    ``|x|^2 - 2x'y + |y|^2``, which puts equal rows 1e-8 apart.
+    """
+    from sklearn.metrics import pairwise_distances
+    from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
+
+    if metric == "precomputed":
+        return np.asarray(X[rows, cols], dtype=np.float64).ravel()
+    distances = np.empty(len(rows))
+    if metric == "cosine":
+        X, Y = directions(X), directions(Y)
+    if metric in PROJECTED_METRICS:
+        # Not paired_distances, which refuses sparse rows.
+        paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances
+        width = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
+        step = max(1, _CHUNK // max(1, width))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            distances[part] = paired(X[rows[part]], Y[cols[part]])
+        return distances
+    order = np.argsort(rows, kind="stable")
+    starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
+    for group in np.split(order, starts[1:]) if len(rows) else []:
+        row = X[rows[group[:1]]]
+        distances[group] = pairwise_distances(row, Y[cols[group]], metric=metric).ravel()
+    return distances
 
 
 def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:

@@ -12,24 +12,64 @@ Every function also takes a `NeighborSearch` for the training rows, which is use
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._opening import open_search
-from specmargin.graphs._scales import listed_pairs, mean_distance, neighbor_scales
-from specmargin.graphs.docs import with_graph_sections
-from specmargin.graphs.kinds import KINDS
+from specmargin.graphs.kinds import KIND, KINDS
 from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.rules import KIND, WEIGHT
-from specmargin.graphs.weights import EDGE_WEIGHTS, TINY, Edges, weights_without
+from specmargin.graphs.weights import (
+    EDGE_WEIGHTS,
+    TINY,
+    WEIGHT,
+    Edges,
+    listed_pairs,
+    mean_distance,
+    neighbor_scales,
+    weights_without,
+)
 from specmargin.rounding import directions
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma"]
+__all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma", "with_graph_sections"]
+
+_DEFAULTS = {"metric": "euclidean", "reduce": None, "search": "exact"}
+
+Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+
+def with_graph_sections(documented: Documented) -> Documented:
+    """Fill in the markers in the docstring of a function or a class, from the registries of kinds and weights.
+
+    They are ``<kinds>`` and ``<weights>`` for the names, ``<each kind>`` and ``<each weight>`` for an entry on each.
+
+    Examples
+    --------
+    >>> @with_graph_sections
+    ... def graph(kind):
+    ...     "Take a kind out of <kinds>."
+    >>> graph.__doc__
+    'Take a kind out of {"symmetric", "mutual", "mutual+mst"}.'
+    """
+    if documented.__doc__ is None:  # python -OO
+        return documented
+    kinds = {name: kind.__doc__ or "" for name, kind in KINDS.items()}
+    weights = {name: weight.summary for name, weight in EDGE_WEIGHTS.items()}
+    texts = {}
+    for what, entries in (("kind", kinds), ("weight", weights)):
+        texts[f"<{what}s>"] = "{" + ", ".join(f'"{name}"' for name in entries) + "}"
+        texts[f"<each {what}>"] = "\n".join(f'* "{name}": {text}' for name, text in entries.items())
+    for marker, text in texts.items():
+        # Entries stand where their marker does: since Python 3.13 a docstring loses its own indentation.
+        at = re.search(rf"^ *(?={marker})", documented.__doc__, re.MULTILINE)
+        indented = text.replace("\n", "\n" + at.group() if at else "\n")
+        documented.__doc__ = documented.__doc__.replace(marker, indented)
+    return documented
 
 
 @with_graph_sections
@@ -105,14 +145,11 @@ def knn_graph(
     [0.368, 0.368, 0.135, 0.135]
     """
     KIND("kind", kind)
-    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    searched = _open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
     k = searched.count(n_neighbors, own=True)
     rows, cols = listed_pairs(searched, k)
     listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(searched.n_samples,) * 2)
-    edges = KINDS[kind](listed, searched, k)
-    return _weighted(
-        searched, edges, k, weight, lambda: mean_distance(searched, rows, cols) if sigma is None else sigma
-    )
+    return _weighted(searched, KINDS[kind](listed, searched, k), k, weight, sigma, rows, cols)
 
 
 def radius_graph(
@@ -152,19 +189,14 @@ def radius_graph(
     """
     from sklearn.neighbors import NearestNeighbors
 
-    if not (
-        isinstance(radius, float | int | np.number)
-        and not isinstance(radius, bool)
-        and math.isfinite(radius)
-        and radius >= 0
-    ):
+    if not (_is_finite(radius) and radius >= 0):
         raise InvalidInputError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
     if EDGE_WEIGHTS[WEIGHT("weight", weight)].neighbors:
         raise InvalidInputError(
             f"weight={weight!r} measures in neighbours, of which a radius names no number; take one of "
             f"{weights_without('neighbors')}."
         )
-    searched = open_search(X, weight, sigma, metric=metric)
+    searched = _open_search(X, weight, sigma, metric=metric)
     index = np.flatnonzero(searched.used)
     inside = searched.rows if len(index) == searched.n_samples else searched.rows[index]
     if searched.metric == "cosine":
@@ -175,14 +207,7 @@ def radius_graph(
     if len(index) < searched.n_samples:
         inner = edges.tocoo()
         edges = sp.csr_array((inner.data, (index[inner.row], index[inner.col])), shape=(searched.n_samples,) * 2)
-
-    def width() -> float:
-        if sigma is not None:
-            return sigma
-        upper = sp.triu(edges, 1).tocoo()
-        return mean_distance(searched, upper.row.astype(np.intp), upper.col.astype(np.intp))
-
-    return _weighted(searched, edges, 0, weight, width)
+    return _weighted(searched, edges, 0, weight, sigma)
 
 
 def resolve_sigma(
@@ -217,7 +242,7 @@ def resolve_sigma(
     >>> resolve_sigma([[0.0], [1.0], [3.0]], n_neighbors=1)
     1.3333333333333333
     """
-    searched = open_search(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    searched = _open_search(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
     return mean_distance(searched, *listed_pairs(searched, searched.count(n_neighbors, own=True)))
 
 
@@ -275,7 +300,7 @@ def neighbor_weights(
     >>> neighbor_weights([[0.4], [3.0]], [[0.0], [1.0], [3.0]], 2).toarray().tolist()
     [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    searched = _open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
     queries = searched.transform(X_new)
     k = searched.count(n_neighbors)
     m, largest = queries.shape[0], int(searched.used.sum()) - 1
@@ -305,12 +330,22 @@ def neighbor_weights(
     return weights
 
 
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float | int | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _weighted(
-    searched: NeighborSearch, edges: SparseArray, k: int, weight: str, width: Callable[[], float]
+    searched: NeighborSearch, edges: SparseArray, k: int, weight: str, sigma: float | None, *listed: IntArray
 ) -> SparseArray:
-    """Return the graph with each of the symmetric `edges` weighted once, and mirrored."""
+    """Return the graph with each of the symmetric `edges` weighted once, and mirrored.
+
+    Without `sigma` heat weights are as wide as the `listed` pairs, or else the edges, are long in the mean.
+    """
     upper = sp.triu(edges, 1).tocoo()
     rows, cols = upper.row.astype(np.intp), upper.col.astype(np.intp)
+
+    def width() -> float:
+        return mean_distance(searched, *(listed or (rows, cols))) if sigma is None else sigma
 
     def scales() -> tuple[FloatArray, FloatArray]:
         return (neighbor_scales(searched, k),) * 2
@@ -321,3 +356,43 @@ def _weighted(
     W.eliminate_zeros()
     W.sort_indices()
     return W
+
+
+def _open_search(
+    X: Matrix | NeighborSearch, weight: str, sigma: float | None, *, random_state: Any = 0, **options: Any
+) -> NeighborSearch:
+    """Return the search over the rows of `X`, or `X` if it is one; check `weight` and `sigma`; warn of rows of zeros.
+
+    `options` are those of `NeighborSearch`. To be called by what the user calls: the warning points one further.
+    """
+    angles_needed = EDGE_WEIGHTS[WEIGHT("weight", weight)].angles
+    if sigma is not None and not (_is_finite(sigma) and sigma > 0):
+        raise InvalidInputError(f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance.")
+    if isinstance(X, NeighborSearch):
+        search = X
+        for name, value in options.items():
+            made = getattr(search, name)
+            if value != _DEFAULTS[name] and value != made:
+                raise InvalidInputError(
+                    f"{name}={value!r}, but the NeighborSearch was made with {made!r}; leave {name} to it, or make "
+                    "another."
+                )
+        if angles_needed and not search.angles:
+            raise InvalidInputError(f"weight={weight!r} takes angles; make the NeighborSearch with angles=True.")
+    else:
+        metric = options["metric"]
+        angles = angles_needed or (isinstance(metric, str) and metric == "cosine")
+        search = NeighborSearch(X, angles=angles, random_state=random_state, **options)
+    if search.metric == "precomputed" and angles_needed:
+        raise InvalidInputError(
+            f"weight={weight!r} needs the rows, not their distances; take one of {weights_without('angles')}."
+        )
+    if not search.used.all():
+        zero = np.flatnonzero(~search.used)
+        warnings.warn(
+            f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
+            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return search

@@ -15,22 +15,54 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.arrays import finite_numbers
-from specmargin.checks import seed
-from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, check_rows, nonzero_rows, pair_distances, row_norms
-from specmargin.graphs._nearest import NeighborDescent, exact_neighbors, load_pynndescent
-from specmargin.graphs.search_rules import METRIC, REDUCE
+from specmargin.arrays import feature_rows, finite_numbers
+from specmargin.checks import among, seed, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs._nearest import (
+    LARGE,
+    PROJECTED_METRICS,
+    NeighborDescent,
+    exact_neighbors,
+    load_pynndescent,
+    nonzero_rows,
+    pair_distances,
+    row_norms,
+)
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["NeighborSearch"]
+__all__ = ["METRIC", "REDUCE", "NeighborSearch"]
 
-SEARCHES = ("exact", "approximate")
+_SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
 _FAR = 100.0  # standard deviations from the origin, beyond which rows are centred
 _NEARER, _ALIKE = 1e-3, 1e-6  # of the distance to the next row, and between distances to copies
 _ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
+
+
+def METRIC(name: str, value: Any) -> Any:
+    """Check a metric: a name that scikit-learn's neighbours know, or a function of two rows."""
+    if callable(value):
+        return value
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}={shown(value)} must be the name of a metric, or a function of two rows.")
+    from sklearn.neighbors import VALID_METRICS
+
+    known = {"precomputed", *VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]}
+    if value not in known:
+        raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, sorted(known))}")
+    return value
+
+
+def REDUCE(name: str, value: Any) -> Any:
+    """Check the number of components that rows are projected on."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return value
+    if isinstance(value, bool | str) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInputError(
+            f"{name}={shown(value)}; take a number of components >= 1, 'auto', or None for no projection."
+        )
+    return int(value)
 
 
 class NeighborSearch:
@@ -106,23 +138,22 @@ class NeighborSearch:
     ) -> None:
         from sklearn.decomposition import PCA, TruncatedSVD
 
-        if not isinstance(search, str) or search not in SEARCHES:
-            raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
+        if not isinstance(search, str) or search not in _SEARCHES:
+            raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(_SEARCHES)}.")
+        METRIC("metric", metric)
         if search == "approximate":
-            METRIC("metric", metric)
             if metric not in PROJECTED_METRICS:
                 raise InvalidInputError(
                     f"search='approximate' knows the metrics {', '.join(PROJECTED_METRICS)}, not {metric!r}; "
                     "take search='exact'."
                 )
             load_pynndescent()
-        METRIC("metric", metric)
         seed("random_state", random_state)
         if isinstance(random_state, np.random.Generator):
             # scikit-learn and pynndescent take no Generator.
             random_state = int(random_state.integers(2**31))
         REDUCE("reduce", reduce)
-        X = check_rows(X)
+        X = _check_rows(X)
         if metric == "precomputed":
             _check_distances(X)
         self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
@@ -187,7 +218,7 @@ class NeighborSearch:
 
     def transform(self, X_new: Matrix) -> Matrix:
         """Check new rows (m, d) and project them as the rows of `X` are projected."""
-        X_new = check_rows(X_new, "X_new", small=False)
+        X_new = _check_rows(X_new, "X_new", small=False)
         if X_new.shape[1] != self.n_features:
             raise InvalidInputError(
                 f"X_new has {X_new.shape[1]} columns but {self.n_features} were expected from the training data; "
@@ -304,6 +335,21 @@ class NeighborSearch:
             # Of a row that lies outside of the components only rounding is left in them: no direction.
             rows[row_norms(rows) <= _ROUNDING * np.finfo(rows.dtype).eps * row_norms(X)] = 0.0
         return rows
+
+
+def _check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
+    """Return `X` as a finite array or CSR matrix; name the first bad entry otherwise.
+
+    In float64, but for more than `LARGE` dense rows of a type that float32 holds exactly (images of uint8).
+    """
+    from sklearn.utils import check_array
+
+    large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
+    single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
+    order = "C" if large else None  # as scikit-learn's fast search needs it
+    keywords = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
+    dtype = np.float32 if single else np.float64
+    return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **keywords), small=small)
 
 
 def _check_distances(D: Matrix) -> None:

@@ -9,140 +9,17 @@ order is taken, with a warning.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from specmargin.checks import outside, shown
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._adjacency_matrix import clean_adjacency
-from specmargin.graphs.convert import from_networkx, numbered
-from specmargin.typing import Matrix
+from specmargin.graphs.adjacency import named_adjacency, named_graph, warn_of_order
+from specmargin.graphs.convert import numbered
 
-__all__ = ["by_node", "in_one_order", "n_rows", "named_adjacency", "number_of_nodes", "row_names", "with_new_nodes"]
-
-
-class _Named(NamedTuple):
-    """A graph with names: its nodes, and what makes a matrix with rows in an order of them."""
-
-    nodes: list[Hashable]
-    matrix: Callable[[list[Hashable]], Matrix]
-    is_ordered: bool = False
-    """Whether who made it knows its order."""
-
-
-def _named(graph: Any, complete: Sequence[Hashable] = ()) -> _Named | None:
-    """Return a graph that names its nodes, None of any other; a table of edges gets nodes without an edge, too."""
-    columns = [str(name) for name in getattr(graph, "columns", [])]
-    if {"source", "target"} <= set(columns):
-        graph = _of_edges(graph)
-        if set(graph.nodes) <= set(complete):
-            graph.add_nodes_from(complete)
-    if hasattr(graph, "is_directed") and hasattr(graph, "adjacency"):
-        from_networkx(graph, nodelist=list(graph.nodes)[:1])  # refused before its nodes are compared with others
-        return _Named(list(graph.nodes), lambda order: from_networkx(graph, nodelist=order)[0])
-    if isinstance(graph, tuple) and len(graph) == 2 and sp.issparse(graph[0]) and isinstance(graph[1], list):
-        W, nodes = graph
-        if len(nodes) != W.shape[0]:
-            raise InvalidInputError(
-                f"the graph has {W.shape[0]} rows and {len(nodes)} names; pass what graphs.from_networkx returns."
-            )
-    elif hasattr(graph, "iloc") and len(columns) == len(graph) and list(graph.columns) == list(graph.index):
-        W, nodes = graph.to_numpy(), list(graph.index)
-    else:
-        return None
-    clean, at = clean_adjacency(W, stacklevel=outside()), {node: i for i, node in enumerate(nodes)}
-    if len(at) < len(nodes):
-        raise InvalidInputError(f"the graph names {len(nodes)} rows by {len(at)} different names; name each once.")
-
-    def ordered(order: list[Hashable]) -> Matrix:
-        rows = [at[node] for node in order]
-        return clean[rows][:, rows]
-
-    return _Named(nodes, ordered, is_ordered=isinstance(graph, tuple) or nodes == list(range(len(nodes))))
-
-
-def _of_edges(table: Any) -> Any:
-    """Return the networkx graph of a table of edges; its other columns are attributes of the edges."""
-    import networkx as nx
-
-    columns = {str(name): list(table[name]) for name in table.columns}
-    sources, targets = columns.pop("source"), columns.pop("target")
-    graph: Any = nx.Graph()
-    for k, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        if source is None or target is None or source != source or target != target:
-            raise InvalidInputError(f"edge {k} of the table, ({source!r}, {target!r}), lacks a node; drop such rows.")
-        data = {name: values[k] for name, values in columns.items()}
-        before = graph.get_edge_data(source, target, data)
-        if before.get("weight") != data.get("weight"):
-            raise InvalidInputError(
-                f"the table has the edge ({source!r}, {target!r}) twice, of the weights {before['weight']!r} and "
-                f"{data['weight']!r}; merge them first, e.g. by groupby(['source', 'target']).sum()."
-            )
-        graph.add_edge(source, target, **data)
-    return graph
-
-
-def named_adjacency(
-    graph: Any, n_samples: int | None = None, rows: Sequence[Hashable] | None = None, *, say: bool = True
-) -> tuple[Any, list[Hashable] | None]:
-    """Return the matrix of a graph that names its nodes, and the names in row order; any other as it is, and None.
-
-    Parameters
-    ----------
-    graph : object
-        What `specmargin.graphs.check_adjacency` reads.
-    n_samples : int, optional
-        Number of rows of the data; a table of edges with numbers for names then has the nodes 0 to n_samples - 1.
-    rows : sequence of names, optional
-        Those of the rows of the data. Where they are those of the nodes, the graph is brought into their order.
-    say : bool, default True
-        Whether to warn where the graph's own order is taken.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> W, nodes = named_adjacency(nx.Graph([("b", "a"), ("a", "c")]), rows=["a", "b", "c"])
-    >>> W.toarray().tolist(), nodes
-    ([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], ['a', 'b', 'c'])
-    """
-    named = _named(graph, range(n_samples or 0) if rows is None else rows)
-    if named is None:
-        return graph, None
-    nodes = named.nodes
-    if rows is not None and n_samples is None and set(rows) < set(nodes):
-        rows, say = None, False  # of labels, which need not name all
-    if rows is not None and set(rows) == set(nodes):
-        order = list(rows)
-    elif numbered(nodes):
-        order = list(range(len(nodes)))
-    else:
-        if rows is not None and set(rows) & set(nodes):
-            apart = [node for node in nodes if node not in set(rows)] or [row for row in rows if row not in set(nodes)]
-            raise InvalidInputError(
-                f"the graph has {len(nodes)} nodes and the data {len(rows)} rows of other names: {apart[0]!r} is in "
-                f"one of them only ({len(apart)} such names); pass a row for every node."
-            )
-        order = nodes
-        if say and not named.is_ordered:
-            _say_order(nodes)
-    return named.matrix(order), order
-
-
-def _say_order(nodes: list[Hashable]) -> None:
-    digits = all(isinstance(node, str) and node.isdecimal() for node in nodes)
-    warnings.warn(
-        f"the {len(nodes)} nodes of the graph have names ({', '.join(map(repr, nodes[:3]))}, ...) and the samples have "
-        "none: row 0 is taken for the first node, and so on in the graph's own order. Pass y as a mapping by node or X "
-        "as a frame with the nodes as its index, or choose an order by graph=from_networkx(graph, nodelist=[...])."
-        + " Numbers that were read as texts become numbers by nodetype=int."
-        * digits,
-        UserWarning,
-        stacklevel=outside(),
-    )
+__all__ = ["by_node", "in_one_order", "n_rows", "number_of_nodes", "row_names", "with_new_nodes"]
 
 
 def row_names(values: Any) -> list[Hashable] | None:
@@ -262,7 +139,7 @@ def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashabl
     >>> with_new_nodes(nx.Graph([(2, 0), (0, 1)]), [0, 1], None, 1).toarray().tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    named = _named(graph, [*known, *(range(len(known), len(known) + n_new) if rows is None else rows)])
+    named = named_graph(graph, [*known, *(range(len(known), len(known) + n_new) if rows is None else rows)])
     if named is None:
         return graph
     lacking = [node for node in known if node not in set(named.nodes)]
@@ -281,5 +158,5 @@ def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashabl
             f"the graph has the new nodes {shown(new)} and X the rows {shown(list(rows))}; pass both of the same names."
         )
     elif len(new) > 1 and not named.is_ordered:
-        _say_order(new)
+        warn_of_order(new)
     return named.matrix([*known, *new])

@@ -16,17 +16,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.graphs._distances import cosine_similarities
+from specmargin.checks import choice
+from specmargin.graphs._nearest import nonzero_rows, pair_distances
+from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-if TYPE_CHECKING:
-    from specmargin.graphs.neighbors import NeighborSearch
-
-__all__ = ["EDGE_WEIGHTS", "TINY", "EdgeWeight", "Edges", "edge_weight", "weights_without"]
+__all__ = [
+    "EDGE_WEIGHTS",
+    "TINY",
+    "WEIGHT",
+    "EdgeWeight",
+    "Edges",
+    "edge_weight",
+    "listed_pairs",
+    "mean_distance",
+    "neighbor_scales",
+    "weights_without",
+]
 
 TINY = float(np.finfo(np.float64).tiny)
 """Weight of an edge whose own underflows."""
@@ -72,8 +82,12 @@ class Edges:
 
     @cached_property
     def cosines(self) -> FloatArray:
-        """Cosines of the angles between the two ends, (e,); for a weight that is registered with ``angles=True``."""
-        return cosine_similarities(self.queries, self.search.rows, self.rows, self.cols)
+        """Cosines of the angles between the two ends, (e,), 0 at rows of zeros; for ``angles=True``."""
+        X, Y = self.queries, self.search.rows
+        # scikit-learn halves |x/|x| - y/|y||^2, which is exact for equal rows but reads 1/2 for a zero row.
+        cosines = 1.0 - pair_distances(X, Y, self.rows, self.cols, "cosine")
+        cosines[~(nonzero_rows(X)[self.rows] & nonzero_rows(Y)[self.cols])] = 0.0
+        return cosines
 
     @cached_property
     def width(self) -> float:
@@ -118,6 +132,11 @@ EDGE_WEIGHTS: dict[str, EdgeWeight] = {}
 """The edge weights by name."""
 
 
+def WEIGHT(name: str, value: Any) -> Any:
+    """Check the name of an edge weight: one of `EDGE_WEIGHTS`."""
+    return choice(*EDGE_WEIGHTS)(name, value)
+
+
 def edge_weight(*, angles: bool = False, neighbors: bool = False) -> Callable[[Values], Values]:
     """Register a function as the edge weight of its name; the options are those of `EdgeWeight`."""
 
@@ -131,6 +150,28 @@ def edge_weight(*, angles: bool = False, neighbors: bool = False) -> Callable[[V
 def weights_without(requirement: str) -> str:
     """Return the names of the weights that do without "angles" or "neighbors", for a message."""
     return ", ".join(name for name, weight in EDGE_WEIGHTS.items() if not getattr(weight, requirement))
+
+
+def listed_pairs(search: NeighborSearch, k: int) -> tuple[IntArray, IntArray]:
+    """Directed edges from every row to its k nearest others."""
+    return np.repeat(np.flatnonzero(search.used), k), search.lists(k).ravel()
+
+
+def mean_distance(search: NeighborSearch, rows: IntArray, cols: IntArray) -> float:
+    """Mean length of edges between rows; 1 where there are none, or all have length 0."""
+    mean = float(search.distances(search.rows, rows, cols).mean()) if len(rows) else 0.0
+    return mean if mean > 0 else 1.0
+
+
+def neighbor_scales(search: NeighborSearch, k: int) -> FloatArray:
+    """Distance of every row to its k-th neighbour; the median of the positive ones where k copies leave 0."""
+    scales = np.zeros(search.n_samples)
+    if k:
+        rows, cols = listed_pairs(search, k)
+        scales[search.used] = search.distances(search.rows, rows, cols).reshape(-1, k).max(axis=1)
+    positive = scales > 0
+    scales[~positive] = np.median(scales[positive]) if positive.any() else 1.0
+    return scales
 
 
 @edge_weight()

@@ -10,9 +10,12 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from specmargin.graphs import NeighborSearch, _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma
-from specmargin.graphs.kinds import KINDS
-from specmargin.graphs.weights import EDGE_WEIGHTS
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs import NeighborSearch, kinds, knn_graph, neighbor_weights, radius_graph, resolve_sigma
+from specmargin.graphs.kinds import KIND, KINDS, spanning_edges
+from specmargin.graphs.neighbor_graphs import with_graph_sections
+from specmargin.graphs.neighbors import METRIC, REDUCE
+from specmargin.graphs.weights import EDGE_WEIGHTS, WEIGHT
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -184,7 +187,7 @@ def networkx_tree_length(X):
 
 def test_mst_is_minimal_and_connects():
     rows = clusters(6, 15)
-    i, j = _spanning.spanning_edges(NeighborSearch(rows), 3)
+    i, j = spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     assert tree_length(i, j, rows) == pytest.approx(networkx_tree_length(rows), rel=1e-12)
     mutual, both = knn_graph(rows, 3, kind="mutual"), knn_graph(rows, 3, kind="mutual+mst")
@@ -198,8 +201,8 @@ def test_mst_is_minimal_and_connects():
 def test_mst_of_many_rows(monkeypatch):
     # Clusters larger than the neighbour graph joins, so that Boruvka's rounds have to join them.
     rows = clusters(7, 25)
-    monkeypatch.setattr(_spanning, "_DENSE_ROWS", 10)
-    i, j = _spanning.spanning_edges(NeighborSearch(rows), 3)
+    monkeypatch.setattr(kinds, "_DENSE_ROWS", 10)
+    i, j = spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     tree = sp.coo_array((np.ones(len(i)), (i, j)), shape=(len(rows),) * 2)
     assert csgraph.connected_components(tree, directed=False)[0] == 1
@@ -208,11 +211,11 @@ def test_mst_of_many_rows(monkeypatch):
 
 @pytest.mark.parametrize("dense_rows", [10, 3000])
 def test_mst_keeps_edges_of_length_zero(monkeypatch, dense_rows):
-    monkeypatch.setattr(_spanning, "_DENSE_ROWS", dense_rows)
+    monkeypatch.setattr(kinds, "_DENSE_ROWS", dense_rows)
     rows = np.repeat(clusters(4, 2), 20, axis=0)
     W = knn_graph(rows, 2, kind="mutual+mst")
     assert csgraph.connected_components(W)[0] == 1
-    i, _ = _spanning.spanning_edges(NeighborSearch(rows), 2)
+    i, _ = spanning_edges(NeighborSearch(rows), 2)
     assert len(i) == len(rows) - 1
 
 
@@ -391,3 +394,88 @@ def test_self_tuning_weights_of_new_samples(k):
 def test_self_tuning_where_all_neighbors_are_copies():
     weights = neighbor_weights([[1.0]], [[1.0], [1.0], [4.0], [9.0]], 2, weight="self_tuning").toarray()
     assert weights.tolist() == [[1.0, 1.0, 0.0, 0.0]]
+
+
+# Docstrings list the registries
+
+
+def test_markers_of_functions_and_classes_are_filled():
+    @with_graph_sections
+    def function(kind):
+        """Take one of <kinds>:
+
+        <each kind>
+        """
+
+    @with_graph_sections
+    class Weighted:
+        """weight : <weights>"""
+
+    assert 'Take one of {"symmetric", "mutual", "mutual+mst"}:' in function.__doc__
+    assert Weighted.__doc__ == 'weight : {"binary", "heat", "cosine", "self_tuning"}'
+    for name, kind in KINDS.items():
+        assert f'* "{name}": {kind.__doc__}' in function.__doc__
+
+
+def test_every_weight_has_an_entry_in_one_line():
+    for name, weight in EDGE_WEIGHTS.items():
+        assert weight.summary
+        assert f'    * "{name}": {weight.summary}\n' in knn_graph.__doc__
+    # All stand one under the other, whether or not the Python strips a docstring's own indentation.
+    entries = [line for line in knn_graph.__doc__.splitlines() if line.lstrip().startswith('* "')]
+    assert len({len(line) - len(line.lstrip()) for line in entries}) == 1
+
+
+def test_no_marker_is_left():
+    assert "<" not in knn_graph.__doc__.partition("Examples")[0]
+
+
+def test_without_docstrings():
+    def bare():
+        pass
+
+    assert with_graph_sections(bare).__doc__ is None
+
+
+# Rules of arguments
+
+
+def distance(a, b):
+    return float(np.abs(a - b).max())
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        (KIND, "mutual+mst"),
+        (WEIGHT, "heat"),
+        (METRIC, "precomputed"),
+        (METRIC, "manhattan"),
+        (METRIC, distance),
+        (REDUCE, None),
+        (REDUCE, "auto"),
+        (REDUCE, 3),
+    ],
+)
+def test_good_values_are_returned(rule, value):
+    assert rule("argument", value) is value
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "error", "message"),
+    [
+        (KIND, "or", InvalidInputError, "argument='or' is unknown; take one of symmetric, mutual, mutual+mst."),
+        (KIND, 3, InvalidTypeError, "argument=3 is unknown; take one of symmetric"),
+        (KIND, None, InvalidTypeError, "argument=None is unknown"),
+        (WEIGHT, "gauss", InvalidInputError, "take one of binary, heat, cosine, self_tuning."),
+        (WEIGHT, ["heat"], InvalidTypeError, "argument=['heat'] is unknown"),
+        (METRIC, "nearest", InvalidInputError, "argument='nearest' is unknown; take one of "),
+        (METRIC, 2, InvalidTypeError, "must be the name of a metric, or a function of two rows"),
+        (REDUCE, 0, InvalidInputError, "argument=0; take a number of components >= 1, 'auto', or None"),
+        (REDUCE, True, InvalidInputError, "argument=True; take a number of components"),
+        (REDUCE, "half", InvalidInputError, "argument='half'; take a number of components"),
+    ],
+)
+def test_bad_values_are_named_with_a_remedy(rule, value, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        rule("argument", value)

@@ -7,7 +7,8 @@ import pytest
 
 import specmargin as sm
 from specmargin.graphs import check_adjacency, from_networkx, node_features
-from specmargin.graphs.node_names import in_one_order, named_adjacency, row_names, with_new_nodes
+from specmargin.graphs.adjacency import named_adjacency
+from specmargin.graphs.node_names import in_one_order, row_names, with_new_nodes
 
 CLUB = nx.karate_club_graph()
 OFFICER = np.array([CLUB.nodes[i]["club"] == "Officer" for i in range(34)])
