@@ -389,7 +389,7 @@ CEILINGS = {
         "datasets": 1020,
         "diagnosis": 830,
         "estimators": 4530,
-        "graphs": 1280,
+        "graphs": 1250,
         "kernels": 690,
         "labels": 400,
         "losses": 710,

@@ -19,7 +19,7 @@ from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import TINY
 from specmargin.typing import IntArray, Matrix, SparseArray
 
-__all__ = ["KIND", "KINDS", "neighbor_kind", "spanning_edges"]
+__all__ = ["KIND", "KINDS", "neighbor_kind"]
 
 _DENSE_ROWS = 3000  # 72 MB of distances
 
@@ -61,12 +61,12 @@ def both_ends(listed: SparseArray, search: NeighborSearch, k: int) -> SparseArra
 def both_ends_or_tree(listed: SparseArray, search: NeighborSearch, k: int) -> SparseArray:
     """Join as "mutual" does, and along a minimum spanning tree of the data (exact up to 3000 rows)."""
     edges = both_ends(listed, search, k)
-    start, end = spanning_edges(search, k)
+    start, end = _spanning_edges(search, k)
     tree = sp.csr_array((np.ones(len(start)), (start, end)), shape=edges.shape)
     return edges.maximum(tree.maximum(tree.T))
 
 
-def spanning_edges(search: NeighborSearch, n_neighbors: int) -> tuple[IntArray, IntArray]:
+def _spanning_edges(search: NeighborSearch, n_neighbors: int) -> tuple[IntArray, IntArray]:
     """Return the edges (i, j) of a minimum spanning tree of the rows that can have neighbours.
 
     Exact up to 3000 rows. Beyond, the forest of a neighbour graph, whose trees are then joined by the

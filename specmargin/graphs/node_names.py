@@ -1,4 +1,4 @@
-"""Names of nodes: graphs that have them, and graph, features and labels brought into one order.
+"""Graph, features and labels brought into one order by the names of nodes.
 
 A matrix has rows, and row i of the features is its node i. A graph of networkx, a table of edges, a frame with the same
 names for rows and columns, and the pair that `from_networkx` returns name their nodes. Features (a frame with the

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import NeighborSearch, kinds, knn_graph, neighbor_weights, radius_graph, resolve_sigma
-from specmargin.graphs.kinds import KIND, KINDS, spanning_edges
+from specmargin.graphs.kinds import KIND, KINDS
 from specmargin.graphs.neighbor_graphs import with_graph_sections
 from specmargin.graphs.neighbors import METRIC, REDUCE
 from specmargin.graphs.weights import EDGE_WEIGHTS, WEIGHT
@@ -187,7 +187,7 @@ def networkx_tree_length(X):
 
 def test_mst_is_minimal_and_connects():
     rows = clusters(6, 15)
-    i, j = spanning_edges(NeighborSearch(rows), 3)
+    i, j = kinds._spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     assert tree_length(i, j, rows) == pytest.approx(networkx_tree_length(rows), rel=1e-12)
     mutual, both = knn_graph(rows, 3, kind="mutual"), knn_graph(rows, 3, kind="mutual+mst")
@@ -202,7 +202,7 @@ def test_mst_of_many_rows(monkeypatch):
     # Clusters larger than the neighbour graph joins, so that Boruvka's rounds have to join them.
     rows = clusters(7, 25)
     monkeypatch.setattr(kinds, "_DENSE_ROWS", 10)
-    i, j = spanning_edges(NeighborSearch(rows), 3)
+    i, j = kinds._spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     tree = sp.coo_array((np.ones(len(i)), (i, j)), shape=(len(rows),) * 2)
     assert csgraph.connected_components(tree, directed=False)[0] == 1
@@ -215,7 +215,7 @@ def test_mst_keeps_edges_of_length_zero(monkeypatch, dense_rows):
     rows = np.repeat(clusters(4, 2), 20, axis=0)
     W = knn_graph(rows, 2, kind="mutual+mst")
     assert csgraph.connected_components(W)[0] == 1
-    i, _ = spanning_edges(NeighborSearch(rows), 2)
+    i, _ = kinds._spanning_edges(NeighborSearch(rows), 2)
     assert len(i) == len(rows) - 1
 
 
