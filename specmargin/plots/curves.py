@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import PALETTE, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, Display, MethodStyle, method_styles
 from specmargin.plots.ticks import plain_ticks
 from specmargin.typing import FloatArray
 
@@ -32,7 +31,7 @@ Look = str | MethodStyle
 _REFERENCES: tuple[tuple[float, tuple[float, ...]], ...] = ((0.0, (4.0, 3.0)), (0.0, (1.0, 1.4)), (0.0, (7.0, 2.0)))
 
 
-class CurveDisplay:
+class CurveDisplay(Display):
     """Named curves over one quantity.
 
     Parameters
@@ -62,8 +61,6 @@ class CurveDisplay:
     'log'
     """
 
-    figure_: Figure
-    ax_: Axes
     lines_: dict[str, Line2D]
 
     def __init__(self, curves: Pairs, *, points: Pairs | None = None, looks: Mapping[str, Look] | None = None) -> None:
@@ -126,9 +123,8 @@ class CurveDisplay:
         for name in between or ():
             if name not in self.curves:
                 raise InvalidInputError(f"between={between!r}: {name!r} is no curve; take two of {[*self.curves]}.")
-        texts = {"xlabel": xlabel, "ylabel": ylabel, "title": title}  # what is not given stays as it is
-        with style():
-            ax = pyplot_axes((3.6, 2.4))[0] if ax is None else ax
+        given = {"xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}  # what is not stays as it is
+        with self._drawing(ax, (3.6, 2.4), title) as ax:
             self.lines_ = {}
             if between is not None:
                 x, (low, high) = self.curves[between[0]][0], (self.curves[name][1] for name in between)
@@ -148,18 +144,13 @@ class CurveDisplay:
             else:
                 ax.set_xscale(xscale)
             ax.set_yscale(yscale)
-            ax.set(**{key: text for key, text in texts.items() if text is not None})
-            if xlim is not None:
-                ax.set_xlim(*xlim)
-            if ylim is not None:
-                ax.set_ylim(*ylim)
+            ax.set(**{key: value for key, value in given.items() if value is not None})
             drawn = [*self.curves.values(), *self.points.values()]
             for k, axis in enumerate((ax.xaxis, ax.yaxis)):
                 _ticks(axis, np.concatenate([pair[k].ravel() for pair in drawn]))
             if legend is not None and ax.get_legend_handles_labels()[1]:
                 outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
                 ax.legend(**(outside if legend == "right" else {"loc": legend}))
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
     def _curve(self, ax: Axes, name: str, x: FloatArray, y: FloatArray, steps: bool, markers: bool) -> Line2D:

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.figure import Figure
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown, texts
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import METHODS, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import METHODS, Display, MethodStyle, legend_above, method_styles
 from specmargin.plots.ticks import ticks_at
 from specmargin.typing import FloatArray
 
@@ -35,7 +34,7 @@ _RULES: dict[str, MethodStyle] = {
 """Ways to learn weights of filters look like the methods over eigenvectors that they are akin to."""
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """Bars of weights, a group for each filter or graph and a bar for each method.
 
     Parameters
@@ -62,8 +61,6 @@ class WeightsDisplay:
     [0.375, 0.625]
     """
 
-    figure_: Figure
-    ax_: Axes
     bars_: dict[str, BarContainer]
 
     def __init__(self, weights: Mapping[str, npt.ArrayLike], *, names: Sequence[str]) -> None:
@@ -146,10 +143,9 @@ class WeightsDisplay:
         WeightsDisplay
             Itself, with its attributes set.
         """
-        with style():
-            ax = pyplot_axes((3.4, 2.2))[0] if ax is None else ax
-            looks = rule_styles(self.weights)
-            width, most = 0.8 / len(self.weights), max(len(draws) for draws in self.weights.values())
+        looks, width = rule_styles(self.weights), 0.8 / len(self.weights)
+        most = max(map(len, self.weights.values()))
+        with self._drawing(ax, (3.4, 2.2), title, 4 + 12 * (1 + (most > 1)) * legend) as ax:
             self.bars_ = {}
             for order, (name, draws) in enumerate(self.weights.items()):
                 at = np.arange(len(self.names)) + (order + 0.5) * width - 0.4
@@ -160,14 +156,8 @@ class WeightsDisplay:
                 if len(draws) > 1:
                     told = high > 0.005
                     ax.vlines(at[told], low[told], high[told], color=color, linewidth=1.1, zorder=3)
-                    ends: dict[str, Any] = {
-                        "color": color,
-                        "marker": "_",
-                        "linestyle": "none",
-                        "markersize": 3.0,
-                        "zorder": 3,
-                    }
-                    ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], **ends)
+                    ends: dict[str, Any] = {"color": color, "markersize": 3.0, "zorder": 3}
+                    ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], "_", **ends)
             ticks_at(ax.xaxis, range(len(self.names)), self.names)
             ax.tick_params(axis="x", length=0)
             ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.03), xlim=(-0.6, len(self.names) - 0.4))
@@ -175,11 +165,7 @@ class WeightsDisplay:
                 ax.set_xlabel(xlabel)
             if legend:
                 told = f"median of {most} draws; whiskers: 10 to 90 %" if most > 1 else None
-                ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(self.weights)), title=told)
-            if title is not None:
-                lines = 1 + (most > 1) if legend else 0
-                ax.set_title(title, pad=4 + 12 * lines)
-        self.ax_, self.figure_ = ax, figure_of(ax)
+                legend_above(ax, min(4, len(self.weights)), title=told)
         return self
 
 
@@ -191,10 +177,7 @@ def rule_styles(names: Mapping[str, Any]) -> dict[str, MethodStyle]:
 
 def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
     """Return weights as shares, (draws, m), or say what is wrong with them."""
-    numbers_array("weights, (m,), or a row for each draw, (draws, m)")(what, weights)
-    draws = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
-        raise InvalidInputError(f"{what} have the shape {np.shape(weights)}; pass ({m},) or (draws, {m}).")
+    draws = rows_of_draws(what, weights, m, "weights, (m,), or a row for each draw, (draws, m)")
     if draws.min() < -1e-8 * max(draws.max(), 0.0) or (draws.max(axis=1) <= 0).any():
         at = np.unravel_index(int(draws.argmin()), draws.shape)
         raise InvalidInputError(
@@ -203,6 +186,15 @@ def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
         )
     draws = np.maximum(draws, 0.0)
     return np.asarray(draws / draws.sum(axis=1, keepdims=True))
+
+
+def rows_of_draws(what: str, values: npt.ArrayLike, m: int, expected: str) -> FloatArray:
+    """Return values as rows of m, one for each draw, or say what is wrong with them."""
+    numbers_array(expected)(what, values)
+    draws = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
+        raise InvalidInputError(f"the shape of {what} is {np.shape(values)}; pass ({m},) or (draws, {m}).")
+    return draws
 
 
 def estimators_by_draw(estimators: Any) -> dict[str, list[Any]]:
