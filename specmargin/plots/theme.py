@@ -318,12 +318,11 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def pyplot_axes(size: tuple[float, float], n_cols: int = 1) -> AnyArray:
+def pyplot_axes(size: tuple[float, float], n_cols: int = 1, n_rows: int = 1) -> AnyArray:
     """Make axes in a pyplot figure, which a notebook or a window shows: for displays called without `ax`."""
     import matplotlib.pyplot as plt
 
-    _, axes = plt.subplots(1, n_cols, figsize=size, squeeze=False, layout="constrained")
-    return axes[0]
+    return plt.subplots(n_rows, n_cols, figsize=size, squeeze=False, layout="constrained")[1].ravel()
 
 
 class Display:
