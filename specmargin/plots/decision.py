@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.image import AxesImage
 
-from specmargin.arrays import numbers_array, vector
+from specmargin.arrays import vector
 from specmargin.checks import checked, instance, maybe, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.points import LabelDisplay, points_in_plane
+from specmargin.plots.points import LabelDisplay, on_grid, points_in_plane
 from specmargin.plots.theme import Display, attach_colorbar, decision_colormap, style
 from specmargin.typing import FloatArray
 
@@ -71,15 +71,9 @@ class DecisionDisplay(Display):
         self.xx0, self.xx1 = (
             vector(name, one, "coordinates of the grid") for name, one in (("xx0", xx0), ("xx1", xx1))
         )
-        numbers_array("decisions on the grid, (rows, columns), of a fit that worked", ndim=2)("response", response)
-        self.response = np.asarray(response, dtype=np.float64)
         maybe(instance(LabelDisplay, "pass specmargin.plots.LabelDisplay(X, y), or None"))("points", points)
         self.points = points
-        if self.response.shape != (len(self.xx1), len(self.xx0)):
-            raise InvalidInputError(
-                f"response has the shape {self.response.shape}; for xx0 of the shape {self.xx0.shape} and xx1 of "
-                f"the shape {self.xx1.shape} pass {(len(self.xx1), len(self.xx0))}."
-            )
+        self.response = on_grid("response", response, "decisions of a fit that worked", xx0=self.xx0, xx1=self.xx1)
 
     @classmethod
     def from_estimator(

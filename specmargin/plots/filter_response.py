@@ -21,10 +21,18 @@ from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import vector
 from specmargin.checks import instance, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.theme import Display, legend_above, style
 from specmargin.plots.ticks import ticks_at
-from specmargin.plots.weights import estimators_by_draw, rows_of_draws, rule_styles, same_filters, shares_of_draws
+from specmargin.plots.weights import (
+    estimators_by_draw,
+    require_fitted,
+    require_names,
+    rows_of_draws,
+    rule_styles,
+    same_filters,
+    shares_of_draws,
+)
 from specmargin.spectra import FilterBank
 from specmargin.spectra.feature_energy import spectral_energy
 from specmargin.typing import FloatArray
@@ -86,10 +94,7 @@ class FilterResponseDisplay(Display):
         lam = self.frequencies
         if len(lam) < 2 or lam[0] < 0 or (np.diff(lam) <= 0).any():
             raise InvalidInputError(f"frequencies={shown(frequencies)} must be two or more, not negative, increasing.")
-        if not isinstance(responses, Mapping) or not responses:
-            raise InvalidTypeError(
-                f'responses={shown(responses)} names none; give at least one, e.g. {{"alignment": response}}.'
-            )
+        require_names("responses", responses, '{"alignment": response}')
         self.responses = {name: _draws(name, one, len(lam)) for name, one in responses.items()}
         if (edges is None) != (energy is None):
             raise InvalidInputError(
@@ -134,10 +139,7 @@ class FilterResponseDisplay(Display):
         True
         """
         instance(FilterBank, "pass that of specmargin.spectra.filter_bank, or clf.bank_")("bank", bank)
-        if not isinstance(weights, Mapping) or not weights:
-            raise InvalidTypeError(
-                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
-            )
+        require_names("weights", weights, '{"alignment": clf.filter_weights_}')
         energy = spectral_energy(bank, n_bands)
         top = float(energy.edges[-1])
         # Denser at the ends, where resolvents have their poles.
@@ -168,12 +170,8 @@ class FilterResponseDisplay(Display):
         """
         fitted = estimators_by_draw(estimators)
         every = [(name, one) for name, draws in fitted.items() for one in draws]
-        for name, one in every:
-            if not hasattr(one, "filter_weights_") or not hasattr(one, "bank_"):
-                raise InvalidInputError(
-                    f"{name!r} ({type(one).__name__}) has no filter_weights_: fit it first, or pick a method that "
-                    "learns weights of filters (SpectralFilterClassifier)."
-                )
+        advice = "a method that learns weights of filters (SpectralFilterClassifier)"
+        require_fitted(every, ("filter_weights_", "bank_"), advice)
         same_filters(every)
         bank = every[0][1].bank_
         for name, one in every:
@@ -183,9 +181,8 @@ class FilterResponseDisplay(Display):
                     f"{name!r} was fitted on another graph or other features than {every[0][0]!r}; draw each graph in "
                     "axes of its own."
                 )
-        return cls.from_bank(
-            bank, {name: [one.filter_weights_ for one in draws] for name, draws in fitted.items()}
-        ).plot(ax, **options)
+        weights = {name: [one.filter_weights_ for one in draws] for name, draws in fitted.items()}
+        return cls.from_bank(bank, weights).plot(ax, **options)
 
     def plot(
         self,
@@ -253,12 +250,11 @@ class FilterResponseDisplay(Display):
 
     def legend_handles(self) -> list[Artist]:
         """Entries for a legend that several panels share: a line for each method, the band, the energy."""
-        looks = rule_styles(self.responses)
         draws = max(map(len, self.responses.values()))
         with style():
             handles: list[Artist] = [
-                Line2D([], [], color=looks[name].color, linestyle=looks[name].linestyle, label=_told(name, draws))
-                for name in self.responses
+                Line2D([], [], color=look.color, linestyle=look.linestyle, label=name + ", median" * (draws > 1))
+                for name, look in rule_styles(self.responses).items()
             ]
             if draws > 1:
                 handles.append(Patch(color="0.4", alpha=0.3, linewidth=0, label=f"10 to 90 % of {draws} draws"))
@@ -287,10 +283,6 @@ def _set_limits(ax: Axes, scale: str, low: float, high: float, room: float) -> N
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     ticks = np.outer(10.0 ** np.arange(first, last + 1), steps).ravel()
     ticks_at(ax.yaxis, [tick for tick in ticks if 0.99 * low <= tick <= 1.01 * high])
-
-
-def _told(name: str, draws: int) -> str:
-    return f"{name}, median" if draws > 1 else name
 
 
 def _draws(name: str, response: npt.ArrayLike, k: int) -> FloatArray:

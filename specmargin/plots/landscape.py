@@ -16,6 +16,7 @@ from matplotlib.contour import QuadContourSet
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.plots.points import on_grid
 from specmargin.plots.theme import Display, method_styles
 
 __all__ = ["LandscapeDisplay"]
@@ -65,13 +66,7 @@ class LandscapeDisplay(Display):
         for name, w in (("w1", self.w1), ("w2", self.w2)):
             if len(w) < 2 or (np.diff(w) <= 0).any():
                 raise InvalidInputError(f"{name}={shown(w)} must be two or more weights, increasing.")
-        numbers_array("the objective on the grid, (rows, columns)", ndim=2)("values", values)
-        self.values = np.asarray(values, dtype=np.float64)
-        if self.values.shape != (len(self.w2), len(self.w1)):
-            raise InvalidInputError(
-                f"values has the shape {self.values.shape}; for w1 of the shape {self.w1.shape} and w2 of the shape "
-                f"{self.w2.shape} pass {(len(self.w2), len(self.w1))}."
-            )
+        self.values = on_grid("values", values, "the objective", w1=self.w1, w2=self.w2)
         if trails is not None and not isinstance(trails, Mapping):
             raise InvalidTypeError(f'trails={shown(trails)} is no mapping; pass names with points, {{"descent": w}}.')
         self.trails = {}

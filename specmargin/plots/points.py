@@ -203,3 +203,13 @@ def points_in_plane(X: npt.ArrayLike) -> FloatArray:
             "first, e.g. by sklearn.decomposition.PCA(2)."
         )
     return points
+
+
+def on_grid(name: str, values: npt.ArrayLike, what: str, **axes: FloatArray) -> FloatArray:
+    """Return values as rows over the second of two named axes and columns over the first."""
+    surface = np.asarray(numbers_array(f"{what} on the grid, (rows, columns)", ndim=2)(name, values), dtype=np.float64)
+    wanted = tuple(len(axis) for axis in reversed(axes.values()))
+    if surface.shape != wanted:
+        given = " and ".join(f"{key} of the shape {axis.shape}" for key, axis in axes.items())
+        raise InvalidInputError(f"{name} has the shape {surface.shape}; for {given} pass {wanted}.")
+    return surface

@@ -19,9 +19,10 @@ from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.theme import MethodStyle, figure_of, legend_above, method_styles, pyplot_axes, style
 from specmargin.plots.ticks import ticks_at
+from specmargin.plots.weights import require_fitted, require_names
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["SpectrumDisplay"]
@@ -65,10 +66,7 @@ class SpectrumDisplay:
     axes_: AnyArray
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
-        if not isinstance(spectra, Mapping) or not spectra:
-            raise InvalidTypeError(
-                f'spectra={shown(spectra)} names none; give at least one, e.g. {{"STORM": storm.delta_}}.'
-            )
+        require_names("spectra", spectra, '{"STORM": storm.delta_}')
         self.spectra = {name: _weights(name, delta) for name, delta in spectra.items()}
         self.eigenvalues: FloatArray | None = None
         if eigenvalues is not None:
@@ -99,18 +97,11 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        if not isinstance(estimators, Mapping):
-            raise InvalidTypeError(
-                f"estimators={shown(estimators)} is no mapping; name each, e.g. {{'STORM': storm}}, of fitted ones."
-            )
-        for name, estimator in estimators.items():
-            if not hasattr(estimator, "delta_"):
-                raise InvalidInputError(
-                    f"{name!r} ({type(estimator).__name__}) has no delta_: fit it first, or pick a method "
-                    "that learns a spectrum (KTA, STORM, STOAM, MKL)."
-                )
+        require_names("estimators", estimators, '{"STORM": storm}, of fitted ones')
+        advice = "a method that learns a spectrum (KTA, STORM, STOAM, MKL)"
+        require_fitted(estimators.items(), ("delta_",), advice)
         spectra = {name: estimator.delta_ for name, estimator in estimators.items()}
-        first = next(iter(estimators.values()), None)
+        first = next(iter(estimators.values()))
         return cls(spectra, eigenvalues=getattr(first, "eigenvalues_", None)).plot(ax, **options)
 
     def plot(
@@ -229,9 +220,7 @@ def _shown_weights(delta: FloatArray, first: int, normalize: bool) -> FloatArray
 
 def _order_violations(weights: FloatArray) -> int:
     """Return the number of weights that are larger than the one before."""
-    if weights.size < 2:
-        return 0
-    return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max()).sum())
+    return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max(initial=0.0)).sum())
 
 
 def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:

@@ -7,7 +7,7 @@ their median with a whisker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -64,10 +64,7 @@ class WeightsDisplay(Display):
     bars_: dict[str, BarContainer]
 
     def __init__(self, weights: Mapping[str, npt.ArrayLike], *, names: Sequence[str]) -> None:
-        if not isinstance(weights, Mapping) or not weights:
-            raise InvalidTypeError(
-                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
-            )
+        require_names("weights", weights, '{"alignment": clf.filter_weights_}')
         self.names = list(texts("names of the filters or graphs")("names", names))
         self.weights = {
             name: shares_of_draws(f"the weights of {name!r}", one, len(self.names)) for name, one in weights.items()
@@ -95,25 +92,23 @@ class WeightsDisplay(Display):
         every = [(name, one) for name, draws in fitted.items() for one in draws]
         kinds = ("filter_weights_", "graph_weights_")
         kind = next((one for one in kinds if hasattr(every[0][1], one)), kinds[0])
-        for name, one in every:
-            if not hasattr(one, kind):
-                raise InvalidInputError(
-                    f"{name!r} ({type(one).__name__}) has no {kind}: fit it first, or pick methods that all learn "
-                    "weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)."
-                )
+        advice = (
+            "methods that all learn weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)"
+        )
+        require_fitted(every, (kind,), advice)
         if kind == "filter_weights_":
             names = [f"{parameter:g}" for parameter in same_filters(every)]
         else:
             names = [f"{k + 1}" for k in range(np.shape(every[0][1].graph_weights_)[-1])]
         learned = {name: [getattr(one, kind) for one in draws] for name, draws in fitted.items()}
-        for name, draws in learned.items():
-            for weights in draws:
-                if np.shape(weights) != (len(names),):
-                    raise InvalidInputError(
-                        f"{name!r}: {kind} has the shape {np.shape(weights)} instead of {(len(names),)}; draw methods "
-                        "over the same filters or graphs together, and with several classes one row of weights, "
-                        "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
-                    )
+        for name, one in every:
+            shape = np.shape(getattr(one, kind))
+            if shape != (len(names),):
+                raise InvalidInputError(
+                    f"{name!r}: {kind} has the shape {shape} instead of {(len(names),)}; draw methods over the same "
+                    "filters or graphs together, and with several classes one row of weights, "
+                    "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
+                )
         label = _filter_label(every[0][1].bank_.filters.name) if kind == "filter_weights_" else "graph"
         return cls(learned, names=names).plot(ax, **{"xlabel": label, **options})
 
@@ -169,10 +164,26 @@ class WeightsDisplay(Display):
         return self
 
 
+def require_names(argument: str, values: Any, example: str) -> None:
+    """Refuse what is no mapping of names, or an empty one."""
+    if not isinstance(values, Mapping) or not values:
+        raise InvalidTypeError(f"{argument}={shown(values)} names none; give at least one, e.g. {example}.")
+
+
+def require_fitted(estimators: Iterable[tuple[str, Any]], attributes: Sequence[str], advice: str) -> None:
+    """Name the first estimator without one of the attributes that fits leave."""
+    for name, one in estimators:
+        if not all(hasattr(one, attribute) for attribute in attributes):
+            raise InvalidInputError(
+                f"{name!r} ({type(one).__name__}) has no {attributes[0]}: fit it first, or pick {advice}."
+            )
+
+
 def rule_styles(names: Mapping[str, Any]) -> dict[str, MethodStyle]:
     """Return a style for each name; the rules of `SpectralFilterClassifier` have theirs in all figures."""
-    others = method_styles([name for name in names if name not in _RULES]) if set(names) - _RULES.keys() else {}
-    return {name: _RULES[name] if name in _RULES else others[name] for name in names}
+    others = [name for name in names if name not in _RULES]
+    styles = _RULES | (method_styles(others) if others else {})
+    return {name: styles[name] for name in names}
 
 
 def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
@@ -199,11 +210,8 @@ def rows_of_draws(what: str, values: npt.ArrayLike, m: int, expected: str) -> Fl
 
 def estimators_by_draw(estimators: Any) -> dict[str, list[Any]]:
     """Return the estimators of each method as a list."""
-    if not isinstance(estimators, Mapping) or not estimators:
-        raise InvalidTypeError(
-            f'estimators={shown(estimators)} names none; give at least one, e.g. {{"alignment": clf}}, or a list of '
-            "fits to several draws of the labels by name."
-        )
+    example = '{"alignment": clf}, or a list of fits to several draws of the labels by name'
+    require_names("estimators", estimators, example)
     fitted = {name: list(one) if isinstance(one, list | tuple) else [one] for name, one in estimators.items()}
     for name, draws in fitted.items():
         if not draws:
