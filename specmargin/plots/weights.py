@@ -188,7 +188,7 @@ def rule_styles(names: Mapping[str, Any]) -> dict[str, MethodStyle]:
 
 def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
     """Return weights as shares, (draws, m), or say what is wrong with them."""
-    draws = rows_of_draws(what, weights, m, "weights, (m,), or a row for each draw, (draws, m)")
+    draws = rows_of_draws(what, weights, m, "weights, (m,), or a row for each draw, (draws, m)", "have")
     if draws.min() < -1e-8 * max(draws.max(), 0.0) or (draws.max(axis=1) <= 0).any():
         at = np.unravel_index(int(draws.argmin()), draws.shape)
         raise InvalidInputError(
@@ -199,12 +199,12 @@ def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
     return np.asarray(draws / draws.sum(axis=1, keepdims=True))
 
 
-def rows_of_draws(what: str, values: npt.ArrayLike, m: int, expected: str) -> FloatArray:
+def rows_of_draws(what: str, values: npt.ArrayLike, m: int, expected: str, verb: str = "has") -> FloatArray:
     """Return values as rows of m, one for each draw, or say what is wrong with them."""
     numbers_array(expected)(what, values)
     draws = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
-        raise InvalidInputError(f"the shape of {what} is {np.shape(values)}; pass ({m},) or (draws, {m}).")
+        raise InvalidInputError(f"{what} {verb} the shape {np.shape(values)}; pass ({m},) or (draws, {m}).")
     return draws
 
 

@@ -155,7 +155,7 @@ def test_without_axes_there_is_a_pyplot_figure():
         ({"frequencies": LAM[::-1]}, "must be two or more, not negative, increasing"),
         ({"frequencies": [0.0]}, "must be two or more"),
         ({"responses": {}}, r"responses=\{\} names none"),
-        ({"responses": {"A": CURVE[:-1]}}, r"'A'\] is \(39,\); pass \(40,\)"),
+        ({"responses": {"A": CURVE[:-1]}}, r"'A'\] has the shape \(39,\); pass \(40,\)"),
         ({"responses": {"A": np.r_[-1.0, CURVE[1:]]}}, r"'A'\] is negative at \(0, 0\) \(-1\)"),
         ({"edges": [0.0, 1.0]}, "belong together"),
         ({"edges": [0.0, 1.0, 0.5], "energy": [1.0, 1.0]}, "must increase"),
@@ -186,7 +186,7 @@ def test_wrong_banks_and_weights_are_named(bank):
         FilterResponseDisplay.from_bank(3, {"A": [1.0]})
     with pytest.raises(ValueError, match="weights=3 names none"):
         FilterResponseDisplay.from_bank(bank, 3)
-    with pytest.raises(ValueError, match=r"the weights of 'A' is \(2,\)"):
+    with pytest.raises(ValueError, match=r"the weights of 'A' have the shape \(2,\)"):
         FilterResponseDisplay.from_bank(bank, {"A": [1.0, 1.0]})
     with pytest.raises(ValueError, match=r"'A' \(SimpleNamespace\) has no filter_weights_"):
         FilterResponseDisplay.from_estimators({"A": SimpleNamespace()})

@@ -94,8 +94,8 @@ def test_without_axes_there_is_a_pyplot_figure():
     ("weights", "names", "message"),
     [
         ({}, NAMES, r"weights=\{\} names none"),
-        ({"A": [1.0, 2.0]}, NAMES, r"'A' is \(2,\); pass \(3,\) or \(draws, 3\)"),
-        ({"A": np.ones((2, 2, 3))}, NAMES, r"the shape of the weights of 'A' is \(2, 2, 3\)"),
+        ({"A": [1.0, 2.0]}, NAMES, r"'A' have the shape \(2,\); pass \(3,\) or \(draws, 3\)"),
+        ({"A": np.ones((2, 2, 3))}, NAMES, r"the weights of 'A' .* shape \(2, 2, 3\)"),
         ({"A": [1.0, np.nan, 1.0]}, NAMES, "the weights of 'A'.* nan"),
         ({"A": [1.0, -0.1, 1.0]}, NAMES, r"'A' hold -0.1 at \(0, 1\); pass weights >= 0"),
         ({"A": [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]}, NAMES, "some of them above 0 in each draw"),
