@@ -394,7 +394,7 @@ CEILINGS = {
         "labels": 400,
         "losses": 710,
         "objectives": 5470,
-        "plots": 2070,
+        "plots": 1730,
         "problems": 1140,
         "proofs": 1730,
         "solvers": 6700,

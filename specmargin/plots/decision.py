@@ -210,20 +210,13 @@ class DecisionDisplay(Display):
         with self._drawing(ax, (3.4, 2.8), title) as ax:
             half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
             xlim, ylim = ((part[0] - h, part[-1] + h) for part, h in zip((self.xx0, self.xx1), half, strict=True))
-            self.surface_ = ax.imshow(
-                self.response,
-                origin="lower",
-                extent=(*xlim, *ylim),
-                cmap=decision_colormap(),
-                vmin=-limit,
-                vmax=limit,
-                interpolation="bilinear",
-                zorder=0,
-            )
+            look: dict[str, Any] = {"cmap": decision_colormap(), "vmin": -limit, "vmax": limit, "zorder": 0}
+            place: dict[str, Any] = {"origin": "lower", "extent": (*xlim, *ylim)}
+            self.surface_ = ax.imshow(self.response, interpolation="bilinear", **place, **look)
             for level in (0.0, -1.0, 1.0) if margins else (0.0,):
                 # matplotlib warns about a level that the values never cross.
                 if self.response.min() < level < self.response.max():
-                    look: dict[str, Any] = {"linewidths": 0.7, "linestyles": "--"} if level else {"linewidths": 1.1}
+                    look = {"linewidths": 0.7, "linestyles": "--"} if level else {"linewidths": 1.1}
                     ax.contour(self.xx0, self.xx1, self.response, [level], colors="black", zorder=2, **look)
             if self.points is not None:
                 self.points.plot(ax, **points_options)

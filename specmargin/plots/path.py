@@ -20,6 +20,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from specmargin.arrays import finite_numbers, numbers_array, vector
+from specmargin.checks import maybe
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.theme import PALETTE, Display, attach_colorbar, style
 from specmargin.plots.ticks import ticks_at
@@ -72,8 +73,7 @@ class SpectrumPathDisplay(Display):
         self.Cs = vector("Cs", Cs, "two or more finite positive numbers, increasing")
         numbers_array("a spectrum for each C, (n, q)", ndim=2, finite=False)("deltas", deltas)
         self.deltas = np.asarray(deltas, dtype=np.float64)
-        if margins is not None:
-            numbers_array("a margin for each C", ndim=1, finite=False)("margins", margins)
+        margins = maybe(numbers_array("a margin for each C", ndim=1, finite=False))("margins", margins)
         self.margins = None if margins is None else np.asarray(margins, dtype=np.float64)
         if len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
             raise InvalidInputError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")

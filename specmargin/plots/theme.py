@@ -109,17 +109,16 @@ METHODS: dict[str, MethodStyle] = {
 }
 """Fixed for all figures; `method_styles` chooses styles for other names."""
 
-_SPARE_PARTS: tuple[tuple[str, str, LineStyle], ...] = (
-    ("black", "o", "-"),
-    ("sky", "s", _DASHED),
-    ("purple", "^", _DASHDOT),
-    ("orange", "D", _DOTTED),
-    ("green", "v", "-"),
-    ("blue", "P", _LONG),
-    ("vermillion", "X", _DASHDOTDOT),
-    ("grey", "d", "-"),
+_SPARE = (
+    MethodStyle(PALETTE["black"], "o", "-"),
+    MethodStyle(PALETTE["sky"], "s", _DASHED),
+    MethodStyle(PALETTE["purple"], "^", _DASHDOT),
+    MethodStyle(PALETTE["orange"], "D", _DOTTED),
+    MethodStyle(PALETTE["green"], "v", "-"),
+    MethodStyle(PALETTE["blue"], "P", _LONG),
+    MethodStyle(PALETTE["vermillion"], "X", _DASHDOTDOT),
+    MethodStyle(PALETTE["grey"], "d", "-"),
 )
-_SPARE = [MethodStyle(PALETTE[color], marker, line) for color, marker, line in _SPARE_PARTS]
 
 _PARAMETERS = mpl.rc_params_from_file(Path(__file__).with_name("specmargin.mplstyle"), use_default_template=False)
 
@@ -351,12 +350,7 @@ def legend_above(ax: Axes, n_cols: int, **options: Any) -> None:
 
 def attach_colorbar(mappable: ScalarMappable, ax: Axes, label: str, clipped: bool = False) -> Colorbar:
     """Put a colour bar at the right of `ax`, as high as the axes are, also where their aspect is fixed."""
-    bar = figure_of(ax).colorbar(
-        mappable,
-        cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)),
-        label=label,
-        extend="both" if clipped else "neither",
-        extendfrac=0.04,
-    )
+    arrows: dict[str, Any] = {"extend": "both" if clipped else "neither", "extendfrac": 0.04}
+    bar = figure_of(ax).colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), label=label, **arrows)
     bar.outline.set_linewidth(0.5)
     return bar
