@@ -386,7 +386,7 @@ CEILINGS = {
         "(modules)": 1610,
         "assessment": 3190,
         "candidates": 1190,
-        "datasets": 810,
+        "datasets": 800,
         "diagnosis": 830,
         "estimators": 4530,
         "graphs": 1330,
