@@ -212,6 +212,7 @@ def test_wheel_is_whole(tmp_path: Path) -> None:
         return {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
 
     assert tree("specmargin", "*.py") <= held
+    assert tree("specmargin", "*.toml") | tree("specmargin", "*.mplstyle") <= held
     assert {"specmargin/py.typed", "specmargin/__init__.pyi"} <= held
 
     tops = {name.split("/")[0] for name in held}

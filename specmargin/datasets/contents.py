@@ -20,8 +20,6 @@ from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["read_archive"]
 
-_LABELS = ("y", "y_test")
-
 
 def read_archive(entry: Entry, content: bytes, path: Path) -> tuple[Matrix, IntArray, IntArray | None, dict[str, Any]]:
     """Return features, classes from 0, published splits (or None) and the other contents of an archive.
@@ -44,19 +42,14 @@ def read_archive(entry: Entry, content: bytes, path: Path) -> tuple[Matrix, IntA
         return _contents(entry, dict(Members(content)))
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         why = f"it has no array {error}" if isinstance(error, KeyError) else str(error)
-        raise _invalid_archive(entry, path, why) from error
-
-
-def _invalid_archive(entry: Entry, path: Path, why: str) -> SpecmarginError:
-    return SpecmarginError(f"{path} is not an archive of {LAYOUTS[entry.layout]} ({why}); delete it or replace it.")
+        layout = LAYOUTS[entry.layout]
+        raise SpecmarginError(f"{path} is not an archive of {layout} ({why}); delete it or replace it.") from error
 
 
 def _contents(entry: Entry, arrays: dict[str, AnyArray]) -> tuple[Matrix, IntArray, IntArray | None, dict[str, Any]]:
     extras: dict[str, Any] = {}
-    if entry.layout == "dense":
-        X = _features(arrays.pop("X"), "X")
-    else:
-        X = _csr(arrays, "X_" if entry.layout == "graph" else "")
+    prefix = "X_" if entry.layout == "graph" else ""
+    X = _features(arrays.pop("X"), "X") if entry.layout == "dense" else _csr(arrays, prefix)
     n = X.shape[0]
     if entry.layout == "graph":
         extras["W"] = _csr(arrays, "W_")
@@ -65,19 +58,15 @@ def _contents(entry: Entry, arrays: dict[str, AnyArray]) -> tuple[Matrix, IntArr
     y = _classes_from_zero(arrays.pop("y"), "y", n)
     if "host_shape" in arrays:
         extras["host"] = _csr(arrays, "host_")
-    labeled_idx = arrays.pop("labeled_idx", None)
-    if labeled_idx is not None:
-        labeled_idx = _splits(labeled_idx, n)
+    labeled_idx = _splits(arrays.pop("labeled_idx"), n) if "labeled_idx" in arrays else None
     if "X_test" in arrays:
         extras["X_test"] = _features(arrays.pop("X_test"), "X_test")
         extras["y_test"] = _classes_from_zero(arrays.pop("y_test"), "y_test", len(extras["X_test"]))
-    for key, value in arrays.items():
-        if key == "class_names":
-            extras[key] = tuple(str(text) for text in value)
-            if len(extras[key]) <= y.max():
-                raise InvalidInputError(f"{len(extras[key])} class_names for classes up to {y.max()}")
-        else:
-            extras[key] = value.item() if value.ndim == 0 else value
+    if "class_names" in arrays:
+        extras["class_names"] = tuple(map(str, arrays.pop("class_names")))
+        if len(extras["class_names"]) <= y.max():
+            raise InvalidInputError(f"{len(extras['class_names'])} class_names for classes up to {y.max()}")
+    extras |= {key: value.item() if value.ndim == 0 else value for key, value in arrays.items()}
     n_train = extras.get("n_train")
     if n_train is not None and not (isinstance(n_train, int) and 0 < n_train <= n):
         raise InvalidInputError(f"n_train={n_train!r} for {n} samples")

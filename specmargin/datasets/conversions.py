@@ -6,6 +6,7 @@ Every function checks that a file is the expected one, by its size among others,
 from __future__ import annotations
 
 import gzip
+import hashlib
 import math
 import re
 from pathlib import Path
@@ -16,9 +17,19 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray
 
-__all__ = ["count_words", "faces_from_files", "isolet_from_files", "read_idx", "uncompress", "usps_from_files"]
+__all__ = [
+    "count_words",
+    "faces_from_files",
+    "isolet_from_files",
+    "mnist_from_files",
+    "read_idx",
+    "uncompress",
+    "usps_from_files",
+]
 
 USPS_SIZES = (7291, 2007)
+USPS_CONTENT = "355c2419d56ebc4921bc7130de2c38b72c114a9501ec1a72be0114a964f43109"
+"""SHA-256 of X and y of the published archive: what files without a checksum of their own must convert to."""
 ISOLET_SPEAKERS = (120, 30)
 """Of the two files. Every group of 30 is one of isolet1 to isolet5."""
 FACES_SIZES = (6977, 24045)
@@ -66,6 +77,21 @@ def read_idx(content: bytes) -> AnyArray:
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 
+def mnist_from_files(*files: Path) -> dict[str, AnyArray]:
+    """Read MNIST from its images and labels to train, then those to test.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``X`` (train, then test), ``y`` and ``n_train``.
+    """
+    parts = [read_idx(file.read_bytes()) for file in files]
+    if len(parts[0]) != len(parts[1]) or len(parts[2]) != len(parts[3]):
+        raise InvalidInputError(f"{[len(part) for part in parts]} images and labels do not match")
+    X = np.concatenate([part.reshape(len(part), -1) for part in parts[0::2]])
+    return {"X": X, "y": np.concatenate(parts[1::2]).astype(np.int16), "n_train": np.array(len(parts[0]))}
+
+
 def usps_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
     """Read USPS from text (digit, 256 grey values) or from LIBSVM's format (digit + 1, then index:value).
 
@@ -81,25 +107,24 @@ def usps_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
     """
     if train.suffix == ".gz":
         tables = [np.loadtxt(path, ndmin=2) for path in (train, test)]
-        X, y = (
-            np.vstack([table[:, 1:] for table in tables]),
-            np.concatenate([table[:, 0] for table in tables]),
-        )
-        n_train = len(tables[0])
     else:
         from sklearn.datasets import load_svmlight_files
 
-        X_train, y_train, X_test, y_test = load_svmlight_files([str(train), str(test)], n_features=256)
-        X = np.vstack([X_train.toarray(), X_test.toarray()])
-        y, n_train = np.concatenate([y_train, y_test]) - 1, len(y_train)
-    sizes = (n_train, len(y) - n_train)
+        parts = load_svmlight_files([str(train), str(test)], n_features=256)
+        tables = [np.column_stack([y - 1, X.toarray()]) for X, y in (parts[:2], parts[2:])]
+    sizes, table = tuple(map(len, tables)), np.vstack(tables)
+    X, y = table[:, 1:], table[:, 0]
     if sizes != USPS_SIZES or X.shape[1] != 256 or not np.isin(y, np.arange(10)).all() or np.abs(X).max() > 1:
         raise InvalidInputError(
             f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1]} pixels up "
             f"to {np.abs(X).max():g} and digits {y.min():g} to {y.max():g}; USPS has {USPS_SIZES[0]} and "
             f"{USPS_SIZES[1]} of 256 pixels up to 1 and digits 0 to 9"
         )
-    return {"X": X.astype(np.float32), "y": y.astype(np.int16), "n_train": np.array(n_train)}
+    X, y = X.astype(np.float32), y.astype(np.int16)
+    # LIBSVM's files have checksums of their own.
+    if train.suffix == ".gz" and hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest() != USPS_CONTENT:
+        raise InvalidInputError(f"{train.name} and {test.name} hold other images than the published archive")
+    return {"X": X, "y": y, "n_train": np.array(sizes[0])}
 
 
 def count_words(texts: list[str]) -> tuple[Any, AnyArray]:

@@ -23,6 +23,7 @@ import numpy as np
 from specmargin.checks import among, shown
 from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
+from specmargin.datasets.synthetic import make_clock
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.files import read_file
 from specmargin.typing import AnyArray, IntArray, Matrix
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 DATA_VARIABLE = "SPECMARGIN_DATA"
 """Environment variable that names the data folder."""
+_WITHOUT_FILE = {"bundled": "scikit-learn", "formula": "formula"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +137,10 @@ def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, str 
     >>> available()["digits"]
     'scikit-learn'
     """
-    without_file = {"bundled": "scikit-learn", "formula": "formula"}
     origins: dict[str, str | None] = {}
     for name, entry in REGISTRY.items():
         path = None if entry.source == "bundled" else _find(name, data_home)
-        origins[name] = str(path) if path else without_file.get(entry.source)
+        origins[name] = str(path) if path else _WITHOUT_FILE.get(entry.source)
     return origins
 
 
@@ -181,14 +182,23 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     entry = REGISTRY.get(name) if isinstance(name, str) else None
     if entry is None:
         raise InvalidInputError(f"there is no data set {shown(name)}; take one of {among(name, REGISTRY)}")
-    if entry.source == "bundled":
-        return _bundled_digits(entry)
-    path = _find(name, data_home)
-    if path is None and entry.source == "formula":
-        return _clock(entry)
+    path = None if entry.source == "bundled" else _find(name, data_home)
+    if path is None and entry.source in _WITHOUT_FILE:
+        from sklearn.datasets import load_digits
+
+        X, y = make_clock() if entry.source == "formula" else load_digits(return_X_y=True)
+        return _dataset(entry, X, y.astype(np.intp), {}, source=_WITHOUT_FILE[entry.source])
     if path is None:
         path = _download(entry, data_home, download)
-    return _dataset_from_archive(entry, path)
+    content, digest = _checked(entry, path)
+    X, y, labeled_idx, extras = read_archive(entry, content, path)
+    logger.debug("read %s from %s", entry.name, path)
+    return _dataset(entry, X, y, extras, labeled_idx=labeled_idx, sha256=digest, source=str(path))
+
+
+def _dataset(entry: Entry, X: Matrix, y: IntArray, extras: dict[str, Any], **origin: Any) -> Dataset:
+    shape = {"image_shape": entry.image_shape} if entry.image_shape else {}
+    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, extras=extras | shape, **origin)
 
 
 def _download(entry: Entry, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
@@ -231,28 +241,3 @@ def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
             "replace it by the published archive."
         )
     return content, digest
-
-
-def _dataset_from_archive(entry: Entry, path: Path) -> Dataset:
-    content, digest = _checked(entry, path)
-    X, y, labeled_idx, extras = read_archive(entry, content, path)
-    if entry.image_shape:
-        extras["image_shape"] = entry.image_shape
-    logger.debug("read %s from %s", entry.name, path)
-    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, labeled_idx, digest, str(path), extras)
-
-
-def _bundled_digits(entry: Entry) -> Dataset:
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    extras = {"image_shape": entry.image_shape}
-    y = np.asarray(y, dtype=np.intp)
-    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, source="scikit-learn", extras=extras)
-
-
-def _clock(entry: Entry) -> Dataset:
-    from specmargin.datasets.synthetic import make_clock
-
-    X, y = make_clock()
-    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, source="formula")

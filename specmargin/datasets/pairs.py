@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import among, count, maybe, seed, shown, whole
+from specmargin.checks import among, checked, count, maybe, seed, shown, whole
 from specmargin.datasets.fetch import Dataset, load
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray, SparseArray
@@ -44,9 +44,7 @@ def _draw(
     return data.X[chosen], (data.y[chosen] == b).astype(np.intp)
 
 
-def _check_draw(n: Any, random_state: Any) -> None:
-    maybe(count(2))("n", n)
-    seed("random_state", random_state)
+_of_a_draw = checked(n=maybe(count(2)), random_state=seed)
 
 
 def _check_digits(a: int, b: int) -> None:
@@ -68,6 +66,7 @@ def _image_pair(
     return StandardScaler().fit_transform(X.astype(np.float64)), y
 
 
+@_of_a_draw
 def mnist_pair(
     a: int,
     b: int,
@@ -108,11 +107,11 @@ def mnist_pair(
     >>> sorted(set(y.tolist()))
     [0, 1]
     """
-    _check_draw(n, random_state)
     _check_digits(a, b)
     return _image_pair(load("mnist", data_home=data_home), a, b, n, random_state)
 
 
+@_of_a_draw
 def digits_pair(
     a: int, b: int, n: int | None = None, random_state: int | np.random.Generator | None = 0
 ) -> tuple[FloatArray, IntArray]:
@@ -145,11 +144,11 @@ def digits_pair(
     >>> X.shape, bool(abs(X.mean(axis=0)).max() < 1e-12)
     ((100, 64), True)
     """
-    _check_draw(n, random_state)
     _check_digits(a, b)
     return _image_pair(load("digits"), a, b, n, random_state)
 
 
+@_of_a_draw
 def newsgroups_pair(
     task: str,
     n: int | None = 1000,
@@ -193,7 +192,6 @@ def newsgroups_pair(
     """
     if not isinstance(task, str) or task not in NEWSGROUPS_PAIRS:
         raise InvalidInputError(f"there is no task {shown(task)}; take one of {among(task, NEWSGROUPS_PAIRS)}")
-    _check_draw(n, random_state)
     from sklearn.feature_extraction.text import TfidfTransformer
 
     data = load("20news", data_home=data_home)

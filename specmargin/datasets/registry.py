@@ -1,4 +1,4 @@
-"""What the real data sets are: one `Entry` each, with the sha256 that its archive must have.
+"""What the real data sets are: one `Entry` each, read from ``registry.toml``, with the sha256 of its archive.
 
 An archive is ``<name>.npz``, plain arrays without pickled objects. Dense: ``X`` and ``y``. Sparse: ``data``,
 ``indices``, ``indptr`` and ``shape`` of a CSR matrix, and ``y``. A graph: those parts of two matrices, ``X_...`` of
@@ -9,7 +9,9 @@ archives by `specmargin.datasets.load`.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 __all__ = ["LAYOUTS", "REGISTRY", "Entry"]
@@ -46,193 +48,15 @@ class Entry:
     name: str
     summary: str
     scaling: str
-    sha256: str | None
+    sha256: str | None = None
     layout: Literal["dense", "sparse", "graph"] = "dense"
     source: Literal["archive", "download", "formula", "bundled"] = "archive"
     image_shape: tuple[int, int] | None = None
 
 
-_ENTRIES = (
-    Entry(
-        "g50c",
-        "550 x 50, 2 classes, 10 published splits: two Gaussians with 5 % Bayes error (Chapelle & Zien 2005)",
-        "as published, unit variance within a class",
-        "9d76d11620160ac8110b707ff010259ffac250fa6b2fdd21b2d1cde2321a00a8",
-    ),
-    Entry(
-        "g10n",
-        "550 x 10, 2 classes, 10 published splits: a non-linear problem (Chapelle & Zien 2005)",
-        "as published",
-        "d299475bc5bc1de2491959e3ba3850d7ac6b6fe01a4eaf36d00c30d909fa22fc",
-    ),
-    Entry(
-        "uspst",
-        "2007 x 256, 10 classes, 10 published splits: USPS digits, smoothed (Chapelle & Zien 2005)",
-        "as published, -0.9375 to 0.9375 in steps of 1/16",
-        "a5b93f0d72bbbf7b5440132634570e9477c4d55953007570b42d86c7f9ad23aa",
-        image_shape=(16, 16),
-    ),
-    Entry(
-        "usps",
-        "9298 x 256, 10 classes, 7291 to train and 2007 to test: USPS postal digits (Hull 1994)",
-        "-1 to 1",
-        "8d6be394ab6579a6528b0d7855a58154ec8fc872a55fd3bb0f1613337139b75c",
-        source="download",
-        image_shape=(16, 16),
-    ),
-    Entry(
-        "mac_windows",
-        "1946 x 7511 sparse, 2 classes, 10 published splits: newsgroups, Mac hardware (0), MS Windows (1)",
-        "tf-idf, rows of unit length",
-        "b0b1dc7f9f6f9079c593c31b28f653db83dfbb5c8d5805d554abee3d4dbaa182",
-        layout="sparse",
-    ),
-    Entry(
-        "pcmac_counts",
-        "1943 x 3289 sparse, 2 classes: newsgroups, PC (0) and Mac (1) hardware, vocabulary cut",
-        "word counts",
-        "e9ca48625fd8438239fbda0bc2b61a973901a7330e50cf71947572a65831a965",
-        layout="sparse",
-    ),
-    Entry(
-        "coil20",
-        "1440 x 1024, 20 classes: objects on a turntable, 72 views each in order of angle (COIL-20, 1996)",
-        "grey / 255, 0 to 1",
-        "9425f6a1350b59e022b1a8431037cd820963f2a04299558df828b84239e6317a",
-        image_shape=(32, 32),
-    ),
-    Entry(
-        "mnist",
-        "70000 x 784, 10 classes, 60000 to train and 10000 to test: handwritten digits (LeCun et al. 1998)",
-        "raw grey 0 to 255 as uint8; convert before arithmetic",
-        "9c1bb300cb73131fe4fa4a7e9899594a0a551df9477e89a128c2993ade19c749",
-        source="download",
-        image_shape=(28, 28),
-    ),
-    Entry(
-        "isolet",
-        "7797 x 617, 26 classes, 6238 to train: letters spoken by 150 people, with `speaker` and `group` "
-        "(Cole & Fanty 1990)",
-        "-1 to 1",
-        "913cceb6d83a1cf80309e457717d3ab6c84274029b8e9b152fe05bf68e703d91",
-        source="download",
-    ),
-    Entry(
-        "cbcl_faces",
-        "31021 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1); the "
-        "public files have one test image more",
-        "histogram-equalised grey, 0 to 1",
-        "599a83619248c443b4ed36340e9a1dfce91ee6bad792ed1ae8a13e63fc0678dc",
-        source="download",
-        image_shape=(19, 19),
-    ),
-    Entry(
-        "20news",
-        "18846 x 63294 sparse, 20 classes, 11314 to train: newsgroups by date, subject and body (Lang 1995)",
-        "word counts",
-        "cdfdd36a2d910cc2847a85de13028b244abb1902fc25eee4f5a9c050d905a6a9",
-        layout="sparse",
-        source="download",
-    ),
-    Entry(
-        "rcv1_ccat_sample",
-        "1747 x 47236 sparse, 2 classes: Reuters stories, topic CCAT (1) or not (0) (Lewis et al. 2004)",
-        "log tf-idf, rows of unit length",
-        "e635a93f8fea7943d8966a2e7c449359b94113a90272a61089b8ef9389cc85ee",
-        layout="sparse",
-    ),
-    Entry(
-        "two_moons",
-        "200 x 2, 2 classes, and 200 test points: the figures of the manifold-regularization paper",
-        "as published",
-        "dcf8e6643fe32c9b6cb2f091e46bb36da8f4cf56414142f8730c7cd23b439eb6",
-    ),
-    Entry(
-        "clock",
-        "147 x 2, 2 classes: a dial and two hands, from the primal LapSVM paper",
-        "as published",
-        "fb734bef9351f6ebd7b77a5d892f5de154e93396eb0f9889e07afca3b4f56d1a",
-        source="formula",
-    ),
-    Entry(
-        "two_circles",
-        "315 x 2, 2 classes: concentric circles",
-        "as published",
-        "6812a5146795964a4bd7534c2655045ba28003fb8c3a7c9d302579dc17f1b688",
-    ),
-    Entry(
-        "two_spirals",
-        "194 x 2, 2 classes: interlocked spirals",
-        "as published",
-        "f18ab034441b4e2b4ba765b1fe2ee81799ebf7fa84af31bcd7e1214e85199132",
-    ),
-    Entry(
-        "s3vm_art100",
-        "100 x 2, 2 classes: artificial (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "1a567a41101da4eccb2c696a3e800d8dde301d10600cd971e9ebb3a782a363e9",
-    ),
-    Entry(
-        "s3vm_art150",
-        "150 x 2, 2 classes: artificial (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "be5a34ba7d9b3a440f234e2262cfada4971e672876a3f9694e7e267cea8a0d27",
-    ),
-    Entry(
-        "s3vm_2moons",
-        "300 x 2, 2 classes: two half moons (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "e094c1b5e938e44f5e576179af3fc9f01d4300d10762861ef9cb2a8e1e0b3876",
-    ),
-    Entry(
-        "s3vm_connectionist",
-        "208 x 60, 2 classes: sonar, rocks (0) and mines (1) (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "ac892ea2fb3f1c3683f1c1091d837dc3a978d808f85de0af63ca64002eb8e42b",
-    ),
-    Entry(
-        "s3vm_heart",
-        "270 x 13, 2 classes: Statlog heart, absence (0) and presence (1) (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "1ecb37fa7bd73d9072fe462876e4db3be4c94b06e979f9948097bff2916c3e6c",
-    ),
-    Entry(
-        "s3vm_ionosphere",
-        "351 x 33, 2 classes: ionosphere, good (0) and bad (1) (Piccialli et al., arXiv 2312.09789)",
-        "columns of mean 0 and deviation 1",
-        "3c9486241c82e5e973e81d298a007615e6a3a9e147a28f0ce9f4b78843ccc971",
-    ),
-    Entry(
-        "cora",
-        "2708 x 1433 sparse, 7 classes: citation graph of 5278 edges, public split (Yang, Cohen & Salakhutdinov 2016)",
-        "words, 0 or 1",
-        "58b5976ed4a22590991bddaaf42fb49f74d1e93b3ca92c3894ea37b03ebb5fc3",
-        layout="graph",
-    ),
-    Entry(
-        "texas",
-        "183 x 1703 sparse, 5 classes: WebKB pages, 279 edges, 10 splits (Pei et al. 2020); features and labels are "
-        "Cornell's",
-        "words, 0 or 1",
-        "84b3b7ea0db2f1f897c4842a1968eb0f0cb5b0748fc08ca996f97caa8667746a",
-        layout="graph",
-    ),
-    Entry(
-        "cornell",
-        "183 x 1703 sparse, 5 classes: WebKB pages, 277 edges, 10 splits (Pei et al. 2020)",
-        "words, 0 or 1",
-        "9532b2ae939fe652d45dc9b9c5f5bedbee7074ec3c65788ce1553b26d868927f",
-        layout="graph",
-    ),
-    Entry(
-        "digits",
-        "1797 x 64, 10 classes: the small digits that come with scikit-learn",
-        "grey levels 0 to 16",
-        None,
-        source="bundled",
-        image_shape=(8, 8),
-    ),
-)
-
-REGISTRY: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
-"""The entries by name."""
+_FILE = Path(__file__).with_name("registry.toml")
+REGISTRY = {
+    name: Entry(name, **fields | {"image_shape": tuple(fields.get("image_shape", ())) or None})
+    for name, fields in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
+}
+"""The entries by name, as ``registry.toml`` lists them."""

@@ -108,12 +108,8 @@ def make_two_moons(
     rng = np.random.default_rng(random_state)
     sizes = _sizes(n_samples, 2)
     upper, lower = (np.linspace(0.0, np.pi, size) for size in sizes)
-    X = np.vstack(
-        [
-            np.column_stack([np.cos(upper), np.sin(upper)]),
-            np.column_stack([1.0 - np.cos(lower), 0.5 - np.sin(lower)]),
-        ]
-    )
+    across = np.concatenate([np.cos(upper), 1.0 - np.cos(lower)])
+    X = np.column_stack([across, np.concatenate([np.sin(upper), 0.5 - np.sin(lower)])])
     return _shuffled(_with_noise(X, noise, rng), np.repeat(np.arange(2), sizes), rng)
 
 
@@ -220,13 +216,8 @@ def make_clock() -> tuple[FloatArray, IntArray]:
     """
     angle = 0.063 * np.arange(100)
     long, short = np.arange(26.0), np.arange(21.0)
-    X = np.vstack(
-        [
-            np.column_stack([np.cos(angle), np.sin(angle)]),
-            np.column_stack([0.01 * long, -0.03 * long]),
-            np.column_stack([0.025 * short, 0.0125 * short]),
-        ]
-    )
+    across = np.concatenate([np.cos(angle), 0.01 * long, 0.025 * short])
+    X = np.column_stack([across, np.concatenate([np.sin(angle), -0.03 * long, 0.0125 * short])])
     return X, np.repeat(np.array([1, 0]), [100, 47])
 
 

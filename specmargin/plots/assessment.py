@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from specmargin.checks import visible
 from specmargin.plots.theme import PALETTE, style
 from specmargin.plots.ticks import literal
-from specmargin.typing import AnyArray, FloatArray, IntArray
+from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["draw_confusion", "draw_errors", "draw_learning_curve", "inline_svg"]
 
@@ -73,8 +74,7 @@ def draw_errors(
         if np.isfinite(baseline):
             ax.axvline(baseline, color=PALETTE["vermillion"], linestyle=(0, (4, 1.5)), label="supervised baseline")
         ax.set_yticks(at, [_cut(name, 24) for name in names])
-        ax.set_ylim(-0.6, len(names) - 0.4)
-        ax.set_xlim(left=0.0)
+        ax.set(ylim=(-0.6, len(names) - 0.4), xlim=(0.0, None))
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.set_xlabel("error / deviation of the labels" if of_numbers else "left-out labels that are wrong")
@@ -102,18 +102,15 @@ def draw_confusion(ax: Axes, counts: IntArray, names: Sequence[str]) -> None:
         ax.set_aspect("equal")
         for i in range(len(names)):
             for j in range(len(names)):
-                ax.add_patch(_square(j, i, colors[i, j]))
+                ax.add_patch(Rectangle((j, i), 1, 1, facecolor=colors[i, j], edgecolor="white", linewidth=1.0))
                 if len(names) <= 15:
                     ax.text(j + 0.5, i + 0.5, str(int(counts[i, j])), ha="center", va="center", color="black")
         shown = [_cut(name, _LONG) for name in names]
         every = np.arange(len(names)) + 0.5
         ax.set_xticks(every, shown, rotation=0 if sum(map(len, shown)) <= 30 else 90)
         ax.set_yticks(every, shown)
-        ax.set_xlim(0, len(names))
-        ax.set_ylim(len(names), 0)
         ax.tick_params(length=0)
-        ax.set_xlabel("decided")
-        ax.set_ylabel("label")
+        ax.set(xlim=(0, len(names)), ylim=(len(names), 0), xlabel="decided", ylabel="label")
 
 
 def draw_learning_curve(
@@ -132,13 +129,9 @@ def draw_learning_curve(
         for k, (name, values) in enumerate(errors.items()):
             color, marker, line = looks[k % 2]
             shift = 1.0 + 0.006 * (2 * k - 1)  # bars of equal abscissa would hide each other
-            bars = np.nan_to_num(deviations[name])
-            ax.errorbar(
-                sizes * shift, values, bars, color=color, marker=marker, linestyle=line, capsize=2.0, label=name
-            )
-        ax.set_xlabel("labels")
-        ax.set_ylabel("error at other labels")
-        ax.set_ylim(bottom=0.0)
+            look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": line, "label": name}
+            ax.errorbar(sizes * shift, values, np.nan_to_num(deviations[name]), capsize=2.0, **look)
+        ax.set(xlabel="labels", ylabel="error at other labels", ylim=(0.0, None))
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -180,10 +173,6 @@ def inline_svg(figure: Figure, description: str) -> str:
     label = description.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     opening = f'<svg role="img" aria-label="{label}" viewBox="{box[1] if box else "0 0 1 1"}"'
     return visible(f'{opening} xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{body}')
-
-
-def _square(x: float, y: float, color: AnyArray) -> Rectangle:
-    return Rectangle((x, y), 1, 1, facecolor=tuple(color), edgecolor="white", linewidth=1.0)
 
 
 def _cut(name: str, length: int) -> str:

@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import PALETTE, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, Display, MethodStyle, method_styles
 from specmargin.plots.ticks import plain_ticks
 from specmargin.typing import FloatArray
 
@@ -32,7 +31,7 @@ Look = str | MethodStyle
 _REFERENCES: tuple[tuple[float, tuple[float, ...]], ...] = ((0.0, (4.0, 3.0)), (0.0, (1.0, 1.4)), (0.0, (7.0, 2.0)))
 
 
-class CurveDisplay:
+class CurveDisplay(Display):
     """Named curves over one quantity.
 
     Parameters
@@ -62,8 +61,6 @@ class CurveDisplay:
     'log'
     """
 
-    figure_: Figure
-    ax_: Axes
     lines_: dict[str, Line2D]
 
     def __init__(self, curves: Pairs, *, points: Pairs | None = None, looks: Mapping[str, Look] | None = None) -> None:
@@ -126,9 +123,8 @@ class CurveDisplay:
         for name in between or ():
             if name not in self.curves:
                 raise InvalidInputError(f"between={between!r}: {name!r} is no curve; take two of {[*self.curves]}.")
-        texts = {"xlabel": xlabel, "ylabel": ylabel, "title": title}  # what is not given stays as it is
-        with style():
-            ax = pyplot_axes((3.6, 2.4))[0] if ax is None else ax
+        given = {"xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}  # what is not stays as it is
+        with self._drawing(ax, (3.6, 2.4), title) as ax:
             self.lines_ = {}
             if between is not None:
                 x, (low, high) = self.curves[between[0]][0], (self.curves[name][1] for name in between)
@@ -136,44 +132,32 @@ class CurveDisplay:
             for name, (x, y) in self.curves.items():
                 self.lines_[name] = self._curve(ax, name, x, y, steps, markers)
             for name, (x, y) in self.points.items():
-                look = self.looks[name]
-                self.lines_[name] = ax.plot(
-                    x, y, look.marker, color=look.color, markersize=4.5, alpha=0.85, label=name, zorder=4
-                )[0]
+                look: dict[str, Any] = {"color": self.looks[name].color, "markersize": 4.5, "alpha": 0.85, "zorder": 4}
+                self.lines_[name] = ax.plot(x, y, self.looks[name].marker, label=name, **look)[0]
             _references(ax, vertical or {}, horizontal or {})
-            if xscale == "symlog":
-                x = np.concatenate([x for x, _ in [*self.curves.values(), *self.points.values()]])
-                least = np.abs(x[x != 0]).min() if x.any() else 1.0
-                ax.set_xscale("symlog", linthresh=float(10.0 ** np.floor(np.log10(least) + 1e-9)), linscale=0.6)
-            else:
-                ax.set_xscale(xscale)
-            ax.set_yscale(yscale)
-            ax.set(**{key: text for key, text in texts.items() if text is not None})
-            if xlim is not None:
-                ax.set_xlim(*xlim)
-            if ylim is not None:
-                ax.set_ylim(*ylim)
             drawn = [*self.curves.values(), *self.points.values()]
-            for k, axis in enumerate((ax.xaxis, ax.yaxis)):
-                _ticks(axis, np.concatenate([pair[k].ravel() for pair in drawn]))
+            xs, ys = (np.concatenate([pair[k].ravel() for pair in drawn]) for k in (0, 1))
+            least = np.abs(xs[xs != 0]).min() if xs.any() else 1.0
+            lowest = {"linthresh": float(10.0 ** np.floor(np.log10(least) + 1e-9)), "linscale": 0.6}
+            ax.set_xscale(xscale, **(lowest if xscale == "symlog" else {}))
+            ax.set_yscale(yscale)
+            ax.set(**{key: value for key, value in given.items() if value is not None})
+            _ticks(ax.xaxis, xs)
+            _ticks(ax.yaxis, ys)
             if legend is not None and ax.get_legend_handles_labels()[1]:
                 outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
                 ax.legend(**(outside if legend == "right" else {"loc": legend}))
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
     def _curve(self, ax: Axes, name: str, x: FloatArray, y: FloatArray, steps: bool, markers: bool) -> Line2D:
         look = self.looks[name]
-        shape: dict[str, Any] = {"drawstyle": "steps-post"} if steps else {}
+        shape: dict[str, Any] = {"color": look.color, "drawstyle": "steps-post" if steps else "default"}
         several = y.ndim == 2
         if several:
-            ax.plot(x, y, color=look.color, linewidth=0.6, alpha=0.35, **shape)
+            ax.plot(x, y, linewidth=0.6, alpha=0.35, **shape)
             y = y.mean(axis=1)
-        marker = look.marker if markers else "None"
-        width = 2.0 if several else 1.2
-        return ax.plot(
-            x, y, color=look.color, linestyle=look.linestyle, marker=marker, linewidth=width, label=name, **shape
-        )[0]
+        shape |= {"linestyle": look.linestyle, "marker": look.marker if markers else "None"}
+        return ax.plot(x, y, linewidth=2.0 if several else 1.2, label=name, **shape)[0]
 
 
 def _references(ax: Axes, vertical: Mapping[str, float], horizontal: Mapping[str, float]) -> None:
@@ -204,10 +188,8 @@ def _pairs(argument: str, pairs: Any) -> dict[str, tuple[FloatArray, FloatArray]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidTypeError(f"{argument}[{name!r}]={shown(pair)} is no pair; pass (x, y).")
         x = vector(f"{argument}: x of {name!r}", pair[0], "finite numbers, (m,)")
-        numbers_array("a number for each x, (m,), or for each x and draw, (m, k)")(
-            f"{argument}: y of {name!r}", pair[1]
-        )
-        y = np.asarray(pair[1], dtype=np.float64)
+        expected = "a number for each x, (m,), or for each x and draw, (m, k)"
+        y = np.asarray(numbers_array(expected)(f"{argument}: y of {name!r}", pair[1]), dtype=np.float64)
         allowed = (1, 2) if argument == "curves" else (1,)
         if y.ndim not in allowed or y.shape[0] != len(x):
             more = f" or ({len(x)}, k)" if len(allowed) == 2 else ""

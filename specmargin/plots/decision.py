@@ -13,20 +13,19 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from specmargin.arrays import numbers_array, vector
+from specmargin.arrays import vector
 from specmargin.checks import checked, instance, maybe, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.points import LabelDisplay, points_in_plane
-from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.points import LabelDisplay, on_grid, points_in_plane
+from specmargin.plots.theme import Display, attach_colorbar, decision_colormap, style
 from specmargin.typing import FloatArray
 
 __all__ = ["DecisionDisplay", "decision_grid"]
 
 
-class DecisionDisplay:
+class DecisionDisplay(Display):
     """Decision function over the plane, with the zero contour.
 
     Parameters
@@ -58,8 +57,6 @@ class DecisionDisplay:
     (-2.0, 2.0)
     """
 
-    figure_: Figure
-    ax_: Axes
     surface_: AxesImage
     colorbar_: Colorbar | None
 
@@ -74,15 +71,9 @@ class DecisionDisplay:
         self.xx0, self.xx1 = (
             vector(name, one, "coordinates of the grid") for name, one in (("xx0", xx0), ("xx1", xx1))
         )
-        numbers_array("decisions on the grid, (rows, columns), of a fit that worked", ndim=2)("response", response)
-        self.response = np.asarray(response, dtype=np.float64)
         maybe(instance(LabelDisplay, "pass specmargin.plots.LabelDisplay(X, y), or None"))("points", points)
         self.points = points
-        if self.response.shape != (len(self.xx1), len(self.xx0)):
-            raise InvalidInputError(
-                f"response has the shape {self.response.shape}; for xx0 of the shape {self.xx0.shape} and xx1 of "
-                f"the shape {self.xx1.shape} pass {(len(self.xx1), len(self.xx0))}."
-            )
+        self.response = on_grid("response", response, "decisions of a fit that worked", xx0=self.xx0, xx1=self.xx1)
 
     @classmethod
     def from_estimator(
@@ -216,57 +207,23 @@ class DecisionDisplay:
         limit = largest or 1.0 if limit is None else limit
         if not limit > 0:
             raise InvalidInputError(f"limit={limit}; take a positive number, the decision value of the end colours.")
-        with style():
-            ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
+        with self._drawing(ax, (3.4, 2.8), title) as ax:
             half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
-            extent = (
-                self.xx0[0] - half[0],
-                self.xx0[-1] + half[0],
-                self.xx1[0] - half[1],
-                self.xx1[-1] + half[1],
-            )
-            self.surface_ = ax.imshow(
-                self.response,
-                origin="lower",
-                extent=extent,
-                cmap=decision_colormap(),
-                vmin=-limit,
-                vmax=limit,
-                interpolation="bilinear",
-                zorder=0,
-            )
-            self._contour(ax, 0.0, "-", 1.1)
-            if margins:
-                self._contour(ax, -1.0, "--", 0.7)
-                self._contour(ax, 1.0, "--", 0.7)
+            xlim, ylim = ((part[0] - h, part[-1] + h) for part, h in zip((self.xx0, self.xx1), half, strict=True))
+            look: dict[str, Any] = {"cmap": decision_colormap(), "vmin": -limit, "vmax": limit, "zorder": 0}
+            place: dict[str, Any] = {"origin": "lower", "extent": (*xlim, *ylim)}
+            self.surface_ = ax.imshow(self.response, interpolation="bilinear", **place, **look)
+            for level in (0.0, -1.0, 1.0) if margins else (0.0,):
+                # matplotlib warns about a level that the values never cross.
+                if self.response.min() < level < self.response.max():
+                    look = {"linewidths": 0.7, "linestyles": "--"} if level else {"linewidths": 1.1}
+                    ax.contour(self.xx0, self.xx1, self.response, [level], colors="black", zorder=2, **look)
             if self.points is not None:
                 self.points.plot(ax, **points_options)
-            ax.set_aspect("equal")
-            ax.set_xlim(extent[:2])
-            ax.set_ylim(extent[2:])
-            ax.set_xlabel("$x_1$")
-            ax.set_ylabel("$x_2$")
-            for spine in ax.spines.values():
-                spine.set_visible(True)
-            if title is not None:
-                ax.set_title(title)
+            ax.set(aspect="equal", xlim=xlim, ylim=ylim, xlabel="$x_1$", ylabel="$x_2$")
+            ax.spines[:].set_visible(True)
             self.colorbar_ = self.add_colorbar(self.surface_, ax, limit < largest) if colorbar else None
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
-
-    def _contour(self, ax: Axes, level: float, linestyle: str, width: float) -> None:
-        # matplotlib warns about a level that the values never cross.
-        if self.response.min() < level < self.response.max():
-            ax.contour(
-                self.xx0,
-                self.xx1,
-                self.response,
-                levels=[level],
-                colors="black",
-                linewidths=width,
-                linestyles=linestyle,
-                zorder=2,
-            )
 
     @staticmethod
     def add_colorbar(surface: AxesImage, ax: Axes, clipped: bool = False) -> Colorbar:

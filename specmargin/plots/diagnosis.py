@@ -14,14 +14,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, style
+from specmargin.plots.points import MORE_COLORS, MORE_MARKERS
+from specmargin.plots.theme import PALETTE, figure_of, pyplot_axes, style
 from specmargin.plots.ticks import literal
 from specmargin.typing import AnyArray
 
 __all__ = ["DiagnosisDisplay"]
 
-_COLORS = (*CLASS_COLORS, *(PALETTE[name] for name in ("green", "purple", "orange", "sky", "black", "yellow")))
-_MARKERS = (*CLASS_MARKERS, "^", "D", "v", "P", "X", "*")
 _DRAWN = 5000  # unlabelled samples that are drawn
 
 
@@ -76,10 +75,7 @@ class DiagnosisDisplay:
             Itself, with its attributes set.
         """
         with style():
-            if axes is None:
-                import matplotlib.pyplot as plt
-
-                _, axes = plt.subplots(2, 2, figsize=(7.0, 5.4), layout="constrained")
+            axes = pyplot_axes((7.0, 5.4), 2, 2) if axes is None else axes
             panels = np.asarray(list(np.ravel(np.asarray(axes, dtype=object))), dtype=object)
             if panels.shape != (4,) or not all(isinstance(ax, Axes) for ax in panels):
                 raise InvalidInputError(f"axes={axes!r}; pass four Axes, e.g. those of subplots(2, 2), or None.")
@@ -97,69 +93,34 @@ class DiagnosisDisplay:
         if len(hidden) > _DRAWN:
             hidden = np.random.default_rng(0).permutation(hidden)[:_DRAWN]
         if len(hidden):
-            ax.scatter(
-                E[hidden, 0], E[hidden, 1], s=4, color="0.55", alpha=0.6, linewidths=0, label="unlabelled", zorder=2
-            )
+            look: dict[str, Any] = {"s": 4, "color": "0.55", "alpha": 0.6, "linewidths": 0, "zorder": 2}
+            ax.scatter(E[hidden, 0], E[hidden, 1], label="unlabelled", **look)
         classes = list(d.label_counts)
-        size = 22.0 if d.n_labeled <= 200 else 8.0
-        many = len(classes) > len(_COLORS)
+        look = {"s": 22.0 if d.n_labeled <= 200 else 8.0, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
+        many = len(classes) > len(MORE_COLORS)
         for k, name in enumerate([f"labelled ({len(classes)} classes)"] if many else classes):
             rows = d.labeled if many else d.labeled[d.codes == k]
-            ax.scatter(
-                E[rows, 0],
-                E[rows, 1],
-                s=size,
-                color=_COLORS[k],
-                marker=_MARKERS[k],
-                edgecolors="white",
-                linewidths=0.4,
-                label=literal(name),
-                zorder=3,
-            )
-        ax.set_xlabel("eigenvector 1")
-        ax.set_ylabel("eigenvector 2")
-        ax.set_xticks([])
-        ax.set_yticks([])
+            look |= {"color": MORE_COLORS[k], "marker": MORE_MARKERS[k], "label": literal(name)}
+            ax.scatter(E[rows, 0], E[rows, 1], **look)
+        ax.set(xlabel="eigenvector 1", ylabel="eigenvector 2", xticks=[], yticks=[], title="graph and labels")
         ax.margins(0.06)
-        ax.set_title("graph and labels")
         if handles := ax.get_legend_handles_labels()[0]:  # below the axes: inside, it would hide samples
-            columns = min(len(handles), 4)
-            ax.legend(
-                loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=columns, handletextpad=0.2, columnspacing=1.0
-            )
+            place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
+            ax.legend(ncols=min(len(handles), 4), handletextpad=0.2, columnspacing=1.0, **place)
 
     def _eigenvalues(self, ax: Axes) -> None:
         gap = self.diagnosis.gap
         values = np.asarray(gap.eigenvalues)
-        m = gap.n_clusters
-        ax.plot(
-            np.arange(1, len(values) + 1),
-            values,
-            "o",
-            color=PALETTE["blue"],
-            label="of the normalised Laplacian",
-            zorder=3,
-        )
+        last, m, blue = len(values) + 0.5, gap.n_clusters, PALETTE["blue"]
+        ax.plot(np.arange(1, last), values, "o", color=blue, label="of the normalised Laplacian", zorder=3)
         if gap.size > 0:
-            ax.fill_between(
-                [0.5, len(values) + 0.5],
-                gap.low,
-                gap.high,
-                color=PALETTE["orange"],
-                alpha=0.3,
-                linewidth=0,
-                label=f"clear gap: {m} cluster{'s' if m > 1 else ''}"
-                if gap.is_clear
-                else "largest gap, not a clear one",
-                zorder=1,
-            )
-        ax.set_xlim(0.5, len(values) + 0.5)
+            label = f"clear gap: {m} cluster{'s' if m > 1 else ''}" if gap.is_clear else "largest gap, not a clear one"
+            look: dict[str, Any] = {"color": PALETTE["orange"], "alpha": 0.3, "linewidth": 0, "zorder": 1}
+            ax.fill_between([0.5, last], gap.low, gap.high, label=label, **look)
         top = max(float(values.max()), 0.01)
-        ax.set_ylim(-0.03 * top, 1.35 * top)  # the legend stands above
+        ax.set(xlim=(0.5, last), ylim=(-0.03 * top, 1.35 * top))  # the legend stands above
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-        ax.set_xlabel("index")
-        ax.set_ylabel("eigenvalue")
-        ax.set_title("eigengaps")
+        ax.set(xlabel="index", ylabel="eigenvalue", title="eigengaps")
         ax.legend(loc="upper left")
 
     def _hubs(self, ax: Axes) -> None:
@@ -167,33 +128,16 @@ class DiagnosisDisplay:
         counts, degrees = d.counts, d.degrees
         width = max(1, int(np.ceil((counts.max() - counts.min() + 1) / 40)))
         bins = np.arange(counts.min(), counts.max() + width + 1, width) - 0.5
-        tallest = ax.hist(counts, bins=bins.tolist(), color=PALETTE["sky"], label=f"skewness {degrees.hubness:.1f}")[0]
-        ax.set_ylim(0.0, 1.45 * float(np.max(tallest)))  # the legend stands above
-        mean = float(counts.mean())
-        ax.vlines(
-            mean,
-            0.0,
-            1.02 * float(np.max(tallest)),
-            color=PALETTE["black"],
-            linewidth=0.9,
-            linestyle="--",
-            label="mean",
-        )
-        ax.plot(
-            [degrees.largest_count],
-            [0],
-            "v",
-            color=PALETTE["vermillion"],
-            label=f"largest hub: sample {degrees.largest_hub}",
-            clip_on=False,
-            zorder=4,
-        )
-        ax.set_xlabel(
-            f"samples that list it among their {d.n_neighbors} nearest" if d.n_neighbors is not None else "edges"
-        )
-        ax.set_ylabel("samples")
+        label = f"skewness {degrees.hubness:.1f}"
+        tallest = float(np.max(ax.hist(counts, bins=bins.tolist(), color=PALETTE["sky"], label=label)[0]))
+        ax.set_ylim(0.0, 1.45 * tallest)  # the legend stands above
+        look: dict[str, Any] = {"color": PALETTE["black"], "linewidth": 0.9, "linestyle": "--", "label": "mean"}
+        ax.vlines(float(counts.mean()), 0.0, 1.02 * tallest, **look)
+        look = {"color": PALETTE["vermillion"], "label": f"largest hub: sample {degrees.largest_hub}", "zorder": 4}
+        ax.plot([degrees.largest_count], [0], "v", clip_on=False, **look)
+        listed = f"samples that list it among their {d.n_neighbors} nearest" if d.n_neighbors is not None else "edges"
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
-        ax.set_title("degrees and hubs")
+        ax.set(xlabel=listed, ylabel="samples", title="degrees and hubs")
         ax.legend(loc="upper right")
 
     def _chance(self, ax: Axes) -> None:
@@ -212,10 +156,8 @@ class DiagnosisDisplay:
             side = "left" if value < 0.15 else "right" if value > 0.85 else "center"  # inside the axes
             ax.annotate(f"p = {p:.2g}", (value, y), (0, 5), textcoords="offset points", ha=side, fontsize=6.3)
         ax.set_yticks(at, [row[0] for row in rows])
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_ylim(-0.6, len(rows) - 0.2)
+        ax.set(xlim=(-0.03, 1.03), ylim=(-0.6, len(rows) - 0.2), xlabel="share")
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-        ax.set_xlabel("share")
         ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, borderaxespad=0.0)
 
 

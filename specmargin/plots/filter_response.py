@@ -15,17 +15,24 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from specmargin.arrays import numbers_array, vector
+from specmargin.arrays import vector
 from specmargin.checks import instance, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import figure_of, pyplot_axes, style
+from specmargin.exceptions import InvalidInputError
+from specmargin.plots.theme import Display, legend_above, style
 from specmargin.plots.ticks import ticks_at
-from specmargin.plots.weights import estimators_by_draw, rule_styles, same_filters, shares_of_draws
+from specmargin.plots.weights import (
+    estimators_by_draw,
+    require_fitted,
+    require_names,
+    rows_of_draws,
+    rule_styles,
+    same_filters,
+    shares_of_draws,
+)
 from specmargin.spectra import FilterBank
 from specmargin.spectra.feature_energy import spectral_energy
 from specmargin.typing import FloatArray
@@ -38,7 +45,7 @@ _BAR_COLOR = "#EFE3AE"
 _POINTS = 301
 
 
-class FilterResponseDisplay:
+class FilterResponseDisplay(Display):
     """Responses over the frequencies of a graph, one curve per method.
 
     Parameters
@@ -73,8 +80,6 @@ class FilterResponseDisplay:
     [0.0, 1.5]
     """
 
-    figure_: Figure
-    ax_: Axes
     lines_: dict[str, Line2D]
 
     def __init__(
@@ -89,10 +94,7 @@ class FilterResponseDisplay:
         lam = self.frequencies
         if len(lam) < 2 or lam[0] < 0 or (np.diff(lam) <= 0).any():
             raise InvalidInputError(f"frequencies={shown(frequencies)} must be two or more, not negative, increasing.")
-        if not isinstance(responses, Mapping) or not responses:
-            raise InvalidTypeError(
-                f'responses={shown(responses)} names none; give at least one, e.g. {{"alignment": response}}.'
-            )
+        require_names("responses", responses, '{"alignment": response}')
         self.responses = {name: _draws(name, one, len(lam)) for name, one in responses.items()}
         if (edges is None) != (energy is None):
             raise InvalidInputError(
@@ -137,10 +139,7 @@ class FilterResponseDisplay:
         True
         """
         instance(FilterBank, "pass that of specmargin.spectra.filter_bank, or clf.bank_")("bank", bank)
-        if not isinstance(weights, Mapping) or not weights:
-            raise InvalidTypeError(
-                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
-            )
+        require_names("weights", weights, '{"alignment": clf.filter_weights_}')
         energy = spectral_energy(bank, n_bands)
         top = float(energy.edges[-1])
         # Denser at the ends, where resolvents have their poles.
@@ -171,12 +170,8 @@ class FilterResponseDisplay:
         """
         fitted = estimators_by_draw(estimators)
         every = [(name, one) for name, draws in fitted.items() for one in draws]
-        for name, one in every:
-            if not hasattr(one, "filter_weights_") or not hasattr(one, "bank_"):
-                raise InvalidInputError(
-                    f"{name!r} ({type(one).__name__}) has no filter_weights_: fit it first, or pick a method that "
-                    "learns weights of filters (SpectralFilterClassifier)."
-                )
+        advice = "a method that learns weights of filters (SpectralFilterClassifier)"
+        require_fitted(every, ("filter_weights_", "bank_"), advice)
         same_filters(every)
         bank = every[0][1].bank_
         for name, one in every:
@@ -186,9 +181,8 @@ class FilterResponseDisplay:
                     f"{name!r} was fitted on another graph or other features than {every[0][0]!r}; draw each graph in "
                     "axes of its own."
                 )
-        return cls.from_bank(
-            bank, {name: [one.filter_weights_ for one in draws] for name, draws in fitted.items()}
-        ).plot(ax, **options)
+        weights = {name: [one.filter_weights_ for one in draws] for name, draws in fitted.items()}
+        return cls.from_bank(bank, weights).plot(ax, **options)
 
     def plot(
         self,
@@ -222,41 +216,30 @@ class FilterResponseDisplay:
         if scale not in ("log", "linear"):
             raise InvalidInputError(f"scale={scale!r} is unknown; take 'log' or 'linear'.")
         low, high = self.extremes() if limits is None else _limits(limits)
-        with style():
-            ax = pyplot_axes((3.4, 2.4))[0] if ax is None else ax
+        pad = 4 + 12 * -(-len(self.legend_handles()) // 2) * legend
+        with self._drawing(ax, (3.4, 2.4), title, pad) as ax:
             looks, lam = rule_styles(self.responses), self.frequencies
             ax.axhline(1.0, color="0.55", linewidth=0.6, zorder=1)
             self.lines_ = {}
+            shape: dict[str, Any]
             for order, (name, draws) in enumerate(self.responses.items()):
                 look = looks[name]  # the first on top: broken lines of it show where they meet a whole one
                 # A logarithmic scale has no zero: half of the least power shown lies below their part of the axes.
                 few, middle, most = np.maximum(np.quantile(draws, [0.1, 0.5, 0.9], axis=0), 0.5 * low)
                 if len(draws) > 1:
                     ax.fill_between(lam, few, most, color=look.color, alpha=0.22, linewidth=0, zorder=2 - 0.1 * order)
-                shape: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 - 0.1 * order}
+                shape = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 - 0.1 * order}
                 self.lines_[name] = ax.plot(lam, middle, label=name, **shape)[0]
             ax.set(xlim=(0.0, lam[-1]), xlabel=r"frequency $\lambda$ of the graph")
-            ax.set_ylabel("power passed (features: 1)")
-            ax.set_yscale(scale)
+            ax.set(ylabel="power passed (features: 1)", yscale=scale)
             _set_limits(ax, scale, low, high, _BARS / (1.0 - _BARS) if self.energy is not None else 0.0)
             if self.edges is not None and self.energy is not None:
                 # Heights in shares of the axes: they have no unit in common with the curves.
-                ax.bar(
-                    self.edges[:-1],
-                    _BARS * self.energy / self.energy.max(),
-                    np.diff(self.edges),
-                    align="edge",
-                    color=_BAR_COLOR,
-                    edgecolor="white",
-                    linewidth=0.3,
-                    zorder=0,
-                    transform=ax.get_xaxis_transform(),
-                )
+                heights, at = _BARS * self.energy / self.energy.max(), ax.get_xaxis_transform()
+                shape = {"color": _BAR_COLOR, "edgecolor": "white", "linewidth": 0.3, "zorder": 0, "transform": at}
+                ax.bar(self.edges[:-1], heights, np.diff(self.edges), align="edge", **shape)
             if legend:
-                ax.legend(handles=self.legend_handles(), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-            if title is not None:
-                ax.set_title(title, pad=4 + 12 * -(-len(self.legend_handles()) // 2) * legend)
-        self.ax_, self.figure_ = ax, figure_of(ax)
+                legend_above(ax, 2, handles=self.legend_handles())
         return self
 
     def extremes(self) -> tuple[float, float]:
@@ -267,12 +250,11 @@ class FilterResponseDisplay:
 
     def legend_handles(self) -> list[Artist]:
         """Entries for a legend that several panels share: a line for each method, the band, the energy."""
-        looks = rule_styles(self.responses)
         draws = max(map(len, self.responses.values()))
         with style():
             handles: list[Artist] = [
-                Line2D([], [], color=looks[name].color, linestyle=looks[name].linestyle, label=_told(name, draws))
-                for name in self.responses
+                Line2D([], [], color=look.color, linestyle=look.linestyle, label=name + ", median" * (draws > 1))
+                for name, look in rule_styles(self.responses).items()
             ]
             if draws > 1:
                 handles.append(Patch(color="0.4", alpha=0.3, linewidth=0, label=f"10 to 90 % of {draws} draws"))
@@ -303,17 +285,11 @@ def _set_limits(ax: Axes, scale: str, low: float, high: float, room: float) -> N
     ticks_at(ax.yaxis, [tick for tick in ticks if 0.99 * low <= tick <= 1.01 * high])
 
 
-def _told(name: str, draws: int) -> str:
-    return f"{name}, median" if draws > 1 else name
-
-
 def _draws(name: str, response: npt.ArrayLike, k: int) -> FloatArray:
     """Return the responses of the draws, (draws, k), or say what is wrong with them."""
     what = f"responses[{name!r}]"
-    numbers_array("power passed at each frequency, (k,), or a row for each draw, (draws, k)")(what, response)
-    draws = np.atleast_2d(np.asarray(response, dtype=np.float64))
-    if draws.ndim != 2 or draws.shape[1] != k or not len(draws):
-        raise InvalidInputError(f"{what} has the shape {np.shape(response)}; pass ({k},) or (draws, {k}).")
+    expected = "power passed at each frequency, (k,), or a row for each draw, (draws, k)"
+    draws = rows_of_draws(what, response, k, expected)
     if draws.min() < 0:
         at = np.unravel_index(int(draws.argmin()), draws.shape)
         raise InvalidInputError(

@@ -14,18 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
 
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, points_in_plane
-from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.theme import Display, attach_colorbar, decision_colormap
 from specmargin.typing import Matrix
 
 __all__ = ["GraphDisplay"]
 
 
-class GraphDisplay:
+class GraphDisplay(Display):
     """Weighted graph over points of the plane.
 
     Parameters
@@ -54,8 +53,6 @@ class GraphDisplay:
     2
     """
 
-    figure_: Figure
-    ax_: Axes
     edges_: LineCollection
     colorbar_: Colorbar | None
 
@@ -130,8 +127,7 @@ class GraphDisplay:
             raise InvalidInputError(
                 f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes."
             )
-        with style():
-            ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
+        with self._drawing(ax, (3.4, 2.8), title, 16 if legend and labels is not None else 4) as ax:
             self.edges_ = self._edge_lines()
             ax.add_collection(self.edges_)
             self.colorbar_ = None
@@ -144,11 +140,7 @@ class GraphDisplay:
             ax.set_aspect("equal")
             ax.margins(0.04)
             ax.autoscale_view()
-            ax.set_xlabel("$x_1$")
-            ax.set_ylabel("$x_2$")
-            if title is not None:
-                ax.set_title(title, pad=16 if legend and labels is not None else 4)
-        self.ax_, self.figure_ = ax, figure_of(ax)
+            ax.set(xlabel="$x_1$", ylabel="$x_2$")
         return self
 
     def _edge_lines(self) -> LineCollection:
@@ -164,20 +156,9 @@ class GraphDisplay:
         )
 
     def _node_markers(self, ax: Axes, values: Any, size: float) -> PathCollection:
-        if values is None:
-            return ax.scatter(
-                self.X[:, 0], self.X[:, 1], s=size, color="0.35", edgecolors="white", linewidths=0.3, zorder=3
-            )
-        limit = float(np.abs(values).max()) or 1.0
-        return ax.scatter(
-            self.X[:, 0],
-            self.X[:, 1],
-            s=size,
-            c=values,
-            cmap=decision_colormap(),
-            vmin=-limit,
-            vmax=limit,
-            edgecolors="0.25",
-            linewidths=0.35,
-            zorder=3,
-        )
+        look: dict[str, Any] = {"color": "0.35", "edgecolors": "white", "linewidths": 0.3}
+        if values is not None:
+            limit = float(np.abs(values).max()) or 1.0
+            look = {"c": values, "cmap": decision_colormap(), "vmin": -limit, "vmax": limit}
+            look |= {"edgecolors": "0.25", "linewidths": 0.35}
+        return ax.scatter(self.X[:, 0], self.X[:, 1], s=size, zorder=3, **look)

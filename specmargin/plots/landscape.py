@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.contour import QuadContourSet
-from matplotlib.figure import Figure
 
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.points import on_grid
+from specmargin.plots.theme import Display, method_styles
 
 __all__ = ["LandscapeDisplay"]
 
 
-class LandscapeDisplay:
+class LandscapeDisplay(Display):
     """Contours of a function of two weights, with trails on it.
 
     Parameters
@@ -52,8 +52,6 @@ class LandscapeDisplay:
     5
     """
 
-    figure_: Figure
-    ax_: Axes
     contours_: QuadContourSet
 
     def __init__(
@@ -68,13 +66,7 @@ class LandscapeDisplay:
         for name, w in (("w1", self.w1), ("w2", self.w2)):
             if len(w) < 2 or (np.diff(w) <= 0).any():
                 raise InvalidInputError(f"{name}={shown(w)} must be two or more weights, increasing.")
-        numbers_array("the objective on the grid, (rows, columns)", ndim=2)("values", values)
-        self.values = np.asarray(values, dtype=np.float64)
-        if self.values.shape != (len(self.w2), len(self.w1)):
-            raise InvalidInputError(
-                f"values has the shape {self.values.shape}; for w1 of the shape {self.w1.shape} and w2 of the shape "
-                f"{self.w2.shape} pass {(len(self.w2), len(self.w1))}."
-            )
+        self.values = on_grid("values", values, "the objective", w1=self.w1, w2=self.w2)
         if trails is not None and not isinstance(trails, Mapping):
             raise InvalidTypeError(f'trails={shown(trails)} is no mapping; pass names with points, {{"descent": w}}.')
         self.trails = {}
@@ -105,8 +97,7 @@ class LandscapeDisplay:
             raise InvalidInputError(f"levels={levels}; take 2 or more contours.")
         low, high = self.values.min(), self.values.max()
         rising = low + (high - low) * np.linspace(0.02, 0.75, levels) ** 2.5
-        with style():
-            ax = pyplot_axes((3.4, 3.4))[0] if ax is None else ax
+        with self._drawing(ax, (3.4, 3.4), title) as ax:
             self.contours_ = ax.contour(self.w1, self.w2, self.values, levels=rising, colors="0.7", linewidths=0.6)
             for name, look in method_styles(self.trails).items() if self.trails else ():
                 trail = self.trails[name]
@@ -115,7 +106,4 @@ class LandscapeDisplay:
             ax.set(xlabel="$w_1$", ylabel="$w_2$", aspect="equal")
             if self.trails:
                 ax.legend(loc="upper right")
-            if title is not None:
-                ax.set_title(title)
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self

@@ -7,22 +7,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from specmargin.arrays import vector
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import points_in_plane
-from specmargin.plots.theme import CLASS_COLORS, figure_of, pyplot_axes, style
+from specmargin.plots.theme import CLASS_COLORS, Display
 
 __all__ = ["MultiplierDisplay"]
 
 
-class MultiplierDisplay:
+class MultiplierDisplay(Display):
     """Multipliers beta of the hinge's dual with the margins y f of their samples.
 
     Parameters
@@ -47,9 +46,6 @@ class MultiplierDisplay:
     >>> display.distance().tolist()  # all lie on the staircase
     [0.0, 0.0, 0.0]
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, beta: npt.ArrayLike, margin: npt.ArrayLike, sign: npt.ArrayLike) -> None:
         self.beta = vector("beta", beta, "finite multipliers >= 0, (l,)", least=0.0)
@@ -90,8 +86,7 @@ class MultiplierDisplay:
             Itself, with its attributes set.
         """
         low, high = min(self.margin.min(initial=0.0), 0.0) - 0.25, max(self.margin.max(initial=1.0), 1.0) + 0.25
-        with style():
-            ax = pyplot_axes((3.0, 2.4))[0] if ax is None else ax
+        with self._drawing(ax, (3.0, 2.4), title) as ax:
             ax.plot([low, 1.0, 1.0, high], [1.0, 1.0, 0.0, 0.0], color="0.75", linewidth=3.5, zorder=1)
             ax.scatter(self.margin, self.beta, s=26, c=self._colors(), edgecolors="black", linewidths=0.6, zorder=3)
             for k, text in (notes or {}).items():
@@ -99,9 +94,6 @@ class MultiplierDisplay:
                 arrow = {"arrowstyle": "-", "linewidth": 0.6, "shrinkB": 4}
                 ax.annotate(text, at, xytext=(at[0], at[1] - 0.2), ha="center", arrowprops=arrow)
             ax.set(xlabel="margin $y_i f(x_i)$", ylabel=r"multiplier $\beta_i$")
-            if title is not None:
-                ax.set_title(title)
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
     def plot_points(self, X: npt.ArrayLike, ax: Axes | None = None) -> Self:
@@ -123,18 +115,11 @@ class MultiplierDisplay:
         if len(X) != len(self.beta):
             raise InvalidInputError(f"X has {len(X)} points for {len(self.beta)} multipliers; pass one each.")
         positive, colors = self.beta > 1e-5, self._colors()
-        with style():
-            ax = pyplot_axes((3.0, 2.4))[0] if ax is None else ax
-            area = 90 * self.beta[positive]
-            x1, x2 = X.T
-            ax.scatter(
-                x1[positive], x2[positive], s=area, c=colors[positive], edgecolors="black", linewidths=0.8, zorder=5
-            )
-            ax.scatter(
-                x1[~positive], x2[~positive], s=34, c=colors[~positive], marker="X", edgecolors="black", zorder=5
-            )
+        with self._drawing(ax, (3.0, 2.4)) as ax:
+            looks: list[dict[str, Any]] = [{"s": 90 * self.beta[positive], "linewidths": 0.8}, {"s": 34, "marker": "X"}]
+            for shown, look in zip((positive, ~positive), looks, strict=True):
+                ax.scatter(X[shown, 0], X[shown, 1], c=colors[shown], edgecolors="black", zorder=5, **look)
             ax.set_aspect("equal")
-        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
     def _colors(self) -> npt.NDArray[np.str_]:

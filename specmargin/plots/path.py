@@ -17,12 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from specmargin.arrays import finite_numbers, numbers_array, vector
+from specmargin.checks import maybe
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.theme import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, Display, attach_colorbar, style
+from specmargin.plots.ticks import ticks_at
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumPathDisplay"]
@@ -30,7 +31,7 @@ __all__ = ["SpectrumPathDisplay"]
 _STRIP, _PITCH = 0.13, 0.18  # height of a strip, and from one to the next, as shares of the whole height
 
 
-class SpectrumPathDisplay:
+class SpectrumPathDisplay(Display):
     """Weights over eigenvectors and C.
 
     Parameters
@@ -64,8 +65,6 @@ class SpectrumPathDisplay:
     ('log', 1, True)
     """
 
-    figure_: Figure
-    ax_: Axes
     strips_: tuple[Axes, ...]
     mesh_: QuadMesh
     colorbar_: Colorbar | None
@@ -74,8 +73,7 @@ class SpectrumPathDisplay:
         self.Cs = vector("Cs", Cs, "two or more finite positive numbers, increasing")
         numbers_array("a spectrum for each C, (n, q)", ndim=2, finite=False)("deltas", deltas)
         self.deltas = np.asarray(deltas, dtype=np.float64)
-        if margins is not None:
-            numbers_array("a margin for each C", ndim=1, finite=False)("margins", margins)
+        margins = maybe(numbers_array("a margin for each C", ndim=1, finite=False))("margins", margins)
         self.margins = None if margins is None else np.asarray(margins, dtype=np.float64)
         if len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
             raise InvalidInputError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")
@@ -219,27 +217,16 @@ class SpectrumPathDisplay:
             )
         if not 0 < floor < 1:
             raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
-        with style():
-            ax = pyplot_axes((3.8, 3.8))[0] if ax is None else ax
-            self.figure_ = figure_of(ax)
-            ax, self.strips_ = self._map_and_strips(ax) if strips else (ax, ())
+        with self._drawing(ax, (3.8, 3.8)) as whole:
+            ax, self.strips_ = self._map_and_strips(whole) if strips else (whole, ())
             shares = self.shares(first)[:, : last - first + 1]
-            self.mesh_ = ax.pcolormesh(
-                _cell_borders(np.log10(self.Cs)),
-                np.arange(first, last + 2) - 0.5,
-                np.ma.masked_less(shares.T, floor),
-                cmap=_weight_colormap(),
-                norm=LogNorm(floor, 1.0),
-                rasterized=True,
-            )
-            ax.set_xscale("log")
-            ax.set_xlim(*_cell_borders(np.log10(self.Cs))[[0, -1]])
-            ax.set_ylim(first - 0.5, last + 0.5)
+            borders, rows = _cell_borders(np.log10(self.Cs)), np.arange(first, last + 2) - 0.5
+            look: dict[str, Any] = {"cmap": _weight_colormap(), "norm": LogNorm(floor, 1.0), "rasterized": True}
+            self.mesh_ = ax.pcolormesh(borders, rows, np.ma.masked_less(shares.T, floor), **look)
+            ax.set(xscale="log", xlim=borders[[0, -1]], ylim=(first - 0.5, last + 0.5))
             ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-            ax.set_xlabel(r"$C$, per unit mean kernel diagonal")
-            ax.set_ylabel("eigenvector index $i$")
-            for spine in ax.spines.values():
-                spine.set_visible(True)
+            ax.set(xlabel=r"$C$, per unit mean kernel diagonal", ylabel="eigenvector index $i$")
+            ax.spines[:].set_visible(True)
             self._draw_strips(ax, first)
             if title is not None:
                 (self.strips_[-1] if self.strips_ else ax).set_title(title)
@@ -262,16 +249,13 @@ class SpectrumPathDisplay:
         # No strips were asked for, or one per row.
         for strip, (label, values, color) in zip(self.strips_, rows, strict=False):
             strip.plot(self.Cs, values, color=color)
-            strip.set_xscale("log")
-            strip.set_xlim(ax.get_xlim())
+            strip.set(xscale="log", xlim=ax.get_xlim())
             if strip is self.strips_[0]:
                 strip.set_ylim(bottom=0)
                 strip.yaxis.set_major_locator(MaxNLocator(2, integer=True))
             else:
                 strip.set_yscale("log")
-                strip.yaxis.set_major_locator(FixedLocator(_few_ticks(*strip.get_ylim())))
-                strip.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                strip.yaxis.set_minor_locator(NullLocator())
+                ticks_at(strip.yaxis, _few_ticks(*strip.get_ylim()))
             strip.xaxis.set_minor_locator(NullLocator())
             strip.tick_params(axis="x", labelbottom=False)
             strip.set_ylabel(label, rotation=0, ha="right", va="center")

@@ -13,26 +13,22 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import checked, instance, number
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_vector
-from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
+from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, Display, legend_above, style
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["LabelDisplay", "point_handles", "ring"]
 
-_MORE_COLORS = (
-    *CLASS_COLORS,
-    *(PALETTE[name] for name in ("green", "purple", "orange", "sky", "black", "yellow")),
-)
-_MORE_MARKERS = (*CLASS_MARKERS, "^", "D", "v", "P", "X", "*")
+MORE_COLORS = (*CLASS_COLORS, *map(PALETTE.__getitem__, ("green", "purple", "orange", "sky", "black", "yellow")))
+MORE_MARKERS = (*CLASS_MARKERS, "^", "D", "v", "P", "X", "*")
 
 
-class LabelDisplay:
+class LabelDisplay(Display):
     """Points of the plane with the labels that are known.
 
     Parameters
@@ -61,9 +57,6 @@ class LabelDisplay:
     1.0
     """
 
-    figure_: Figure
-    ax_: Axes
-
     def __init__(
         self,
         X: npt.ArrayLike,
@@ -86,9 +79,9 @@ class LabelDisplay:
             raise InvalidInputError(
                 f"y holds {unlisted}, which classes={self.classes.tolist()} does not list; name all."
             )
-        if len(self.classes) > len(_MORE_COLORS):
+        if len(self.classes) > len(MORE_COLORS):
             raise InvalidInputError(
-                f"{len(self.classes)} classes, but there are {len(_MORE_COLORS)} colours that can be told "
+                f"{len(self.classes)} classes, but there are {len(MORE_COLORS)} colours that can be told "
                 "apart; draw fewer classes at a time."
             )
 
@@ -128,49 +121,21 @@ class LabelDisplay:
             raise InvalidInputError(
                 f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}; pass one each."
             )
-        with style():
-            ax = pyplot_axes((3.4, 3.0))[0] if ax is None else ax
+        with self._drawing(ax, (3.4, 3.0), title, 16 if legend else 4) as ax:
             few = (~self.hidden).sum() <= 0.2 * len(self.X)
             size = (42.0 if few else 12.0) if size is None else size
             # Dark on a filled surface, light on white: the grey in between is seen on both.
             if self.hidden.any():
-                ax.scatter(
-                    self.X[self.hidden, 0],
-                    self.X[self.hidden, 1],
-                    s=unlabeled_size,
-                    color="0.35",
-                    alpha=0.75,
-                    linewidths=0,
-                    label="unlabeled",
-                    zorder=3,
-                )
+                look: dict[str, Any] = {"color": "0.35", "alpha": 0.75, "linewidths": 0, "zorder": 3}
+                ax.scatter(self.X[self.hidden, 0], self.X[self.hidden, 1], s=unlabeled_size, label="unlabeled", **look)
+            look = {"s": size, "edgecolors": "black", "linewidths": 0.9 if few else 0.4, "zorder": 4}
             for k, value in enumerate(self.classes):
-                members = self.X[~self.hidden & (self.y == value)]
-                ax.scatter(
-                    members[:, 0],
-                    members[:, 1],
-                    s=size,
-                    color=_MORE_COLORS[k],
-                    marker=_MORE_MARKERS[k],
-                    edgecolors="black",
-                    linewidths=0.9 if few else 0.4,
-                    label=str(names[k]) if names is not None else f"class {value}",
-                    zorder=4,
-                )
-            ax.set_aspect("equal")
-            ax.set_xlabel("$x_1$")
-            ax.set_ylabel("$x_2$")
+                x1, x2 = self.X[~self.hidden & (self.y == value)].T
+                label = str(names[k]) if names is not None else f"class {value}"
+                ax.scatter(x1, x2, color=MORE_COLORS[k], marker=MORE_MARKERS[k], label=label, **look)
+            ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
             if legend:
-                ax.legend(
-                    loc="lower center",
-                    bbox_to_anchor=(0.5, 1.0),
-                    ncols=len(self.classes) + 1,
-                    columnspacing=1.0,
-                    handletextpad=0.2,
-                )
-            if title is not None:
-                ax.set_title(title, pad=16 if legend else 4)
-        self.ax_, self.figure_ = ax, figure_of(ax)
+                legend_above(ax, len(self.classes) + 1, columnspacing=1.0, handletextpad=0.2)
         return self
 
 
@@ -238,3 +203,13 @@ def points_in_plane(X: npt.ArrayLike) -> FloatArray:
             "first, e.g. by sklearn.decomposition.PCA(2)."
         )
     return points
+
+
+def on_grid(name: str, values: npt.ArrayLike, what: str, **axes: FloatArray) -> FloatArray:
+    """Return values as rows over the second of two named axes and columns over the first."""
+    surface = np.asarray(numbers_array(f"{what} on the grid, (rows, columns)", ndim=2)(name, values), dtype=np.float64)
+    wanted = tuple(len(axis) for axis in reversed(axes.values()))
+    if surface.shape != wanted:
+        given = " and ".join(f"{key} of the shape {axis.shape}" for key, axis in axes.items())
+        raise InvalidInputError(f"{name} has the shape {surface.shape}; for {given} pass {wanted}.")
+    return surface

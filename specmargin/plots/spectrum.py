@@ -15,12 +15,14 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.exceptions import InvalidInputError
+from specmargin.plots.theme import MethodStyle, figure_of, legend_above, method_styles, pyplot_axes, style
+from specmargin.plots.ticks import ticks_at
+from specmargin.plots.weights import require_fitted, require_names
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["SpectrumDisplay"]
@@ -64,10 +66,7 @@ class SpectrumDisplay:
     axes_: AnyArray
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
-        if not isinstance(spectra, Mapping) or not spectra:
-            raise InvalidTypeError(
-                f'spectra={shown(spectra)} names none; give at least one, e.g. {{"STORM": storm.delta_}}.'
-            )
+        require_names("spectra", spectra, '{"STORM": storm.delta_}')
         self.spectra = {name: _weights(name, delta) for name, delta in spectra.items()}
         self.eigenvalues: FloatArray | None = None
         if eigenvalues is not None:
@@ -98,18 +97,11 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        if not isinstance(estimators, Mapping):
-            raise InvalidTypeError(
-                f"estimators={shown(estimators)} is no mapping; name each, e.g. {{'STORM': storm}}, of fitted ones."
-            )
-        for name, estimator in estimators.items():
-            if not hasattr(estimator, "delta_"):
-                raise InvalidInputError(
-                    f"{name!r} ({type(estimator).__name__}) has no delta_: fit it first, or pick a method "
-                    "that learns a spectrum (KTA, STORM, STOAM, MKL)."
-                )
+        require_names("estimators", estimators, '{"STORM": storm}, of fitted ones')
+        advice = "a method that learns a spectrum (KTA, STORM, STOAM, MKL)"
+        require_fitted(estimators.items(), ("delta_",), advice)
         spectra = {name: estimator.delta_ for name, estimator in estimators.items()}
-        first = next(iter(estimators.values()), None)
+        first = next(iter(estimators.values()))
         return cls(spectra, eigenvalues=getattr(first, "eigenvalues_", None)).plot(ax, **options)
 
     def plot(
@@ -177,14 +169,7 @@ class SpectrumDisplay:
                     draw(panel, position, weights, styles[name], floor if one == "log" else None, order)
                 _label_axes(panel, one, x, first, normalize, floor, max(map(len, self.spectra.values())))
             if legend:
-                # Above the axes: inside, a spectrum without order leaves no corner free.
-                axes[-1].legend(
-                    handles=self.legend_handles(first),
-                    loc="lower center",
-                    bbox_to_anchor=(0.5, 1.0),
-                    ncols=min(4, len(self.spectra)),
-                    columnspacing=1.2,
-                )
+                legend_above(axes[-1], min(4, len(self.spectra)), handles=self.legend_handles(first), columnspacing=1.2)
             if title is not None:
                 rows = -(-len(self.spectra) // 4) if legend and len(axes) == 1 else 0
                 axes[0].set_title(title, pad=4 + 12 * rows)
@@ -193,18 +178,14 @@ class SpectrumDisplay:
 
     def legend_handles(self, first: int = 2) -> list[Line2D]:
         """Entries for a legend that several panels share: line and marker, or the marker alone of stems."""
-        styles = method_styles(self.spectra)
+        styles: dict[str, Any] = method_styles(self.spectra)
+        for name, delta in self.spectra.items():
+            if _order_violations(delta[first - 1 :]):
+                styles[name] = styles[name]._replace(linestyle="none")
         with style():
             return [
-                Line2D(
-                    [],
-                    [],
-                    color=styles[name].color,
-                    marker=styles[name].marker,
-                    linestyle="none" if _order_violations(delta[first - 1 :]) else styles[name].linestyle,
-                    label=name,
-                )
-                for name, delta in self.spectra.items()
+                Line2D([], [], color=look.color, marker=look.marker, linestyle=look.linestyle, label=name)
+                for name, look in styles.items()
             ]
 
 
@@ -239,9 +220,7 @@ def _shown_weights(delta: FloatArray, first: int, normalize: bool) -> FloatArray
 
 def _order_violations(weights: FloatArray) -> int:
     """Return the number of weights that are larger than the one before."""
-    if weights.size < 2:
-        return 0
-    return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max()).sum())
+    return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max(initial=0.0)).sum())
 
 
 def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:
@@ -261,23 +240,17 @@ def _steps(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floo
         # Ordered: from the first weight under the floor on all are.
         stop = int(below[0]) + 1 if below.size else stop
         weights = np.maximum(weights, floor)
-    zorder = 3.0 + 0.1 * order
-    ax.plot(
-        x[:stop],
-        weights[:stop],
-        drawstyle="steps-mid",
-        color=look.color,
-        linestyle=look.linestyle,
-        zorder=zorder,
-    )
+    shape: dict[str, Any] = {"color": look.color, "zorder": 3.0 + 0.1 * order}
+    ax.plot(x[:stop], weights[:stop], drawstyle="steps-mid", linestyle=look.linestyle, **shape)
     # Few markers, at other places for every method: they name the curve, they are not the data.
     every = max(1, len(weights) // 7)
     marked = np.unique(np.r_[0, np.arange((order * every) // 3 % every, stop, every)])
     marked = marked[marked < stop]
     closed = marked if floor is None else marked[weights[marked] > floor]
-    ax.plot(x[closed], weights[closed], look.marker, color=look.color, zorder=zorder)
+    ax.plot(x[closed], weights[closed], look.marker, **shape)
     if floor is not None and stop and weights[stop - 1] <= floor:
-        _open_marker(ax, x[stop - 1 : stop], floor, look, zorder)
+        shape |= {"zorder": shape["zorder"] + 1, "markerfacecolor": "white", "markeredgewidth": 0.9}
+        ax.plot(x[stop - 1 : stop], [floor], look.marker, clip_on=False, **shape)
 
 
 def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int) -> None:
@@ -285,32 +258,11 @@ def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floo
     base = 0.0 if floor is None else floor
     # On a linear axis a weight under 1/1000 of the largest cannot be seen: its marker is left out.
     seen = weights > (base if floor is not None else 1e-3 * weights.max())
-    zorder = 2.0 + 0.1 * order
-    ax.vlines(x[seen], base, weights[seen], color=look.color, linewidth=0.8, alpha=0.75, zorder=zorder)
-    ax.plot(x[seen], weights[seen], look.marker, color=look.color, markersize=3.0, zorder=zorder)
+    shape: dict[str, Any] = {"color": look.color, "zorder": 2.0 + 0.1 * order}
+    ax.vlines(x[seen], base, weights[seen], linewidth=0.8, alpha=0.75, **shape)
+    ax.plot(x[seen], weights[seen], look.marker, markersize=3.0, **shape)
     if floor is not None:
-        ax.plot(
-            x[~seen],
-            np.full((~seen).sum(), floor),
-            "|",
-            color=look.color,
-            alpha=0.4,
-            markersize=2.5,
-            zorder=zorder,
-        )
-
-
-def _open_marker(ax: Axes, x: FloatArray, floor: float, look: MethodStyle, zorder: float) -> None:
-    ax.plot(
-        x,
-        np.full(len(x), floor),
-        look.marker,
-        markerfacecolor="white",
-        markeredgecolor=look.color,
-        markeredgewidth=0.9,
-        zorder=zorder + 1,
-        clip_on=False,
-    )
+        ax.plot(x[~seen], np.full((~seen).sum(), floor), "|", alpha=0.4, markersize=2.5, **shape)
 
 
 def _label_axes(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: float, last: int) -> None:
@@ -322,12 +274,9 @@ def _label_axes(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor
         ax.set_ylim(floor / 1.6, top)
         decades = np.arange(np.ceil(np.log10(floor) + 1e-9), np.floor(np.log10(ax.get_ylim()[1])) + 1)
         step = max(1, int(np.ceil(len(decades) / 5)))
-        ticks = [floor, *(10.0 ** decades[::-1][::step][::-1])]
         # The floor's label is wide and would overlap that of a decade near it.
-        ticks = [floor, *(tick for tick in ticks[1:] if tick > 3 * floor)]
-        ax.yaxis.set_major_locator(FixedLocator(ticks))
-        ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick_label(value, floor)))
+        ticks = [floor, *(tick for tick in 10.0 ** decades[::-1][::step][::-1] if tick > 3 * floor)]
+        ticks_at(ax.yaxis, ticks, [_tick_label(tick, floor) for tick in ticks])
         ax.axhline(floor, color="0.6", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
     else:
         ax.set_ylim(bottom=0)

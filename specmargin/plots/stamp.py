@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -40,12 +41,5 @@ def add_note(figure: Figure, note: str) -> None:
         figure.draw_without_rendering()  # the layout is made when a figure is drawn
         lowest = min(0.0, figure.get_tightbbox().y0)  # in inches
         # Below the figure's edge, where the tight box of `save` takes it in.
-        figure.text(
-            0.5,
-            (lowest - 0.06) / figure.get_figheight(),
-            textwrap.fill(note, letters),
-            ha="center",
-            va="top",
-            fontsize=_POINTS,
-            color=PALETTE["vermillion"],
-        )
+        look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": _POINTS, "color": PALETTE["vermillion"]}
+        figure.text(0.5, (lowest - 0.06) / figure.get_figheight(), textwrap.fill(note, letters), **look)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -109,69 +109,18 @@ METHODS: dict[str, MethodStyle] = {
 }
 """Fixed for all figures; `method_styles` chooses styles for other names."""
 
-_SPARE_PARTS: tuple[tuple[str, str, LineStyle], ...] = (
-    ("black", "o", "-"),
-    ("sky", "s", _DASHED),
-    ("purple", "^", _DASHDOT),
-    ("orange", "D", _DOTTED),
-    ("green", "v", "-"),
-    ("blue", "P", _LONG),
-    ("vermillion", "X", _DASHDOTDOT),
-    ("grey", "d", "-"),
+_SPARE = (
+    MethodStyle(PALETTE["black"], "o", "-"),
+    MethodStyle(PALETTE["sky"], "s", _DASHED),
+    MethodStyle(PALETTE["purple"], "^", _DASHDOT),
+    MethodStyle(PALETTE["orange"], "D", _DOTTED),
+    MethodStyle(PALETTE["green"], "v", "-"),
+    MethodStyle(PALETTE["blue"], "P", _LONG),
+    MethodStyle(PALETTE["vermillion"], "X", _DASHDOTDOT),
+    MethodStyle(PALETTE["grey"], "d", "-"),
 )
-_SPARE = [MethodStyle(PALETTE[color], marker, line) for color, marker, line in _SPARE_PARTS]
 
-_PARAMETERS: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same everywhere
-    "mathtext.fontset": "dejavusans",
-    "font.size": 7.5,
-    "axes.titlesize": 8.0,
-    "axes.titleweight": "normal",
-    "axes.titlepad": 4.0,
-    "axes.labelsize": 7.5,
-    "axes.labelpad": 2.5,
-    "axes.linewidth": 0.6,
-    "axes.edgecolor": "0.25",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": False,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.5,
-    "xtick.labelsize": 6.8,
-    "ytick.labelsize": 6.8,
-    "xtick.color": "0.25",
-    "ytick.color": "0.25",
-    "xtick.labelcolor": "0.1",
-    "ytick.labelcolor": "0.1",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "xtick.major.size": 2.6,
-    "ytick.major.size": 2.6,
-    "xtick.minor.size": 1.5,
-    "ytick.minor.size": 1.5,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3.6,
-    "legend.fontsize": 7.0,
-    "legend.frameon": False,
-    "legend.handlelength": 2.4,
-    "legend.borderaxespad": 0.3,
-    "figure.dpi": 120.0,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "savefig.dpi": 200.0,
-    "savefig.bbox": "tight",
-    "savefig.pad_inches": 0.03,
-    "pdf.fonttype": 42,  # TrueType, embedded: journals refuse Type 3
-    "ps.fonttype": 42,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "specmargin",  # element ids would be random without it
-    "image.interpolation": "nearest",
-    "axes.unicode_minus": True,
-}
+_PARAMETERS = mpl.rc_params_from_file(Path(__file__).with_name("specmargin.mplstyle"), use_default_template=False)
 
 
 @contextmanager
@@ -187,7 +136,7 @@ def style() -> Iterator[None]:
     >>> inside, mpl.rcParams["font.size"] == before
     (7.5, True)
     """
-    with mpl.rc_context(cast(Any, _PARAMETERS)):  # matplotlib types every key as a literal
+    with mpl.rc_context(_PARAMETERS):
         yield
 
 
@@ -226,16 +175,9 @@ def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
     names = list(dict.fromkeys(names))
     taken = set(names) & METHODS.keys()
     styles = {name: METHODS[name] for name in taken}
-    for name in names:
-        if name in styles:
-            continue
-        family = [
-            known
-            for known in METHODS
-            if known not in taken and name.startswith(known) and not name[len(known) :][:1].isalnum()
-        ]
-        if family:
-            known = max(family, key=len)
+    for name in (name for name in names if name not in styles):
+        begins = [known for known in METHODS if name.startswith(known) and not name[len(known) :][:1].isalnum()]
+        if known := max(set(begins) - taken, key=len, default=None):
             taken.add(known)
             styles[name] = METHODS[known]
     free = [spare for spare in _SPARE if spare not in styles.values()]
@@ -375,22 +317,40 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def pyplot_axes(size: tuple[float, float], n_cols: int = 1) -> AnyArray:
+def pyplot_axes(size: tuple[float, float], n_cols: int = 1, n_rows: int = 1) -> AnyArray:
     """Make axes in a pyplot figure, which a notebook or a window shows: for displays called without `ax`."""
     import matplotlib.pyplot as plt
 
-    _, axes = plt.subplots(1, n_cols, figsize=size, squeeze=False, layout="constrained")
-    return axes[0]
+    return plt.subplots(n_rows, n_cols, figsize=size, squeeze=False, layout="constrained")[1].ravel()
+
+
+class Display:
+    """What all displays keep of where they have drawn."""
+
+    figure_: Figure
+    ax_: Axes
+
+    @contextmanager
+    def _drawing(
+        self, ax: Axes | None, size: tuple[float, float], title: str | None = None, pad: float = 4.0
+    ) -> Iterator[Axes]:
+        """Give axes in the package's style, those of a new pyplot figure for None; write the title in the end."""
+        with style():
+            ax = pyplot_axes(size)[0] if ax is None else ax
+            yield ax
+            if title is not None:
+                ax.set_title(title, pad=pad)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+
+
+def legend_above(ax: Axes, n_cols: int, **options: Any) -> None:
+    """Name what is drawn above the axes: inside, a legend would hide some of it."""
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_cols, **options)
 
 
 def attach_colorbar(mappable: ScalarMappable, ax: Axes, label: str, clipped: bool = False) -> Colorbar:
     """Put a colour bar at the right of `ax`, as high as the axes are, also where their aspect is fixed."""
-    bar = figure_of(ax).colorbar(
-        mappable,
-        cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)),
-        label=label,
-        extend="both" if clipped else "neither",
-        extendfrac=0.04,
-    )
+    arrows: dict[str, Any] = {"extend": "both" if clipped else "neither", "extendfrac": 0.04}
+    bar = figure_of(ax).colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), label=label, **arrows)
     bar.outline.set_linewidth(0.5)
     return bar

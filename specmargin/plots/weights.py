@@ -7,19 +7,18 @@ their median with a whisker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.figure import Figure
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown, texts
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import METHODS, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import METHODS, Display, MethodStyle, legend_above, method_styles
 from specmargin.plots.ticks import ticks_at
 from specmargin.typing import FloatArray
 
@@ -35,7 +34,7 @@ _RULES: dict[str, MethodStyle] = {
 """Ways to learn weights of filters look like the methods over eigenvectors that they are akin to."""
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """Bars of weights, a group for each filter or graph and a bar for each method.
 
     Parameters
@@ -62,15 +61,10 @@ class WeightsDisplay:
     [0.375, 0.625]
     """
 
-    figure_: Figure
-    ax_: Axes
     bars_: dict[str, BarContainer]
 
     def __init__(self, weights: Mapping[str, npt.ArrayLike], *, names: Sequence[str]) -> None:
-        if not isinstance(weights, Mapping) or not weights:
-            raise InvalidTypeError(
-                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
-            )
+        require_names("weights", weights, '{"alignment": clf.filter_weights_}')
         self.names = list(texts("names of the filters or graphs")("names", names))
         self.weights = {
             name: shares_of_draws(f"the weights of {name!r}", one, len(self.names)) for name, one in weights.items()
@@ -98,25 +92,23 @@ class WeightsDisplay:
         every = [(name, one) for name, draws in fitted.items() for one in draws]
         kinds = ("filter_weights_", "graph_weights_")
         kind = next((one for one in kinds if hasattr(every[0][1], one)), kinds[0])
-        for name, one in every:
-            if not hasattr(one, kind):
-                raise InvalidInputError(
-                    f"{name!r} ({type(one).__name__}) has no {kind}: fit it first, or pick methods that all learn "
-                    "weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)."
-                )
+        advice = (
+            "methods that all learn weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)"
+        )
+        require_fitted(every, (kind,), advice)
         if kind == "filter_weights_":
             names = [f"{parameter:g}" for parameter in same_filters(every)]
         else:
             names = [f"{k + 1}" for k in range(np.shape(every[0][1].graph_weights_)[-1])]
         learned = {name: [getattr(one, kind) for one in draws] for name, draws in fitted.items()}
-        for name, draws in learned.items():
-            for weights in draws:
-                if np.shape(weights) != (len(names),):
-                    raise InvalidInputError(
-                        f"{name!r}: {kind} has the shape {np.shape(weights)} instead of {(len(names),)}; draw methods "
-                        "over the same filters or graphs together, and with several classes one row of weights, "
-                        "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
-                    )
+        for name, one in every:
+            shape = np.shape(getattr(one, kind))
+            if shape != (len(names),):
+                raise InvalidInputError(
+                    f"{name!r}: {kind} has the shape {shape} instead of {(len(names),)}; draw methods over the same "
+                    "filters or graphs together, and with several classes one row of weights, "
+                    "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
+                )
         label = _filter_label(every[0][1].bank_.filters.name) if kind == "filter_weights_" else "graph"
         return cls(learned, names=names).plot(ax, **{"xlabel": label, **options})
 
@@ -146,10 +138,9 @@ class WeightsDisplay:
         WeightsDisplay
             Itself, with its attributes set.
         """
-        with style():
-            ax = pyplot_axes((3.4, 2.2))[0] if ax is None else ax
-            looks = rule_styles(self.weights)
-            width, most = 0.8 / len(self.weights), max(len(draws) for draws in self.weights.values())
+        looks, width = rule_styles(self.weights), 0.8 / len(self.weights)
+        most = max(map(len, self.weights.values()))
+        with self._drawing(ax, (3.4, 2.2), title, 4 + 12 * (1 + (most > 1)) * legend) as ax:
             self.bars_ = {}
             for order, (name, draws) in enumerate(self.weights.items()):
                 at = np.arange(len(self.names)) + (order + 0.5) * width - 0.4
@@ -160,14 +151,8 @@ class WeightsDisplay:
                 if len(draws) > 1:
                     told = high > 0.005
                     ax.vlines(at[told], low[told], high[told], color=color, linewidth=1.1, zorder=3)
-                    ends: dict[str, Any] = {
-                        "color": color,
-                        "marker": "_",
-                        "linestyle": "none",
-                        "markersize": 3.0,
-                        "zorder": 3,
-                    }
-                    ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], **ends)
+                    ends: dict[str, Any] = {"color": color, "markersize": 3.0, "zorder": 3}
+                    ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], "_", **ends)
             ticks_at(ax.xaxis, range(len(self.names)), self.names)
             ax.tick_params(axis="x", length=0)
             ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.03), xlim=(-0.6, len(self.names) - 0.4))
@@ -175,26 +160,35 @@ class WeightsDisplay:
                 ax.set_xlabel(xlabel)
             if legend:
                 told = f"median of {most} draws; whiskers: 10 to 90 %" if most > 1 else None
-                ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(self.weights)), title=told)
-            if title is not None:
-                lines = 1 + (most > 1) if legend else 0
-                ax.set_title(title, pad=4 + 12 * lines)
-        self.ax_, self.figure_ = ax, figure_of(ax)
+                legend_above(ax, min(4, len(self.weights)), title=told)
         return self
+
+
+def require_names(argument: str, values: Any, example: str) -> None:
+    """Refuse what is no mapping of names, or an empty one."""
+    if not isinstance(values, Mapping) or not values:
+        raise InvalidTypeError(f"{argument}={shown(values)} names none; give at least one, e.g. {example}.")
+
+
+def require_fitted(estimators: Iterable[tuple[str, Any]], attributes: Sequence[str], advice: str) -> None:
+    """Name the first estimator without one of the attributes that fits leave."""
+    for name, one in estimators:
+        if not all(hasattr(one, attribute) for attribute in attributes):
+            raise InvalidInputError(
+                f"{name!r} ({type(one).__name__}) has no {attributes[0]}: fit it first, or pick {advice}."
+            )
 
 
 def rule_styles(names: Mapping[str, Any]) -> dict[str, MethodStyle]:
     """Return a style for each name; the rules of `SpectralFilterClassifier` have theirs in all figures."""
-    others = method_styles([name for name in names if name not in _RULES]) if set(names) - _RULES.keys() else {}
-    return {name: _RULES[name] if name in _RULES else others[name] for name in names}
+    others = [name for name in names if name not in _RULES]
+    styles = _RULES | (method_styles(others) if others else {})
+    return {name: styles[name] for name in names}
 
 
 def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
     """Return weights as shares, (draws, m), or say what is wrong with them."""
-    numbers_array("weights, (m,), or a row for each draw, (draws, m)")(what, weights)
-    draws = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
-        raise InvalidInputError(f"{what} have the shape {np.shape(weights)}; pass ({m},) or (draws, {m}).")
+    draws = rows_of_draws(what, weights, m, "weights, (m,), or a row for each draw, (draws, m)", "have")
     if draws.min() < -1e-8 * max(draws.max(), 0.0) or (draws.max(axis=1) <= 0).any():
         at = np.unravel_index(int(draws.argmin()), draws.shape)
         raise InvalidInputError(
@@ -205,13 +199,19 @@ def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
     return np.asarray(draws / draws.sum(axis=1, keepdims=True))
 
 
+def rows_of_draws(what: str, values: npt.ArrayLike, m: int, expected: str, verb: str = "has") -> FloatArray:
+    """Return values as rows of m, one for each draw, or say what is wrong with them."""
+    numbers_array(expected)(what, values)
+    draws = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
+        raise InvalidInputError(f"{what} {verb} the shape {np.shape(values)}; pass ({m},) or (draws, {m}).")
+    return draws
+
+
 def estimators_by_draw(estimators: Any) -> dict[str, list[Any]]:
     """Return the estimators of each method as a list."""
-    if not isinstance(estimators, Mapping) or not estimators:
-        raise InvalidTypeError(
-            f'estimators={shown(estimators)} names none; give at least one, e.g. {{"alignment": clf}}, or a list of '
-            "fits to several draws of the labels by name."
-        )
+    example = '{"alignment": clf}, or a list of fits to several draws of the labels by name'
+    require_names("estimators", estimators, example)
     fitted = {name: list(one) if isinstance(one, list | tuple) else [one] for name, one in estimators.items()}
     for name, draws in fitted.items():
         if not draws:

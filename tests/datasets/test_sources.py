@@ -42,26 +42,28 @@ def mnist_files(rng: np.random.Generator) -> dict[str, bytes]:
 
 
 class Network:
-    """Stand-in for `sources.retrieve`: serves files by name, fails for dead hosts, remembers what was asked."""
+    """Stand-in for pooch's downloader: serves files by name, fails for dead hosts, remembers what was asked."""
 
     def __init__(self, files: dict[str, bytes], dead: tuple[str, ...] = ()) -> None:
         self.files, self.dead, self.asked = files, dead, []
 
-    def __call__(self, url: str, known_hash: str | None, folder: Path) -> Path:
+    def __call__(self, url: str, target: str, _: object) -> None:
         self.asked.append(url)
         name = url.rsplit("/", 1)[-1]
         if url.startswith(self.dead) or name not in self.files:
             raise ConnectionError(f"no route to {url}")
-        path = folder / name
-        path.write_bytes(self.files[name])
-        return path
+        Path(target).write_bytes(self.files[name])
 
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
+    """Serve made files, which have other hashes than the published ones."""
+    for name, bases in sources.SOURCES.items():
+        monkeypatch.setitem(sources.SOURCES, name, {base: dict.fromkeys(files) for base, files in bases.items()})
+
     def install(files: dict[str, bytes], dead: tuple[str, ...] = ()) -> Network:
         fake = Network(files, dead)
-        monkeypatch.setattr(sources, "retrieve", fake)
+        monkeypatch.setattr(sources, "_download", fake)
         return fake
 
     return install
@@ -97,10 +99,11 @@ def test_download_goes_to_the_named_folder(
 
 
 def test_second_mirror(empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]) -> None:
-    fake = network(mnist_files, dead=(sources.MNIST_MIRRORS[0],))
+    first, second = sources.SOURCES["mnist"]
+    fake = network(mnist_files, dead=(first,))
     assert datasets.load("mnist").X.shape == (17, 784)
-    assert fake.asked[0].startswith(sources.MNIST_MIRRORS[0])
-    assert fake.asked[-1].startswith(sources.MNIST_MIRRORS[1])
+    assert fake.asked[0].startswith(first)
+    assert fake.asked[-1].startswith(second)
 
 
 @pytest.mark.parametrize("name", ["mnist", "usps"])
@@ -200,7 +203,7 @@ def test_usps_from_both_formats(
         lines = [f"{y[i] + 1} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(X[i]) if v) for i in rows]
         return bz2.compress(("\n".join(lines) + "\n").encode())
 
-    first, second = (source[0] for source in sources.USPS_SOURCES)
+    first, second = sources.SOURCES["usps"]
     files = {
         "zip.train.gz": text(range(7)),
         "zip.test.gz": text(range(7, 11)),
@@ -211,7 +214,7 @@ def test_usps_from_both_formats(
     with pytest.raises(DataNotFoundError, match="hold other images than the published archive"):
         datasets.load("usps")
     content = X.astype(np.float32).tobytes() + y.astype(np.int16).tobytes()
-    monkeypatch.setattr(sources, "USPS_CONTENT", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(conversions, "USPS_CONTENT", hashlib.sha256(content).hexdigest())
     for dead, used in ((second, first), (first, second)):
         fake = network(files, dead=(dead,))
         data = datasets.load("usps")
@@ -298,7 +301,7 @@ def isolet(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> tuple[n
         return ("\n".join(lines) + "\n").encode()
 
     cut = 31 * 4 - 1
-    files = dict(zip(sources.ISOLET_FILES, (text(slice(cut)), text(slice(cut, None))), strict=True))
+    files = dict(zip(sources.LOCAL_FILES["isolet"], (text(slice(cut)), text(slice(cut, None))), strict=True))
     return np.column_stack([X, y]), files
 
 
@@ -342,7 +345,7 @@ def test_isolet_of_other_sizes(
 
 def faces_files(X: np.ndarray, y: np.ndarray, cut: int, n_announced: int | None = None) -> dict[str, bytes]:
     files = {}
-    for name, rows in zip(sources.FACES_FILES, (slice(cut), slice(cut, None)), strict=True):
+    for name, rows in zip(sources.LOCAL_FILES["cbcl_faces"], (slice(cut), slice(cut, None)), strict=True):
         lines = [" ".join(f"{v:.6f}" for v in row) + f" {label}" for row, label in zip(X[rows], y[rows], strict=True)]
         files[name] = "\n".join([str(n_announced or len(lines)), str(X.shape[1]), *lines, ""]).encode()
     return files
@@ -476,8 +479,7 @@ def test_pooch_itself(
     for name, content in mnist_files.items():
         (folder / name).write_bytes(content)
     md5 = {name: f"md5:{hashlib.md5(content).hexdigest()}" for name, content in mnist_files.items()}
-    monkeypatch.setattr(sources, "MNIST_MIRRORS", (f"{address}absent/", address))
-    monkeypatch.setattr(sources, "MNIST_FILES", md5)
+    monkeypatch.setitem(sources.SOURCES, "mnist", {f"{address}absent/": md5, address: md5})
     assert datasets.load("mnist").X.shape == (17, 784)
     (empty_cache / "mnist.npz").unlink()
     # A mirror that serves something else is refused by the hash.
@@ -506,31 +508,32 @@ def test_an_address_that_leaves_https_is_refused(
 
     monkeypatch.setattr("requests.get", lambda url, **keywords: Answer())
     with pytest.raises(ValueError, match=r"leads to http://host.example/b, which is not https"):
-        sources.retrieve("https://host.example/a", None, tmp_path)
+        sources.retrieve("https://host.example/", {"a": None}, tmp_path)
     monkeypatch.setattr(Answer, "url", "https://host.example/b")
-    assert sources.retrieve("https://host.example/a", None, tmp_path).read_bytes() == b"x" * 10
+    (path,) = sources.retrieve("https://host.example/", {"a": None}, tmp_path)
+    assert path.read_bytes() == b"x" * 10
     monkeypatch.setattr(sources, "MOST_BYTES", 9)
     with pytest.raises(ValueError, match="sends more than 9 bytes"):
-        sources.retrieve("https://host.example/c", None, tmp_path)
+        sources.retrieve("https://host.example/", {"c": None}, tmp_path)
     assert not (tmp_path / "c").exists()
 
 
 def test_every_source_is_https() -> None:
-    addresses = [*sources.MNIST_MIRRORS, *(base for base, _ in sources.USPS_SOURCES), sources.ISOLET_SOURCE]
-    for address in (*addresses, sources.FACES_SOURCE):
-        assert address.startswith("https://")
+    for bases in sources.SOURCES.values():
+        for address in bases:
+            assert address.startswith("https://")
 
 
 def test_members_of_the_tar_are_bounded(
     empty_cache: Path, network: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "MOST_BYTES", 1000)
-    network({"faces.tar.gz": tarred(dict.fromkeys(sources.FACES_FILES, b"0" * 1001))})
+    network({"faces.tar.gz": tarred(dict.fromkeys(sources.LOCAL_FILES["cbcl_faces"], b"0" * 1001))})
     with pytest.raises(DataNotFoundError, match="announced with 1001 bytes, more than 1000"):
         datasets.load("cbcl_faces")
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        link = tarfile.TarInfo(f"faces/{sources.FACES_FILES[0]}")
+        link = tarfile.TarInfo(f"faces/{sources.LOCAL_FILES['cbcl_faces'][0]}")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
         archive.addfile(link)
     network({"faces.tar.gz": buffer.getvalue()})
@@ -544,4 +547,4 @@ def test_the_content_of_usps_is_that_of_the_published_archive() -> None:
         pytest.skip("needs the archive")
     with np.load(path) as archive:
         content = archive["X"].tobytes() + archive["y"].tobytes()
-    assert hashlib.sha256(content).hexdigest() == sources.USPS_CONTENT
+    assert hashlib.sha256(content).hexdigest() == conversions.USPS_CONTENT

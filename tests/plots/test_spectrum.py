@@ -115,7 +115,7 @@ def test_from_estimators_reads_the_learned_attributes():
     assert display.ax_ is ax
     with pytest.raises(ValueError, match=r"'KTA' \(SimpleNamespace\) has no delta_: fit it first"):
         SpectrumDisplay.from_estimators({"KTA": SimpleNamespace()})
-    with pytest.raises(TypeError, match=r"no mapping; name each, e\.g\. \{'STORM': storm\}"):
+    with pytest.raises(TypeError, match=r"names none; give at least one, e\.g\. \{\"STORM\": storm\}"):
         SpectrumDisplay.from_estimators(storm)
 
 
