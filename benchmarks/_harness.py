@@ -19,6 +19,24 @@ from reproduction.engine.provenance import collect
 
 RESULTS = Path(__file__).parent / "results"
 
+S3VM_SEARCHES = {
+    "AnnealedS3VM": "annealing",
+    "CCCPS3VM": "cccp",
+    "ContinuationS3VM": "continuation",
+    "GradientS3VM": "gradient",
+    "LabelSwitchingS3VM": "label_switching",
+    "MultiSwitchTSVM": "multi_switch",
+    "QuasiNewtonS3VM": "quasi_newton",
+}
+"""The searches of `specmargin.S3VM` by the names that they have in records and tables."""
+
+
+def default(name: str) -> Any:
+    """Return the estimator of a name with its defaults; each search of `S3VM` counts as one."""
+    import specmargin as sm
+
+    return sm.S3VM(search=S3VM_SEARCHES[name]) if name in S3VM_SEARCHES else getattr(sm, name)()
+
 
 @dataclass(frozen=True)
 class Measurement:

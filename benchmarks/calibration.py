@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import RESULTS, Report
+from _harness import RESULTS, Report, default
 from scipy.special import expit, softmax
 
 import specmargin as sm
@@ -109,7 +109,7 @@ def row(name: str, X: Any, truth: np.ndarray, classifier: str, l: int, draw: int
     new, start = np.flatnonzero(y == -1), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of shares, components and gaps: defaults are judged as they are
-        clf = getattr(sm, classifier)().fit(X, y)
+        clf = default(classifier).fit(X, y)
         fitted = time.process_time()
         predicted = np.searchsorted(clf.classes_, clf.predict(X[new]))
         f, p = clf.decision_function(X[new]), clf.predict_proba(X[new])

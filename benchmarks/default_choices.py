@@ -32,6 +32,8 @@ import specmargin as sm
 from reproduction.papers._auto_ssl_sets import SETS, SEVERAL
 from reproduction.papers.auto_ssl import draw_labels
 from reproduction.tasks import samples
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF
 
 RESULTS = harness.RESULTS / "default_choices.jsonl"
 DOCS = Path(__file__).parents[1] / "docs" / "default_choices.md"
@@ -102,9 +104,9 @@ GENERATED: dict[str, Callable[[int], Samples]] = {
     "Gaussians, 50 dimensions": gaussians(50, 3.5),
 }
 WEIGHTS = {
-    "median, 100 (former)": {"gamma": "median", "ratio": 100.0},
-    "local, 100": {"ratio": 100.0},
-    "median, auto": {"gamma": "median"},
+    "median, 100 (former)": {"kernel": RBF("median"), "gamma_I": "100 gamma_A"},
+    "local, 100": {"gamma_I": "100 gamma_A"},
+    "median, auto": {"kernel": RBF("median")},
     "local, auto": {},
 }
 
@@ -243,7 +245,7 @@ def graphs(draws: int, quick: bool) -> Iterator[tuple[list[Any], Callable[[], fl
                             if not spectra:
                                 options = {"q": min(200, n), "normalized": normalized}
                                 spectra.append(sm.spectra.laplacian_eigenpairs(W, **options))
-                            model = getattr(sm, method)(normalized=normalized, class_balance=rule)
+                            model = getattr(sm, method)(laplacian=Laplacian(normalized=normalized), class_balance=rule)
                             return fit(model, np.eye(n), y, labelled(y, *c), graph=spectra[0])
 
                         yield ["graphs", group, name, normalized, draw, method, str(rule)], compute

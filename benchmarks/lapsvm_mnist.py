@@ -21,7 +21,7 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.exceptions import DataNotFoundError
-from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
+from specmargin.graphs import LaplacianOperator, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM
 from specmargin.objectives.held_out.leave_one_out import RidgePath, nll
@@ -80,11 +80,11 @@ def main() -> None:
     print(f"written to {report.write()}")
 
 
-def trained(K: LowRankKernel, L: Laplacian, labels: Any) -> tuple[np.ndarray, float, tuple[int, float]]:
+def trained(K: LowRankKernel, L: LaplacianOperator, labels: Any) -> tuple[np.ndarray, float, tuple[int, float]]:
     """Choose power and gamma_A at gamma_I = 1, train, and return z-scores of all classes."""
     best: tuple[float, int, float, LapSVM] | None = None
     for power in POWERS:
-        powered = Laplacian(L.matrix, power, L.normalized, L.degrees)
+        powered = LaplacianOperator(L.matrix, power, L.normalized, L.degrees)
         first = next(iter(labels.one_vs_rest()))
         for gamma_A in GAMMAS:
             obj = LapSVM(K, powered, first, loss="squared_hinge", gamma_A=gamma_A, gamma_I=1.0)

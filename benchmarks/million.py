@@ -183,7 +183,7 @@ def one_default(name: str, n: int, folder: str) -> None:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = getattr(sm, name)().fit(X, y)
+        model = harness.default(name).fit(X, y)
     wrong = 100.0 * float((model.transduction_ != truth)[y == -1].mean())
     told = sorted({type(one.message).__name__ for one in caught})
     print(json.dumps({"seconds": time.perf_counter() - start, "GB": gigabytes(), "error": wrong, "warnings": told}))

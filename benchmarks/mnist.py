@@ -34,7 +34,7 @@ import specmargin as sm
 from specmargin import objectives, solvers
 from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.exceptions import DataNotFoundError
-from specmargin.graphs import NeighborSearch, knn_graph
+from specmargin.graphs import KNN, NeighborSearch, knn_graph
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty, seeded_kmeans
@@ -238,7 +238,7 @@ def pipeline(report: harness.Report, X: np.ndarray, y: np.ndarray) -> Task:
     seconds: dict[str, float] = {}
     seconds["search"], search = cpu(lambda: _searched(X, components))
     seconds["weights"], W = cpu(lambda: knn_graph(search, K_NEIGHBORS, weight=WEIGHT))
-    model = SpectralRidge(q=min(Q, len(y) // 4), weight=WEIGHT, power=POWER)
+    model = SpectralRidge(q=min(Q, len(y) // 4), power=POWER, graph=KNN(weight=WEIGHT))
     seconds["fit"], model = cpu(lambda: model.fit(search.rows, hidden, graph=W))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform != "darwin" else 1024**3)
     spectrum = Spectrum(

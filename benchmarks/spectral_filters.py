@@ -101,10 +101,10 @@ def fits(report: harness.Report, name: str, nodes: Nodes, quick: bool) -> None:
         note = f"{share:.1f} % of the other nodes right, gap {fitted.result_.certificate.relative_gap:.0e}"
         goal = {"at_most": 2.0} if not quick else {}
         report.add(f"{name}: fit, {learn}", statistics.median(times), "s", **goal, note=note)
-        limit = filtered_features._LARGE
-        filtered_features._LARGE = 0
+        limit = filtered_features.LARGE
+        filtered_features.LARGE = 0
         single = fit(nodes, learn=learn)
-        filtered_features._LARGE = limit
+        filtered_features.LARGE = limit
         changed = int((single.transduction_ != fitted.transduction_).sum())
         report.add("  predictions that blocks of float32 change", changed, "nodes")
 

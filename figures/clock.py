@@ -15,6 +15,8 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 LABELED = (25, 125)  # the top of the dial, the tip of the long hand
 LIMIT = 1.5  # of the colours: beyond the points, where nothing is known, f may grow larger
@@ -49,9 +51,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     side = np.linspace(-1.25, 1.25, SIZES[size]["resolution"])
     grid = np.column_stack([part.ravel() for part in np.meshgrid(side, side)])
     responses, errors, certificates, solvers = {}, {}, {}, set()
-    shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I", "labeled")}
+    shared = {
+        "gamma_A": PARAMETERS["gamma_A"],
+        "loss": PARAMETERS["loss"],
+        "kernel": RBF(1 / (2 * PARAMETERS["sigma"] ** 2)),
+        "graph": KNN(**{name: PARAMETERS[name] for name in ("n_neighbors", "kind", "weight")}),
+        "laplacian": Laplacian(PARAMETERS["power"], PARAMETERS["normalized"]),
+        "class_balance": None,
+    }
     for name, gamma_I in PARAMETERS["gamma_I"].items():
-        svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, class_balance=None, **shared)
+        svm = sm.LapSVM(gamma_I=gamma_I, **shared)
         with warnings.catch_warnings():
             # Dial and hands are two components, each with its label: that is the point of the figure.
             warnings.simplefilter("ignore", DisconnectedGraphWarning)

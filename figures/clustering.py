@@ -21,6 +21,8 @@ import numpy as np
 from reproduction.tasks import published_or_drawn_moons
 from specmargin.estimators.clustering import RegularizedSpectralClustering
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 GAMMA_A = (1e-4, 1.0, 1e2)
 PARAMETERS = {
@@ -82,10 +84,14 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def fit(X: np.ndarray, gamma_A: float) -> RegularizedSpectralClustering:
     """Cluster the samples."""
-    graph = {name: PARAMETERS[name] for name in ("n_neighbors", "kind", "weight", "normalized")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        return RegularizedSpectralClustering(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_A=gamma_A, **graph).fit(X)
+        return RegularizedSpectralClustering(
+            gamma_A=gamma_A,
+            kernel=RBF(1 / (2 * PARAMETERS["sigma"] ** 2)),
+            graph=KNN(**{name: PARAMETERS[name] for name in ("n_neighbors", "kind", "weight")}),
+            laplacian=Laplacian(normalized=PARAMETERS["normalized"]),
+        ).fit(X)
 
 
 def error(clusters: np.ndarray, y: np.ndarray) -> float:

@@ -7,8 +7,8 @@ often no point is wrong. The first draw is shown.
 After figure 2 of Belkin, Niyogi and Sindhwani, "Manifold regularization", which shows the best decision surfaces over a
 wide range of parameters. Every method is fitted at the same number of settings: widths of the Gaussian kernel times
 weights C of the losses (for the Laplacian SVM gamma_I at the gamma_A of `two_moons`). The transductive SVM is Joachims'
-(`LabelSwitchingS3VM`), a search for a local minimum, told that half of the unlabelled points are positive, which is
-true. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
+(`S3VM(search="label_switching")`), a search for a local minimum, told that half of the unlabelled points are positive,
+which is true. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import numpy as np
 import specmargin as sm
 from reproduction.tasks import published_or_drawn_moons
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 WEIGHTS = {"SVM": (1.0, 10.0, 100.0), "TSVM": (1.0, 10.0, 100.0), "LapSVM": (0.1, 1.0, 10.0)}
 """C of the first two, gamma_I of the last."""
@@ -91,14 +93,21 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def fit(method: str, X: np.ndarray, y: np.ndarray, sigma: float, weight: float) -> Any:
     """Fit a method at one setting; the mean of 1/2 |w|^2 + C sum of losses is the SVM with gamma_A = 1 / (2 C)."""
-    shared: dict[str, Any] = {"gamma": 1 / (2 * sigma**2)}
+    kernel = RBF(1 / (2 * sigma**2))
     if method == "TSVM":
-        return sm.LabelSwitchingS3VM(kernel="rbf", C=weight, C_star=weight, balance=0.0, **shared).fit(X, y)
+        return sm.S3VM(C=weight, C_star=weight, search="label_switching", balance=0.0, kernel=kernel).fit(X, y)
     gamma_A, gamma_I = (GAMMA_A, weight) if method == "LapSVM" else (1 / (2 * weight), 0.0)
     with warnings.catch_warnings():
         # One component per moon, each with its label: that is the point of the figure, not a defect.
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        return sm.LapSVM(gamma_A=gamma_A, gamma_I=gamma_I, class_balance=None, power=1, **GRAPH, **shared).fit(X, y)
+        return sm.LapSVM(
+            gamma_A=gamma_A,
+            gamma_I=gamma_I,
+            kernel=kernel,
+            graph=KNN(**{name: GRAPH[name] for name in ("n_neighbors", "kind", "weight")}),
+            laplacian=Laplacian(normalized=GRAPH["normalized"]),
+            class_balance=None,
+        ).fit(X, y)
 
 
 def draw(data: dict[str, Any]) -> Any:

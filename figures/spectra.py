@@ -20,6 +20,7 @@ import numpy as np
 import specmargin as sm
 from reproduction.papers.shivaswamy_jebara_2010 import fits
 from reproduction.tasks import is_available, sources_of
+from specmargin.graphs import Laplacian
 
 ERROR = "error on unlabelled points, percent"
 ORDER = "order violations"
@@ -51,7 +52,8 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     tasks = {task.replace("mnist", "MNIST"): task for task in (*available, *BUNDLED)[: 2 if bundled else 4]}
     parameters = {**PARAMETERS, "q": SIZES[size]["q"], "tasks": list(tasks)}
     n_draws = SIZES[size]["n_draws"]
-    C, B, shared = parameters["C"], parameters["B"], {"q": parameters["q"], "normalized": parameters["normalized"]}
+    C, B = parameters["C"], parameters["B"]
+    shared = {"q": parameters["q"], "laplacian": Laplacian(normalized=parameters["normalized"])}
     methods = {"KTA": sm.KTA(C=C, **shared), "STORM": sm.STORM(C=C, B=B, **shared), "MKL-R": sm.MKL(C=C, B=B, **shared)}
     spectra, shown, means, gaps, solvers = {}, {}, {}, {}, set()
     for title, task in tasks.items():

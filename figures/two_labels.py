@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 # Those of the lines on the start page of the documentation, which print these errors.
 PARAMETERS = {"gamma": 4.0, "power": 1, "n_neighbors": 12, "gamma_I": {"SVM": 0.0, "LapSVM": "auto"}, "noise": 0.08}
@@ -40,7 +42,11 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     xx0, xx1 = decision_grid(X, resolution=SIZES[size]["resolution"])
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses, errors, gaps, solvers = {}, {}, {}, set()
-    shared = {key: PARAMETERS[key] for key in ("gamma", "power", "n_neighbors")}
+    shared = {
+        "kernel": RBF(PARAMETERS["gamma"]),
+        "graph": KNN(PARAMETERS["n_neighbors"]),
+        "laplacian": Laplacian(PARAMETERS["power"], normalized="auto"),
+    }
     for name, gamma_I in PARAMETERS["gamma_I"].items():
         fitted = sm.LapSVM(gamma_I=gamma_I, **shared).fit(X, y)
         responses[name] = fitted.decision_function(grid).reshape(len(xx1), len(xx0))

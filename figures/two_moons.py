@@ -19,6 +19,8 @@ import numpy as np
 import specmargin as sm
 from reproduction.tasks import published_or_drawn_moons
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 GAMMA_I = (0.0, 0.01, 1.0)
 PARAMETERS = {
@@ -84,8 +86,15 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def fit(X: np.ndarray, y: np.ndarray, gamma_I: float) -> sm.LapSVM:
     """Fit the SVM of one panel."""
-    shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I")}
-    svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, class_balance=None, **shared)
+    svm = sm.LapSVM(
+        gamma_A=PARAMETERS["gamma_A"],
+        gamma_I=gamma_I,
+        loss=PARAMETERS["loss"],
+        kernel=RBF(1 / (2 * PARAMETERS["sigma"] ** 2)),
+        graph=KNN(**{name: PARAMETERS[name] for name in ("n_neighbors", "kind", "weight")}),
+        laplacian=Laplacian(PARAMETERS["power"], PARAMETERS["normalized"]),
+        class_balance=None,
+    )
     with warnings.catch_warnings():
         # One component per moon, each with its label: that is the point of the figure, not a defect.
         warnings.simplefilter("ignore", DisconnectedGraphWarning)

@@ -22,7 +22,7 @@ from reproduction.engine.splits import Split, published_splits, random_splits
 from specmargin.datasets import Dataset, available, load, make_two_moons
 from specmargin.datasets.text import TEXT_SETS, find_text, load_text
 from specmargin.exceptions import DataNotFoundError, InvalidInputError
-from specmargin.graphs import Laplacian, knn_graph, laplacian
+from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import Labels, encode_labels
 from specmargin.typing import FloatArray, IntArray
@@ -272,7 +272,7 @@ def kernel_matrix(task: Task, data: Path | None = None) -> FloatArray:
 
 
 @lru_cache(maxsize=2)
-def task_laplacian(task: Task, data: Path | None = None, normalized: bool = True) -> Laplacian:
+def task_laplacian(task: Task, data: Path | None = None, normalized: bool = True) -> LaplacianOperator:
     """Return the Laplacian of a task's graph over all samples, to its power."""
     W = knn_graph(samples(task, data).X, **task.graph)
     return laplacian(W, normalized=normalized, power=task.power)

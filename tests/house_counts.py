@@ -92,11 +92,16 @@ def fits() -> dict[str, Entered]:
 
     X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=3, random_state=0)
+    made: dict[str, Callable[[], Any]] = {
+        "LapSVM()": sm.LapSVM,
+        "STORM()": sm.STORM,
+        "LapRLS()": sm.LapRLS,
+        "S3VM('quasi_newton')": lambda: sm.S3VM(search="quasi_newton"),
+    }
     found = {}
-    for name in ("LapSVM", "STORM", "LapRLS", "QuasiNewtonS3VM"):
-        estimator = getattr(sm, name)
-        estimator().fit(X, y)
-        found[name] = entered(lambda estimator=estimator: estimator().fit(X, y))
+    for name, make in made.items():
+        make().fit(X, y)
+        found[name] = entered(lambda make=make: make().fit(X, y))
     return found
 
 
@@ -156,7 +161,7 @@ def main() -> None:
     for folder, lines in found["lines"].items():
         print(f"{folder:<28} {lines:>6} code lines")
     for name, path in found["fits"].items():
-        print(f"{name + '().fit':<28} {path['functions']:>6} functions in {path['files']} files, {path['depth']} deep")
+        print(f"{name + '.fit':<28} {path['functions']:>6} functions in {path['files']} files, {path['depth']} deep")
     classes = [n for n, _ in found["estimators"].values()]
     parameters = [n for _, n in found["estimators"].values()]
     print(

@@ -167,7 +167,7 @@ def write_beyond_a_limit(path, figure):
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**13, 2**13))
-    estimator = sm.STORM(n_neighbors=list(range(10**5)))
+    estimator = sm.STORM(graph=list(range(1, 10**5)))
     for write in (lambda: replace_file(path, bytes(10**5)), lambda: sm.save(estimator, path)):
         with pytest.raises(NotWrittenError, match=r"cannot write .*it.npz'.*kept; make room") as caught:
             write()

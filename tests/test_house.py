@@ -36,7 +36,6 @@ OF_NO_MODULE = {
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
-    "estimators/test_bound.py": "all estimators with a bound on the decisions",
     "estimators/test_build_problem.py": "all estimators that return their CVXPY problem",
     "estimators/test_checks.py": "all estimators: scikit-learn's checks",
     "estimators/test_search_and_storage.py": "all estimators: grid search, pickle, clone",
@@ -109,9 +108,12 @@ LATE_CIRCLES: list[list[str]] = []
 PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
     "specmargin.estimators._calibrated": "of the estimator that is calibrated, and of clones of it",
-    "specmargin.estimators._label_weights": "of a clone of the same estimator",
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
-    "specmargin.estimators._semi_supervised": "of a clone of the same estimator",
+    "specmargin.estimators._classifier": "of a clone of the same estimator",
+    "specmargin.estimators._label_search": "of the estimator whose parameters it chooses",
+    "specmargin.estimators.laprls_regressor_cv": "of the estimator whose parameters it chooses",
+    "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",
+    "specmargin.estimators.spectrum_cv": "of the candidates of the class that it derives from",
     "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
 }
 
@@ -383,22 +385,22 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
 # Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.
 CEILINGS = {
     "specmargin": {
-        "(modules)": 1610,
+        "(modules)": 1670,  # parts
         "assessment": 3190,
         "candidates": 1190,
         "datasets": 800,
         "diagnosis": 830,
-        "estimators": 4530,
-        "graphs": 1250,
-        "kernels": 690,
+        "estimators": 4490,
+        "graphs": 1360,  # KNN and Laplacian as objects
+        "kernels": 850,  # kernels as objects
         "labels": 400,
         "losses": 710,
         "objectives": 5470,
         "plots": 1730,
         "problems": 1140,
         "proofs": 1730,
-        "solvers": 6700,
-        "spectra": 1350,
+        "solvers": 6790,  # Solver and Search as objects
+        "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {"(modules)": 2360, "engine": 1100, "papers": 5850},
 }
@@ -450,6 +452,8 @@ S3VM = ("s3vms?",)
 
 # What does not exist, and why.
 NOT_THERE = {
+    ("ContinuationS3VM", "estimators"): "a search of `S3VM`, which is one class",
+    ("QuasiNewtonS3VM", "estimators"): "a search of `S3VM`, which is one class",
     ("SpectralGraphTransducer", "problems"): "not convex: solved globally by a secular equation",
     ("RegularizedSpectralClustering", "problems"): "an eigenproblem, not convex",
     ("RegularizedSpectralClustering", "reproduction"): "its paper has no table; figures/clustering.py shows it",

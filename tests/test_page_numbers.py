@@ -71,7 +71,7 @@ def start_page_lines() -> str:
 
 def test_the_lines_of_the_start_page_print_what_the_picture_shows(tmp_path: Path) -> None:
     assert sum(bool(line) for line in start_page_lines().splitlines()) == 5
-    svm = start_page_lines().replace("n_neighbors=12", "n_neighbors=12, gamma_I=0")
+    svm = start_page_lines().replace("graph=12", "graph=12, gamma_I=0")
     for lines, printed in ((start_page_lines(), "0.0 LapSVM: OPTIMAL"), (svm, "0.14 LapSVM: OPTIMAL")):
         command = [sys.executable, "-W", "error", "-c", lines]
         done = subprocess.run(

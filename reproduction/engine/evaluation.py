@@ -176,7 +176,8 @@ class _Fitter:
 
     def _rows(self, samples: IntArray, train: IntArray) -> Matrix:
         whole = len(samples) == self.X.shape[0]  # sorted and unique: everything, so no copy
-        if self.estimator.get_params().get("kernel") != "precomputed":
+        kernel = self.estimator.get_params().get("kernel")
+        if kernel != "precomputed" and not getattr(kernel, "is_precomputed", False):
             return self.X if whole else self.X[samples]
         return self.X if whole and len(train) == self.X.shape[0] else self.X[np.ix_(samples, train)]
 

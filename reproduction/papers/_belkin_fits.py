@@ -18,7 +18,7 @@ from reproduction.engine.splits import Split, random_splits
 from reproduction.methods import Method
 from reproduction.tasks import Task, dataset, is_available, missing_data, rbf, samples
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import Laplacian, knn_graph, laplacian
+from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.kernels import KernelMap, gram, kernel_map
 from specmargin.labels import Labels
 from specmargin.model_selection import precision_recall_breakeven
@@ -171,7 +171,7 @@ def features_of(task: Task, data: Path | None) -> KernelMap:
 
 
 @lru_cache(maxsize=2)
-def laplacian_of(task: Task, normalized: bool | None, data: Path | None) -> Laplacian | None:
+def laplacian_of(task: Task, normalized: bool | None, data: Path | None) -> LaplacianOperator | None:
     """Return the Laplacian of the training samples' graph; None where no graph takes part."""
     if normalized is None:
         return None

@@ -20,8 +20,8 @@ from reproduction.papers._s3vm_methods import Setting, error_percent, fit
 from reproduction.tasks import dataset, rbf, samples
 from specmargin.datasets import make_two_moons
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
-from specmargin.graphs import Laplacian, knn_graph, laplacian
-from specmargin.kernels import gram, kernel_map
+from specmargin.graphs import KNN, LaplacianOperator, knn_graph, laplacian
+from specmargin.kernels import RBF, gram, kernel_map
 from specmargin.labels import Labels, encode_labels, hide_labels
 from specmargin.objectives import S3VM, LapSVM
 from specmargin.solvers import label_switching
@@ -42,7 +42,7 @@ def moons(draw: int, n: int = 200) -> tuple[FloatArray, IntArray, Labels]:
     return X, y, encode_labels(hide_labels(y, per_class=1, random_state=draw))
 
 
-def graph_of(X: FloatArray) -> Laplacian:
+def graph_of(X: FloatArray) -> LaplacianOperator:
     """Return D - W of six nearest neighbours, the paper's graph."""
     return laplacian(knn_graph(X, **belkin.GRAPH), normalized=False)
 
@@ -141,7 +141,8 @@ def clusters(name: str, draw: int, data: Path | None) -> dict[str, float]:
     X, y = make_two_moons(n_samples=400, noise=0.07, random_state=draw)
     row: dict[str, float] = {}
     for weight in SMOOTHNESS:
-        clustering = RegularizedSpectralClustering(gamma=0.5 / 0.35**2, gamma_A=weight, **belkin.GRAPH).fit(X[:200])
+        parameters: dict[str, Any] = {"kernel": RBF(0.5 / 0.35**2), "graph": KNN(**belkin.GRAPH)}
+        clustering = RegularizedSpectralClustering(gamma_A=weight, **parameters).fit(X[:200])
         f, inside, outside = (
             clustering.embedding_[:, 0],
             clustering.labels_ != y[:200],
@@ -165,7 +166,8 @@ def _squared_norm(K: FloatArray, f: FloatArray) -> float:
 def eigenmap(name: str, draw: int, data: Path | None) -> dict[str, float]:
     """Section 5.4: coordinates of left-out samples next to those that an eigenmap of all samples gives them."""
     X, _ = make_two_moons(n_samples=300, noise=0.07, random_state=draw)
-    parameters: dict[str, Any] = {"n_components": 3, "gamma": 0.5 / 0.35**2, "gamma_A": 1e-4, **belkin.GRAPH}
+    parameters: dict[str, Any] = {"kernel": RBF(0.5 / 0.35**2), "graph": KNN(**belkin.GRAPH)}
+    parameters |= {"n_components": 3, "gamma_A": 1e-4}
     part = RegularizedEigenmaps(**parameters).fit(X[:270])
     all_of_it = RegularizedEigenmaps(**parameters).fit_transform(X)
     # Coordinates are known up to a linear map of those of one eigenvalue: the one that fits the samples of both.

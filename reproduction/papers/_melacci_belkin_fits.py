@@ -31,7 +31,7 @@ from reproduction.methods import Method, decide
 from reproduction.tasks import Samples, Task, available_tasks, kernel_matrix, rbf, samples, splits
 from specmargin.datasets import Dataset
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import Laplacian, knn_graph, laplacian
+from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.labels import Labels, encode_labels
 from specmargin.objectives import LapSVM
 from specmargin.results import SolveResult
@@ -151,7 +151,7 @@ def tasks_available(names: Sequence[str], data: Path | None = None) -> tuple[lis
     return available_tasks([TASKS[name] for name in names], [TASKS[name] for name in BUNDLED], instead, data)
 
 
-Training: TypeAlias = tuple[FloatArray, Laplacian, Labels]
+Training: TypeAlias = tuple[FloatArray, LaplacianOperator, Labels]
 """Kernel, Laplacian and labels of the samples that a classifier is trained on."""
 
 
@@ -175,7 +175,7 @@ class Problem:
     K_outside: FloatArray
     K_validation: FloatArray
     W: SparseArray
-    L: Laplacian
+    L: LaplacianOperator
     labels: Labels
     y: Mapping[str, IntArray]
 

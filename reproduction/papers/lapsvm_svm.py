@@ -69,7 +69,7 @@ def _lapsvm(task: Task, setting: Mapping[str, Any], data: Path | None, *, loss: 
     from specmargin import LapSVM
 
     gamma_A, gamma_I = setting["gamma_A"], setting.get("gamma_I", 0.0)
-    estimator = LapSVM(kernel="precomputed", gamma_A=gamma_A, gamma_I=0.0, loss=loss, class_balance=None)
+    estimator = LapSVM(gamma_A=gamma_A, gamma_I=0.0, loss=loss, class_balance=None, kernel="precomputed")
     return estimator, _deformed_kernel(task, gamma_I / gamma_A, data)
 
 

@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from specmargin.candidates import SUPERVISED
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
+from specmargin.solvers.parts import SEARCHES
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = [
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 BASELINE = "baseline"
-STANDARD = ("majority", BASELINE, "AutoSSL", "svm", "SpectralRidge", "QuasiNewtonS3VM", "LapRLSCV")
+STANDARD = ("majority", BASELINE, "AutoSSL", "svm", "SpectralRidge", "S3VM-quasi_newton", "LapRLSCV")
 """In the order in which they run: what matters most first, then what costs least."""
 _INNER, _INNER_S3VM = 5, 3
 """Folds that parameters are chosen by: fewer for S3VMs, which take longest."""
@@ -55,10 +57,7 @@ _S3VM: tuple[dict[str, Any], ...] = ({}, {"C": 1.0})
 """The default C, and a smaller one; with the linear kernel, because an RBF kernel costs fifty times as much."""
 GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     **dict.fromkeys(("STORM", "STOAM", "MKL", "RMM", "SpectralKernelSVM"), _CS),
-    **dict.fromkeys(
-        ("QuasiNewtonS3VM", "GradientS3VM", "ContinuationS3VM", "CCCPS3VM", "AnnealedS3VM", "LabelSwitchingS3VM"), _S3VM
-    ),
-    "MultiSwitchTSVM": _S3VM,
+    **dict.fromkeys(("S3VM", *(f"S3VM-{search}" for search in SEARCHES)), _S3VM),
     "SpectralGraphTransducer": ({"C": 1e4}, {"C": 1e2}, {"C": 1.0}),
 }
 """Parameters that folds of the labels choose from; the first counts where errors are equal."""
@@ -231,7 +230,7 @@ def _families(weights: dict[str, float]) -> str:
 
 
 class Named(Method):
-    """An estimator of the package by its name, tuned by folds of the labels or by itself."""
+    """An estimator of the package by its name, tuned by folds of the labels or by itself; of `S3VM` a search, too."""
 
     def __init__(self, name: str) -> None:
         self.name = self.title = name
@@ -254,7 +253,8 @@ class Named(Method):
 
     def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
         """Choose by folds of the labels, and fit to all of them."""
-        make = getattr(estimators, self.name)
+        name, _, search = self.name.partition("-")
+        make = partial(getattr(estimators, name), **({"search": search} if search else {}))
         options = self.grid[0]
         if len(self.grid) > 1:
             folds = inner_folds(codes, seed, _INNER_S3VM if self.grid is _S3VM else _INNER)
@@ -337,10 +337,11 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
             return own[one.lower()]()
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
-        known = {name.lower(): name for name in _of_kind(ClassifierMixin)}
+        names = [*_of_kind(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
+        known = {name.lower(): name for name in names}
         if one.lower() not in known:
-            names = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])
-            raise InvalidInputError(f"methods names {one!r}, which is unknown; take some of {names}")
+            listed = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])
+            raise InvalidInputError(f"methods names {one!r}, which is unknown; take some of {listed}")
         return Named(known[one.lower()])
     if not (isinstance(one, BaseEstimator) and hasattr(one, "fit") and hasattr(one, "predict")):
         raise InvalidTypeError(

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from specmargin.candidates.ambient_maps import FeatureMap, PrincipalComponents, RadialFeatures, Whitened
 from specmargin.candidates.constants import CONSTANTS, FAMILIES, Constants
 from specmargin.candidates.graph_maps import Eigenvectors, NeighborView, filter_spectra, heat_graph
-from specmargin.graphs import Laplacian
+from specmargin.graphs import LaplacianOperator
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["KernelGroup", "build_bank"]
@@ -147,7 +147,7 @@ class _Builder:
                 listed.append((f"{k} neighbours in {m} components", heat_graph(few, few.k, n), few, few.k, False))
         return listed
 
-    def deformed(self, name: str, features: FeatureMap, L: Laplacian) -> list[KernelGroup]:
+    def deformed(self, name: str, features: FeatureMap, L: LaplacianOperator) -> list[KernelGroup]:
         """Return the kernels that powers of a Laplacian deform."""
         constants, values, groups = self.constants, features.values, []
         images = {0: values}

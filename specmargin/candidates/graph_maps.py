@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.candidates.ambient_maps import FeatureMap
-from specmargin.graphs import Laplacian, NeighborSearch, laplacian
+from specmargin.graphs import LaplacianOperator, NeighborSearch, laplacian
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
@@ -165,7 +165,7 @@ class Eigenvectors(FeatureMap):
     """
 
     def __init__(self, W: SparseArray, *, q: int, view: NeighborView, k: int, random_state: int = 0) -> None:
-        self.laplacian: Laplacian = laplacian(W)
+        self.laplacian: LaplacianOperator = laplacian(W)
         n = W.shape[0]
         q = min(q, n - 1)
         method = "lanczos" if n > _LANCZOS and q <= n / 3 else "dense"

@@ -11,15 +11,7 @@ from specmargin.estimators.laprls_regressor_cv import LapRLSRegressorCV
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.relative_margin import RMM
-from specmargin.estimators.s3vm import (
-    CCCPS3VM,
-    AnnealedS3VM,
-    ContinuationS3VM,
-    GradientS3VM,
-    LabelSwitchingS3VM,
-    MultiSwitchTSVM,
-    QuasiNewtonS3VM,
-)
+from specmargin.estimators.s3vm import S3VM
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.estimators.spectral_filter_cv import SpectralFilterCV
 from specmargin.estimators.spectral_filter_regressor import SpectralFilterRegressor
@@ -28,14 +20,9 @@ from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
-    "AnnealedS3VM",
     "AutoSSL",
-    "CCCPS3VM",
-    "ContinuationS3VM",
-    "GradientS3VM",
     "KTA",
     "KTACV",
-    "LabelSwitchingS3VM",
     "LapRLS",
     "LapRLSCV",
     "LapRLSRegressor",
@@ -43,11 +30,10 @@ __all__ = [
     "LapSVM",
     "LapSVMCV",
     "MKL",
-    "MultiSwitchTSVM",
-    "QuasiNewtonS3VM",
     "RMM",
     "RegularizedEigenmaps",
     "RegularizedSpectralClustering",
+    "S3VM",
     "STOAM",
     "STORM",
     "STORMCV",

@@ -1,4 +1,4 @@
-"""Probabilities of classifiers by what they decide at labels that were left out: `CalibratedScores`.
+"""Probabilities of classifiers by what they decide at labels that were left out: `Calibration`.
 
 Least squares and LapSVM know that from their fit, by exact leave-one-out on the labelled samples alone; others have to
 be fitted again without some labels. Either is done when probabilities are first asked for: a fit costs what it did, no
@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from specmargin.estimators._class_balance import codes_of
-from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
-from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
+from specmargin.objectives.held_out.calibration import calibrated_scale
 from specmargin.objectives.held_out.leave_one_out import counted, dealt_folds, one_left_out
-from specmargin.solvers.manifold.left_out import MOST, left_out_decisions
+from specmargin.solvers.manifold.left_out import left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
 _FOLDS = 5
@@ -108,89 +105,3 @@ class Calibration:
                 decisions.append(at)
                 signs.append(labels.sign[test])
         return np.concatenate(decisions), np.concatenate(signs)
-
-
-class CalibratedScores:
-    """A classifier with probabilities; what knows decisions at left-out labels is left by ``_fit`` in ``_held_out``.
-
-    Attributes
-    ----------
-    calibration_ : float
-        The scale T of `predict_proba`.
-    """
-
-    _held_out: FloatArray | OnReduction | None = None
-    _calibration: Calibration
-
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
-        self._held_out = None
-        super()._learn(X, y, labels, graph)  # type: ignore[misc]  # of the class it is mixed into
-        known = self._held_out is not None
-        self._calibration = Calibration(labels, self._held_out, None if known else (clone(self), X, graph))
-        self._held_out = None
-        if known and labels.n_labeled > MOST:
-            self.calibration_  # noqa: B018 - a few folds next to such a fit, and no matrix is kept for later
-
-    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
-        """Return the decisions of all samples by fewer labels; `apart` is a classifier like this one, not fitted."""
-        scores: FloatArray = apart._fit(X, labels, graph)[0]
-        return scores
-
-    @property
-    def calibration_(self) -> float:
-        """The scale T of `predict_proba`; the first look at it may take five fits."""
-        check_is_fitted(self)
-        return self._calibration.scale_of(self)
-
-    def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return the probabilities of the classes at new samples.
-
-        softmax(T f) of `decision_function`, with two classes 1 / (1 + exp(-T f)). T is calibrated on decisions at
-        labelled samples that were left out (`specmargin.objectives.held_out.calibration`), never on those that were
-        learned from: by exact leave-one-out where that follows from the fit (least squares; LapSVM with a loss that is
-        piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
-        probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
-
-        A soft vote is the mean of several classifiers' probabilities. `sklearn.ensemble.VotingClassifier` numbers
-        classes and marker in their order: take a marker that sorts behind the K classes, and ``unlabeled=K`` for the
-        members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            Rows sum to one, in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        scores: FloatArray = self.decision_function(X)  # type: ignore[attr-defined]  # of the class it is mixed into
-        p = class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))
-        # Decisions may differ by less than probabilities can: the largest is that of the class that is predicted.
-        own = codes_of(scores, self._rounding)  # type: ignore[attr-defined]
-        for i in np.flatnonzero(p.argmax(axis=1) != own):
-            p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
-        return p
-
-
-class RefittedProbabilities:
-    """A search whose ``estimator_`` has probabilities."""
-
-    estimator_: Any
-
-    def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return the probabilities of the classes at new samples, those of ``estimator_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))

@@ -22,39 +22,6 @@ UNDECIDED = 1e-9
 _LEVEL = 0.05  # at which label counts reject equal classes
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class ClassBalanceParameter:
-    """How the scores of the classes are made comparable.
-
-    Parameters
-    ----------
-    class_balance : {"credible", "shrunk", "zscore", "mass"} or None
-        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
-        classes, so that the share of positive training samples is one that l labels make credible, see the notes;
-        "credible": the same where the share that scores have without it is no credible one, else they stay; both for
-        more classes as "zscore". "zscore": by their means and deviations over all samples, unless the label counts
-        reject classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of
-        the classes. None: as they are.
-
-    Attributes
-    ----------
-    balance_ : object
-        The map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
-
-    Notes
-    -----
-    **Shrunken share.** With few labels the error is mostly that of the threshold. Let l1 of l labels be positive,
-    s = (l1 + 2) / (l + 4), and A = min(1, 10 / l). ``class_balance="shrunk"`` cuts the decisions of the training
-    samples where a share A s + (1 - A) t of them is positive, t the share above 0: up to 10 labels their shares alone
-    decide, shrunk to one half; with 100 hardly anything changes. It is right where labels were drawn at random, and
-    where classes are of equal size; where neither holds, take None. ``class_balance="credible"`` asks first whether the
-    share above 0 lies in the 95 % interval of Beta(l1 + 2, l0 + 2): scores that fall into two groups are cut between
-    them, scores that are all but on one side by the labels' shares.
-    """
-
-    class_balance: str | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Balance:
     """The map ``scores * slope + offset``, with numbers per class, of shape () or (K,)."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
 
 from specmargin.candidates.comparison import Comparison, compare_errors
-from specmargin.checks import outside
-from specmargin.estimators._calibrated import RefittedProbabilities
-from specmargin.estimators._label_weights import LabelWeights, PassesWeights
-from specmargin.exceptions import InvalidInputError
+from specmargin.checks import among, outside, shown
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._label_weights import weighted_labels
+from specmargin.estimators._parameters import PARTS
+from specmargin.estimators._semi_supervised import check_features
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -160,53 +164,151 @@ def _column(values: list[Any]) -> AnyArray:
     return column
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class LabelSearch(PassesWeights, LabelWeights, RefittedProbabilities):
-    """A search among settings by the labels of left-out samples.
+def search_space(template: Any, grid: Any, usual: Mapping[str, Sequence[Any]], known: Sequence[str]) -> Space:
+    """Return what is tried for every parameter: the grid, and the usual candidates of what neither names.
+
+    A parameter that the estimator sets to something else than its class does is not searched for unless the grid names
+    it.
 
     Parameters
     ----------
-    criterion : {"nll", "sq", "01"}
-        Of the decisions of left-out samples: "nll", log-loss of the probabilities that `predict_proba` would make of
-        them; "sq", mean squared residual of f before balancing; "01", errors, ties broken by nll.
-    cv : "loo", int or splitter
-        "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
-        splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
+    template : estimator
+    grid : mapping from names of parameters to lists, or None
+    usual : mapping
+        The same, for what the grid does not name.
+    known : sequence of str
+        Parameters that can be searched for.
+    """
+    if grid is not None and not isinstance(grid, Mapping):
+        raise InvalidTypeError(f"grid={shown(grid)} must be a dict from names of parameters to lists, or None.")
+    given = dict(grid or {})
+    apart = clone(template)
+    for name, values in given.items():
+        if name.partition("__")[0] not in known:
+            raise InvalidInputError(
+                f"grid names {name!r}, which this search does not try; it takes {among(name, known)} Others are for "
+                "sklearn.model_selection.GridSearchCV(..., cv=specmargin.LabeledKFold())."
+            )
+        listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+        if not listed or np.ndim(values) > 1 or len(values) == 0:
+            raise InvalidInputError(f"grid[{name!r}]={shown(values)} must be a list of at least one candidate.")
+        for value in values:
+            apart.set_params(**{name: value})._check_parameters()
+    roots = {name.partition("__")[0] for name in given}
+    own, default = template.get_params(), type(template)().get_params()
+    free = {
+        name: values
+        for name, values in usual.items()
+        if name.partition("__")[0] not in roots and name in own and same(own[name], default.get(name))
+    }
+    return Space(template, {**free, **given})
 
-    Attributes
-    ----------
-    best_params_ : dict
-        Keyword arguments that make `estimator_` again: what was chosen, and all that its defaults do not imply.
-    best_score_ : float
-        The criterion with its sign changed, so that larger is better. **No estimate of accuracy**: see the notes.
-    best_index_ : int
-        Its position in `cv_results_`.
-    cv_results_ : dict of ndarray
-        ``params``, ``param_*``, ``supervised`` (whether no graph takes part), ``mean_test_score``,
-        ``rank_test_score``, and every criterion under its name.
-    estimator_ : estimator
-        Fitted with `best_params_` to all samples; the other attributes are copied from it.
 
-    Notes
-    -----
-    The labelled samples alone choose. The minimum of a criterion over many settings is smaller than the criterion of
-    a setting named in advance: `best_score_` is no estimate of the error. Keep labels aside for that.
+class Space(NamedTuple):
+    """The parameters that are tried, by name, and the estimator that has all others."""
 
-    A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
-    no setting could name its class. If none counts, as with one label per class, the labels cannot choose, and a
-    warning says what is taken. Classes are balanced while choosing and after it.
+    template: Any
+    tried: dict[str, Sequence[Any]]
 
-    **Weights** of samples and classes are those of the losses, of the fits and of what chooses: criteria are means by
-    them, and the supervised candidates have them, too. ``comparison_`` counts labels, whatever they weigh. To make the
-    fit again, pass `sample_weight` again; `best_params_` has the `class_weight`.
+    def values(self, name: str) -> list[Any]:
+        """Return the values of one parameter: what is tried, or what the estimator has; parts as they are read."""
+        keys = [key for key in self.tried if key.partition("__")[0] == name]
+        made = [
+            getattr(clone(self.template).set_params(**dict(zip(keys, combined, strict=True))), name)
+            for combined in product(*(self.tried[key] for key in keys))
+        ]
+        read = [PARTS[name](name, value) if name in PARTS else value for value in made]
+        return [value for at, value in enumerate(read) if not any(same(value, one) for one in read[:at])]
+
+    def kept(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that are not the default of its class; what is tried comes on top."""
+        default = type(self.template)().get_params(deep=False)
+        own = self.template.get_params(deep=False)
+        return {name: value for name, value in own.items() if not same(value, default[name])}
+
+
+def same(value: Any, usual: Any) -> bool:
+    """Whether two parameters are the same; markers such as pandas.NA have no truth value when compared."""
+    return value is usual or (type(value) is type(usual) and bool(np.all(value == usual)))
+
+
+class LabelSearch(SemiSupervisedClassifier):
+    """A search among settings by the labels of left-out samples.
+
+    A subclass has the parameters estimator, grid, criterion and cv.
     """
 
-    criterion: str = "nll"
-    cv: Any = "loo"
+    estimator: Any
+    grid: Any
+    criterion: str
+    cv: Any
+    estimator_: Any
 
+    _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """What is tried where the grid does not say."""
+    _searched: ClassVar[tuple[str, ...]] = ()
+    """Parameters that can be searched for."""
     _criteria: ClassVar[tuple[str, ...]] = OF_DECISIONS
     _instead: ClassVar[str] = "the first candidates are taken"
     """What is done where the labels cannot choose."""
+    _sample_weight: Any = None
+
+    @property
+    def _template(self) -> Any:
+        return self._usual() if self.estimator is None else self.estimator
+
+    @property
+    def _marker(self) -> Any:
+        return self._template.unlabeled
+
+    @property
+    def _is_precomputed(self) -> bool:
+        kernels = self.grid.get("kernel", []) if isinstance(self.grid, Mapping) else []
+        named = any(isinstance(one, str) and one == "precomputed" for one in kernels)
+        return named or any(getattr(one, "is_precomputed", False) for one in kernels) or self._template._is_precomputed
+
+    def _check_parameters(self) -> None:
+        kind, template = type(self._usual()), self._template
+        if not isinstance(template, kind) or isinstance(template, type):
+            raise InvalidTypeError(
+                f"estimator={shown(template)} is no {kind.__name__}; pass specmargin.{kind.__name__}(...), or None."
+            )
+        template._check_parameters()
+        super()._check_parameters()
+        self._check_criterion()
+
+    def _space(self) -> Space:
+        return search_space(self._template, self.grid, self._candidates, self._searched)
+
+    def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:
+        self._sample_weight = sample_weight
+        return weighted_labels(labels, sample_weight, self._template.class_weight)
+
+    def _taken_weight(self) -> Any:
+        """Return the `sample_weight` of this fit, and forget it."""
+        taken, self._sample_weight = self._sample_weight, None
+        return taken
+
+    @property
+    def calibration_(self) -> float:
+        """The scale T of `predict_proba`, that of ``estimator_``."""
+        check_is_fitted(self)
+        return float(self.estimator_.calibration_)
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities of the classes at new samples, those of ``estimator_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))
 
     def _check_criterion(self) -> None:
         if self.criterion not in self._criteria:
@@ -243,7 +345,7 @@ class LabelSearch(PassesWeights, LabelWeights, RefittedProbabilities):
             )
         return kept
 
-    def _decision(self: Any, X: Matrix) -> FloatArray:
+    def _decision(self, X: Matrix) -> FloatArray:
         return np.asarray(self.estimator_.decision_function(X))
 
     def _record(self, trials: Trials, best: int | None = None) -> None:

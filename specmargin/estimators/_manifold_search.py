@@ -1,4 +1,4 @@
-"""What `LapRLSCV` and `LapSVMCV` share: the choice, the refit, and the best supervised candidate.
+"""The search over manifold regularization: the choice, the refit, and the best supervised candidate, `ManifoldCV`.
 
 The grid and its factorisations are in `_manifold_grid`, folds and criteria in `_label_search`.
 """
@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from specmargin.candidates.comparison import Comparison
-from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
+from specmargin.estimators._class_balance import Balance, in_force
 from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, Trials, judged
-from specmargin.estimators._manifold_grid import Deformed, ManifoldGrid
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
-from specmargin.estimators._shared_parameters import SolverParameters
-from specmargin.estimators.lapsvm import LapSVM
+from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, Deformed, ManifoldGrid
 from specmargin.exceptions import MarkerWarning
+from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _LOGGER = logging.getLogger(__name__)
-
-CRITERIA = (*OF_DECISIONS, "gcv")
 _OF_THE_REFIT = (
-    *("classes_", "transduction_", "_rounding", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
-    *("gamma_A_", "gamma_I_", "n_iter_"),
+    *("classes_", "transduction_", "_rounding", "scores_", "dual_coef_", "intercept_", "balance_", "result_"),
+    *("kernel_", "gamma_A_", "gamma_I_", "n_iter_"),
 )
 
 
@@ -41,65 +37,47 @@ class LeftOut(NamedTuple):
     rule: str | None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier):
-    """The choice, the refit and the supervised twin; a subclass knows the decisions of left-out samples.
+class ManifoldCV(LabelSearch):
+    """The choice, the refit and the supervised twin; a subclass knows the decisions of left-out samples."""
 
-    Parameters
-    ----------
-    solver : str or sequence of str
-        Of the refit, as for `LapSVM`, like `solver_params`, `tol` and `max_iter`.
+    _candidates: ClassVar[Mapping[str, Sequence[Any]]] = CANDIDATES
+    _searched: ClassVar[tuple[str, ...]] = SEARCHED
+    _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 0.5, 0.5)
 
-    Attributes
-    ----------
-    baseline_ : estimator or None
-        The supervised candidate that the same criterion chooses, fitted; `estimator_` itself where that is supervised,
-        None where no ratio is 0.
-    comparison_ : specmargin.candidates.Comparison or None
-        The search over all candidates against that over the supervised ones, by their errors at left-out labels, each
-        label judged by the settings that the other labels choose. Its ``verdict`` says in words whether the unlabelled
-        samples helped.
-    dual_coef_ : ndarray of shape (n_outputs, n)
-        Coefficients, as of `LapSVM`.
-    gamma_ : float
-        The kernel parameter that was chosen.
-    gamma_A_, gamma_I_ : float
-        The weights that were chosen.
-    """
-
-    class_balance: str | None = "shrunk"
-
-    _criteria: ClassVar[tuple[str, ...]] = CRITERIA
-    _refitted: ClassVar[type[LapSVM]] = LapSVM
+    def _needs_graph(self) -> bool:
+        return True
 
     @property
     def _instead(self) -> str:  # type: ignore[override]  # a constant above
-        return f"the setting nearest to the defaults of {self._refitted.__name__} is taken"
+        return f"the setting nearest to the defaults of {type(self._template).__name__} is taken"
+
+    def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
+        return None if graph is None else check_adjacency(graph, X.shape[0])  # the grid makes them
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
-        self._check_grid()
+        grid, template = ManifoldGrid(self._space(), self._units), self._template
         sample_weight, c = self._taken_weight(), labels.weights
         folds = self._folds(X, labels)
-        left_out = LeftOut(labels, folds, in_force(self.class_balance, labels))
+        left_out = LeftOut(labels, folds, in_force(template.class_balance, labels))
         kept = self._counted(labels, folds)
         tested = np.concatenate([fold.test for fold in folds])[kept]
         trials = Trials(self.criterion, tested)
         distances: list[float] = []
         n_factorized = 0
-        for deformed in self._factorisations(X, labels, graph):
+        for deformed in grid.factorisations(X, labels, graph):
             n_factorized += not deformed.is_supervised
-            path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept, c)
-            gamma_As, tried = self._tried(deformed, path)
-            raw, maps = self._held_out(path, gamma_As, deformed, left_out)
+            path = loo.RidgePath(deformed.reduction.G, labels.sign, template.fit_intercept, c)
+            gamma_As, tried = grid.tried(deformed, path)
+            raw, maps = self._left_out_decisions(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
             judgement = judged(raw, compared, labels.sign[tested], self.criterion, None if c is None else c[tested])
             if "gcv" in self._criteria:
                 judgement.values["gcv"] = path.gcv(gamma_As)
-            trials.add(tried, judgement, common=self._common, supervised=deformed.is_supervised)
+            trials.add(tried, judgement, common=grid.common, supervised=deformed.is_supervised)
             if not kept.any():
-                distances += [self._from_defaults(X, deformed, path, one) for one in tried]
+                distances += [grid.from_defaults(X, deformed, path, one) for one in tried]
             _LOGGER.debug("%s, ratio %g: %s", deformed.params, deformed.ratio, judgement.values[self.criterion].min())
         best, supervised = trials.best(), trials.best(trials.supervised)
         if not kept.any() and self.criterion in OF_DECISIONS:
@@ -113,7 +91,7 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
+            self.estimator_ = type(template)(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
         self._compare(trials, supervised, X, y, sample_weight)
@@ -130,16 +108,14 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                self.baseline_ = self._refitted(**trials.params[supervised]).fit(X, y, sample_weight=sample_weight)
+                self.baseline_ = type(self._template)(**trials.params[supervised]).fit(
+                    X, y, sample_weight=sample_weight
+                )
         chosen = trials.wrong_when_chosen_by_others()
         self.comparison_ = self._compared(chosen, trials.wrong_when_chosen_by_others(without))
 
-    def _held_out(
+    def _left_out_decisions(
         self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
     ) -> tuple[FloatArray, list[Balance]]:
         """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
         raise NotImplementedError
-
-    def _check_grid(self) -> None:
-        super()._check_grid()
-        self._check_criterion()

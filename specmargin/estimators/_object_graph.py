@@ -27,7 +27,10 @@ from specmargin.typing import AnyArray
 
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]
 
-ROOMS = ("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results", "spectra")
+ROOMS = (
+    *("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results"),
+    *("solvers.parts", "spectra"),
+)
 """Parts of the package whose classes a file can hold."""
 
 FOREIGN = (

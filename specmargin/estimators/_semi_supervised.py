@@ -1,4 +1,4 @@
-"""What every classifier of the package shares: validation, labels, scores, and reporting of results.
+"""What classifiers and regressors share: nodes and graphs, checks of features, and reporting of results.
 
 An estimator validates, calls and keeps arrays; the mathematics is in the objectives, the work in problems and
 solvers.
@@ -7,51 +7,62 @@ solvers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from specmargin.arrays import feature_rows
 from specmargin.checks import outside
-from specmargin.estimators._class_balance import UNDECIDED, codes_of
-from specmargin.estimators._fit_warnings import warn_of_classes, warn_of_scales
-from specmargin.estimators._parameter_rules import check_parameters
+from specmargin.estimators._parameters import Composed, part_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
-from specmargin.graphs import check_adjacency, warn_components
+from specmargin.graphs import NeighborSearch, check_adjacency
 from specmargin.graphs.node_names import in_one_order, number_of_nodes
-from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
-from specmargin.model_selection import labeled_accuracy
+from specmargin.graphs.parts import built, ties
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
-from specmargin.spectra import Spectrum
-from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
+from specmargin.solvers.parts import Solver
+from specmargin.spectra import Spectrum, extend
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
 
 
-class SemiSupervised(BaseEstimator):
+class Training(NamedTuple):
+    """What a fit was given, checked: the samples, their labels (or targets), and the graph."""
+
+    X: Matrix
+    labels: Any
+    graph: SparseArray | None
+
+
+class SemiSupervised(Composed):
     """What classifiers and regressors share: the graph, and what is reported of results."""
+
+    _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
+    """What else a precomputed kernel without a graph can be asked for."""
+    _takes_graph_alone: ClassVar[bool] = False
+    """Whether nothing but the graph is learned from where one is given, so that X may be left out."""
+    _keeps_training: ClassVar[bool] = False
+    """Whether what was learned from is remembered: references, but no kernel matrix."""
+    _place: Matrix | NeighborSearch | None = None
+    """What new samples find their neighbours in, where neighbours were searched for."""
+    _training: Training | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
     def _needs_graph(self) -> bool:
         return True
-
-    _takes_graph_alone: ClassVar[bool] = False
-    """Whether nothing but the graph is learned from where one is given, so that X may be left out."""
 
     @property
     def _marker(self) -> Any:
@@ -76,11 +87,38 @@ class SemiSupervised(BaseEstimator):
         return X, y, graph
 
     def _graph(self, X: Matrix, graph: Any) -> Any:
-        """Return the graph that was passed, checked, or that of the neighbours."""
-        return self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
+        """Return the graph that was passed, checked, or the one that the parameter `graph` makes of the samples."""
+        self._place = None
+        if graph is not None:
+            return check_adjacency(graph, X.shape[0])
+        self._require_features()
+        W, self._place = built(part_of(self, "graph"), X)
+        return W
 
-    def _neighbor_graph(self, X: Matrix) -> SparseArray:
-        raise NotImplementedError
+    def _require_features(self) -> None:
+        """Raise where a graph of nearest neighbours is needed and there is nothing but a kernel."""
+        if self._is_precomputed:
+            raise InvalidInputError(
+                f"kernel='precomputed' leaves no features to build a graph from; pass {self._without_graph}."
+            )
+
+    def _remember(self, X: Matrix, labels: Any, graph: Any) -> None:
+        keeps = self._keeps_training and not self._is_precomputed
+        self._training = Training(X, labels, graph) if keeps else None
+
+    def _remembered(self) -> Training:
+        check_is_fitted(self)
+        if self._training is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} keeps no kernel matrix, and kernel='precomputed' leaves it nothing else; pass "
+                "the kernel's blocks to specmargin.objectives.held_out.conformal.ConformalRidge."
+            )
+        return self._training
+
+    def _neighbor_mean(self, X: Matrix, values: FloatArray) -> FloatArray:
+        """Return the weighted mean of training values at the nearest training samples of new ones."""
+        assert self._place is not None
+        return extend(values, ties(part_of(self, "graph")).weights(X, self._place))
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of answers that are proved less well than was asked for."""
@@ -109,231 +147,17 @@ class SemiSupervised(BaseEstimator):
         return scores
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
-    """Classifier that learns from labelled and unlabelled samples.
+def solved_by_cvxpy(problem: Any, solver: Solver, names: str | Sequence[str] | None = None) -> SolveResult:
+    """Solve a built problem through CVXPY, by the solvers of an estimator or those that are named."""
+    from specmargin import problems
 
-    A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
-    results behind them, and ``_decision(X)``; decisions have one column per binary problem.
-
-    Parameters
-    ----------
-    unlabeled : scalar, nan or None
-        Marker of unlabelled samples in y.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    transduction_ : ndarray of shape (n,)
-        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
-        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
-    scores_ : ndarray of shape (n,) or (n, n_classes)
-        Decisions of the training samples, as `decision_function` returns those of new ones.
-    intercept_ : ndarray of shape (n_outputs,)
-    result_ : SolveResult or tuple of SolveResult
-        Status, certificate and multipliers, per class with more than two.
-    n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-    nodes_ : list
-        Names of the nodes in the order of the rows, where `graph` had names.
-    """
-
-    unlabeled: Any = -1
-
-    _rounding = 0.0
-    """What decisions must differ by to be told apart."""
-
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
-        """Learn from labelled and unlabelled samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,), or mapping by node
-            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
-        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
-            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
-            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
-            `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
-            of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
-            graph, or parameters out of range.
-        SolverError
-            If no solver gives a usable answer; its ``result`` says what is known.
-        """
-        with fitting(self):
-            X, y, graph = self._by_node(X, y, graph)
-            X, labels, graph = self._validated(X, y, graph)
-            self._learn(X, y, labels, graph)
-        return self
-
-    @property
-    def _marker(self) -> Any:
-        return self.unlabeled
-
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
-        """Learn from checked data; warn where the graph or the answer is less than one may expect."""
-        if not getattr(self, "_is_precomputed", False):
-            warn_of_scales(self, X)
-        for W in graph if isinstance(graph, list) else [graph]:
-            nodes = W.component if isinstance(W, Spectrum) else W
-            if nodes is not None:
-                warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
-        self.classes_ = labels.classes
-        scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max([1, *(result.n_iter for result in results)])
-        self.scores_ = self._finite(scores)
-        self._rounding = UNDECIDED * float(np.abs(scores).max(initial=0.0))
-        self.transduction_ = self._classes_of(scores)
-        warn_of_classes(self, labels)
-        self._warn_of_gaps(results)
-
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
-        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
-        check_parameters(self)
-        if y is None:
-            raise InvalidTypeError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
-                f"the marker unlabeled={self.unlabeled!r}; pass one label or marker per sample."
-            )
-        X = check_features(self, X, ensure_min_samples=2)
-        labels = self._labels(X, y)
-        return X, labels, self._graph(X, graph) if self._needs_graph() else None
-
-    def _labels(self, X: Matrix, y: Any) -> Labels:
-        y = label_array(y)
-        y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
-        if len(y) != X.shape[0]:
-            raise InvalidInputError(
-                f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples; pass one label "
-                "or marker per row, in the order of the rows."
-            )
-        labels = encode_labels(y, self.unlabeled)
-        if labels.classes.dtype.kind == "f":
-            fractions = labels.classes[labels.sign_codes] % 1 != 0
-            if fractions.any():
-                raise InvalidInputError(
-                    f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
-                    f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
-                )
-        warn_of_marker(y, self.unlabeled, stacklevel=outside() + 1)
-        return labels
-
-    def _classes_of(self, scores: FloatArray) -> AnyArray:
-        return np.asarray(self.classes_[codes_of(scores, self._rounding)])
-
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """Return f at new samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            Features; the (m, n) kernel block where ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
-            Positive means ``classes_[1]`` with two classes; with more the largest column wins.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return self._finite(in_batches(self._decision, X, len(self.transduction_)))
-
-    def predict(self, X: Matrix) -> AnyArray:
-        """Return the classes of new samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self._classes_of(self.decision_function(X))
-
-    def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.
-
-        So scikit-learn's cross-validation and searches can be used with markers in y. Folds that have labelled samples
-        to test on, and train on all unlabelled ones, are those of `specmargin.LabeledKFold`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-        y : array-like of shape (m,)
-            Labels and markers.
-        sample_weight : array-like of shape (m,), optional
-            Weights of the samples.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If no sample is labelled.
-        """
-        return labeled_accuracy(self, X, y, sample_weight)
-
-    def _fit(self, X: Matrix, labels: Labels, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
-        raise NotImplementedError
-
-    def _decision(self, X: Matrix) -> FloatArray:
-        raise NotImplementedError
-
-
-class BuildsProblem:
-    """A classifier whose problem can be had before it is solved; it implements ``_problem(X, labels, graph)``."""
-
-    _joint: ClassVar[bool] = False
-    """Whether one problem holds all classes."""
-
-    def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
-        """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
-
-        Parameters
-        ----------
-        X, y, graph
-            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
-
-        Returns
-        -------
-        specmargin.problems.BuiltProblem
-            Its objective is the one whose certificate `fit` reports; `specmargin.solve` takes it.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, and for more than two classes that are as many problems.
-        """
-        return self._built_apart(X, y, graph, lambda _, labels: labels)
-
-    def _built_apart(self, X: Matrix, y: Any, graph: Any, weighted: Callable[[Any, Labels], Labels]) -> Any:
-        apart: Any = clone(self)  # of this very class, whose private methods serve both
-        X, labels, graph = apart._validated(*apart._by_node(X, y, graph))
-        labels = weighted(apart, labels)
-        if not (labels.is_binary or self._joint):
-            raise InvalidInputError(
-                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
-            )
-        with numerical_failures(self):
-            return apart._problem(X, labels, graph)
+    if solver.max_iter is not None:
+        raise InvalidInputError(
+            f"max_iter={solver.max_iter} limits the solvers of the package, and {solver.name!r} is one of CVXPY's; "
+            "name its own option, e.g. Solver('CLARABEL', options={'max_iter': 50})."
+        )
+    order = solver.name if names is None else names
+    return problems.solve(problem, order, tol=solver.tol, check=True, **(solver.options or {}))
 
 
 def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import outside, shown
 from specmargin.estimators._label_weights import weights_of_labeled
-from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
     check_features,
@@ -30,25 +28,11 @@ from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
     """Regressor that learns from labelled and unlabelled samples.
 
     A subclass implements ``_fit(X, targets, graph)``, which returns f at the training samples and the results behind
     it, and ``_values(X)``; both have one column per output.
-
-    Attributes
-    ----------
-    transduction_ : ndarray of shape (n,) or (n, n_outputs)
-        Predicted numbers of the training samples, labelled ones included.
-    intercept_ : ndarray of shape (n_outputs,)
-    result_ : SolveResult or tuple of SolveResult
-        Status, certificate and multipliers, per output with more than one.
-    n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-    nodes_ : list
-        Names of the nodes in the order of the rows, where `graph` had names.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -66,7 +50,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         y : array-like of shape (n,) or (n, n_outputs), or mapping by node
             Targets; NaN for unlabelled samples, in all outputs at once.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
         sample_weight : array-like of shape (n,), optional
@@ -99,7 +83,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Any, Any]:
         """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
-        check_parameters(self)
+        self._check_parameters()
         if y is None:
             raise InvalidTypeError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
@@ -116,6 +100,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
 
     def _learn(self, X: Matrix, y: Any, targets: Targets, graph: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""
+        self._remember(X, targets, graph)
         if graph is not None:
             warn_components(graph, targets.labeled, stacklevel=outside() + 1)
         self._one_output = targets.values.ndim == 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,21 +11,15 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule, outside
-from specmargin.estimators._calibrated import CalibratedScores
-from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
-from specmargin.estimators._parameter_rules import RULES, per_graph
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
-from specmargin.estimators._shared_parameters import (
-    LaplacianParameters,
-    SolverParameters,
-    bound_in_use,
-    neighbor_count,
-    within_bound,
-)
+from specmargin.estimators._bound import bound_in_use, within_bound
+from specmargin.estimators._class_balance import Balance
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._parameters import RULES, part_of, per_graph
+from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
-from specmargin.graphs.neighbor_graphs import with_graph_sections
+from specmargin.graphs import Laplacian, check_adjacency
+from specmargin.graphs.parts import built, graph_of, laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
@@ -33,14 +27,11 @@ from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
-_NEIGHBORS = ("n_neighbors", "weight", "metric")
-_PER_GRAPH = (*_NEIGHBORS, "kind", "normalized", "power", "q")
+_PER_GRAPH = ("graph", "laplacian", "q")
 
 Spectra: TypeAlias = Spectrum | list[Spectrum]
 Graph: TypeAlias = SparseArray | Spectrum
 """An adjacency, or its eigenpairs where they were passed."""
-PerGraph: TypeAlias = Any
-"""One value, or a list with one per graph."""
 
 
 class Answer(NamedTuple):
@@ -54,75 +45,37 @@ class Answer(NamedTuple):
     """The bound in use."""
 
 
-@with_graph_sections
-@dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
+class Described(NamedTuple):
+    """The parameters of one graph."""
+
+    graph: Any
+    laplacian: Laplacian
+    q: int | None
+
+
+class GraphSpectrumClassifier(SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
-    A subclass implements ``_solve(spectrum, labels)`` for two classes.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the loss per unit mean kernel diagonal, > 0.
-    q : int
-        Number of eigenvectors per graph, at most n; by default min(200, n).
-    kind : <kinds>
-        How the neighbour relation is made symmetric. The mutual graph of the paper falls apart on real data.
-    power : int
-        The eigenvalues are those of L^power. The order of the eigenvectors, which is all that an ordered spectrum
-        needs, is the same for every power.
-    tol : float
-        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
-    random_state : int, Generator or None
-        Starts the search for eigenvectors.
-
-    Attributes
-    ----------
-    delta_ : ndarray of shape (q,) or (n_classes, q)
-        The spectrum, of sum one.
-    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
-        Share of each graph in the trace; one where there is one graph.
-    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
-        The graph Laplacian's, from the lowest.
-    spectrum_ : Spectrum or list of Spectrum
-        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
-
-    Notes
-    -----
-    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them
-    on: ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
-    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
-    must be the nodes, in their order; ``normalized`` must be that of the spectrum, and with a smaller q the lowest
-    eigenpairs are taken. The eigenpairs of L itself serve every `power`. By default q is min(200, n) here, too, or
-    all that the spectrum has.
-
-    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of
-    the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
-    graph without a labelled sample is predicted by the intercept; a warning counts such samples.
+    A subclass has the parameters C, graph, laplacian, q, class_balance and random_state, and implements
+    ``_solve(spectrum, labels)`` for two classes.
     """
 
-    C: float = 1.0
-    q: PerGraph = None
-    n_neighbors: PerGraph = None
-    kind: PerGraph = "symmetric"
-    weight: PerGraph = "binary"
-    metric: PerGraph = "euclidean"
-    normalized: PerGraph = True
-    class_balance: str | None = "credible"
-    power: PerGraph = 1
-    tol: float = 1e-6
-    random_state: Any = 0
+    graph: Any
+    laplacian: Any
+    q: Any
+    C: float
+    class_balance: str | None
+    random_state: Any
 
     _several_graphs: ClassVar[bool] = False
     _takes_graph_alone: ClassVar[bool] = True
-    _parameter_rules: ClassVar[dict[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
+    _places: list[Any]
 
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
         spectra = self._spectra(graph)
         over = spectra if len(spectra) > 1 else spectra[0]
         answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
-        self._X_fit = X
         scores = self._record(spectra, answers)
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
@@ -136,11 +89,10 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
     def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
         """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
         spectra = []
-        for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True):
+        for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True):
             if not isinstance(W, Spectrum):
-                q = min(USUAL_Q, W.shape[0]) if options["q"] is None else options["q"]
-                L = laplacian(W, normalized=options["normalized"], power=options["power"])
-                W = laplacian_eigenpairs(L, q=q, random_state=self.random_state)
+                q = min(USUAL_Q, W.shape[0]) if own.q is None else own.q
+                W = laplacian_eigenpairs(own.laplacian(W), q=q, random_state=self.random_state)
             spectra.append(whole_eigenspaces(W, stacklevel=outside()))
         return spectra
 
@@ -186,7 +138,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
     def _solve(self, spectrum: Any, labels: Labels) -> Answer:
         raise NotImplementedError
 
-    def _per_graph(self, n_graphs: int | None = None) -> list[dict[str, Any]]:
+    def _per_graph(self, n_graphs: int | None = None) -> list[Described]:
         """Return the parameters of each graph, single values repeated: of those that are described, or of n_graphs."""
         values = {name: getattr(self, name) for name in _PER_GRAPH}
         lists = {name: len(value) for name, value in values.items() if isinstance(value, list | tuple | np.ndarray)}
@@ -198,38 +150,42 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
             raise InvalidInputError(
                 f"lists of graph parameters must have one length, got {lists}; single values are repeated."
             )
-        return [
+        each = [
             {name: value[g % lists[name]] if name in lists else value for name, value in values.items()}
             for g in range(n_graphs or count)
+        ]
+        return [
+            Described(graph_of("graph", one["graph"]), laplacian_of("laplacian", one["laplacian"]), one["q"])
+            for one in each
         ]
 
     def _graph(self, X: Matrix, graph: Any) -> list[Graph]:
         """Return the neighbour graphs, or the checked ones that were passed."""
-        graphs: list[Graph]
         described = self._per_graph()
         if graph is None:
-            graphs = [knn_graph(X, kind=each["kind"], **_neighbors(each, X.shape[0])) for each in described]
-        else:
-            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
-            graphs = graph if several else [graph]
-            if len(described) not in (1, len(graphs)):
-                raise InvalidInputError(
-                    f"{len(graphs)} graphs were passed, but the parameters n_neighbors, kind, weight and metric, by "
-                    f"which new samples find their neighbours, describe {len(described)}; give single values or "
-                    f"{len(graphs)} each."
-                )
+            made = [built(one.graph, X) for one in described]
+            graphs: list[Graph] = [W for W, _ in made]
+            self._places = [place for _, place in made]
+            return graphs
+        several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
+        graphs = list(graph) if several else [graph]
+        if len(described) not in (1, len(graphs)):
+            raise InvalidInputError(
+                f"{len(graphs)} graphs were passed, but the parameters graph, laplacian and q, by which new samples "
+                f"find their neighbours, describe {len(described)}; give single values or {len(graphs)} each."
+            )
         if len(graphs) > 1 and not self._several_graphs:
             self._refuse_several(len(graphs))
-        return graphs if graph is None else self._checked(X, graphs)
+        self._places = [X] * len(described)
+        return self._checked(X, graphs)
 
     def _checked(self, X: Matrix, graphs: list[Any]) -> list[Graph]:
         """Return the graphs that were passed, checked, and of eigenpairs those that are asked for."""
-        names = ("q", "normalized", "power")
         return [
-            reused(W, X.shape[0], **{name: options[name] for name in names})
+            reused(W, X.shape[0], q=own.q, normalized=bool(own.laplacian.normalized), power=own.laplacian.power)
             if isinstance(W, Spectrum)
             else check_adjacency(W, X.shape[0])
-            for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True)
+            for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True)
         ]
 
     def _refuse_several(self, n_graphs: int, why: str = "") -> None:
@@ -239,9 +195,9 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         )
 
     def _decision(self, X: Matrix) -> FloatArray:
-        described = self._per_graph()
-        n = self._X_fit.shape[0]
-        weights = [neighbor_weights(X, self._X_fit, **_neighbors(each, n)) for each in described]
+        pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
+        near = [Nearby(own.graph, place).opened(place) for own, place in pairs]
+        weights = [graph.weights(X, place) for graph, place in near]
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
         parts = zip(self._parts, weights, strict=True)
@@ -249,9 +205,10 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         return self.balance_(f)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SpectrumClassifier(LabelWeights, BuildsWeightedProblem, SolverParameters, GraphSpectrumClassifier):
+class SpectrumClassifier(GraphSpectrumClassifier):
     """A convex classifier over a spectrum, by a solver of one's choice."""
+
+    solver: Any
 
     @property
     def _bound(self) -> float | str:
@@ -266,7 +223,6 @@ class SpectrumClassifier(LabelWeights, BuildsWeightedProblem, SolverParameters, 
         raise NotImplementedError
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class FixedSpectrumClassifier(SpectrumClassifier):
     """A spectrum first, ``_weights(spectrum)``, then a classifier with an absolute or a relative margin on it."""
 
@@ -288,14 +244,15 @@ class FixedSpectrumClassifier(SpectrumClassifier):
 
     def _trained(self, spectrum: Spectrum, labels: Labels, delta: FloatArray) -> Callable[[float], SolveResult]:
         """Return what solves for a given spectrum under a bound; through CVXPY on the kernel that it makes."""
+        solver = part_of(self, "solver")
 
         def solve(bound: float) -> SolveResult:
             objective = SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)
-            if self.solver == "auto":
-                return solvers.spectrum_margin(objective, **self._options())
+            if solver.name == "auto":
+                return solvers.spectrum_margin(objective, **solver.arguments())
             from specmargin import problems
 
-            result = self._cvxpy(problems.rmm(_on_kernel(objective)))
+            result = solved_by_cvxpy(problems.rmm(_on_kernel(objective)), solver)
             gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
             v = weights * (objective.U.T @ gamma)
             f = objective.decisions_at(v, float(b))
@@ -312,12 +269,6 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
     """Return the relative margin machine on the kernel of a given spectrum."""
     U = objective.U
     return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
-
-
-def _neighbors(described: dict[str, Any], n: int) -> dict[str, Any]:
-    """Return what finds the neighbours of a graph among n samples."""
-    options = {name: described[name] for name in _NEIGHBORS}
-    return options | {"n_neighbors": neighbor_count(options["n_neighbors"], n)}
 
 
 def is_graph(entry: Any) -> bool:

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from inspect import signature
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,9 +14,9 @@ import numpy as np
 from specmargin.candidates.hinge_duals import solve_hinge_duals
 from specmargin.checks import Rule
 from specmargin.estimators._label_search import LabelSearch, Trials, judged
-from specmargin.estimators._parameter_rules import RULES
+from specmargin.estimators._parameters import RULES
 from specmargin.estimators.relative_margin import RMM
-from specmargin.kernels import gram, resolve_gamma
+from specmargin.kernels import RBF, Kernel, Linear, resolve_gamma
 from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -64,16 +62,15 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
     kept = loo.counted(labels.sign, folds)
     tested = np.concatenate([fold.test for fold in folds])[kept]
     median = resolve_gamma(X, "median")
-    kernels: list[dict[str, Any]] = [{"kernel": "linear"}]
-    kernels += [{"kernel": "rbf", "gamma": median / width**2} for width in _WIDTHS]
+    kernels: list[Kernel] = [Linear(), *(RBF(median / width**2) for width in _WIDTHS)]
     X, trials = X[labels.labeled], Trials(criterion, tested)
-    for params in kernels:
-        K = gram(near_origin(X)[0] if params["kernel"] == "linear" else X, **params)
+    for kernel in kernels:
+        K = kernel(near_origin(X)[0] if isinstance(kernel, Linear) else X)
         unit = mean_eigenvalue(K, centred=True) or 1.0
         decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
         own = None if labels.weights is None else labels.weights[tested]
         judgement = judged(decisions, decisions, labels.sign[tested], criterion, own)
-        trials.add([{**params, "C": float(C / unit)} for C in Cs], judgement, common={})
+        trials.add([{"kernel": kernel, "C": float(C / unit)} for C in Cs], judgement, common={})
     best = trials.best()
     return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
 
@@ -93,40 +90,10 @@ def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], Cs: FloatArr
     return f[..., 0] if labels.is_binary else f
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TwinnedSearch(LabelSearch):
-    """A search by folds that are learned from the start, compared with a supervised twin that has the same folds.
+    """A search by folds that are learned from the start, compared with a supervised twin that has the same folds."""
 
-    Parameters
-    ----------
-    cv : "auto", "loo", int or splitter
-        "auto": leave one labelled sample out up to 10 labels, beyond that 10 folds. "loo": leave one out, whatever
-        it takes. A number of folds (those of `LabeledKFold`, in the order of the samples), or any splitter, which is
-        shown the labelled samples only. Left-out samples stay as unlabelled ones.
-
-    Attributes
-    ----------
-    baseline_ : RMM
-        The supervised twin: an SVM on the features of the labelled samples, fitted. Kernel (linear, or RBF with half
-        the median distance for sigma, with it, and with twice it) and C (per unit mean diagonal of the centred kernel)
-        are chosen by the same folds and criterion.
-    baseline_score_ : float
-        Its criterion with the sign changed, as `best_score_`.
-    comparison_ : specmargin.candidates.Comparison
-        The search against its twin, by their errors at left-out labels, each label judged by the settings that the
-        other labels choose: exact McNemar test, and a ``verdict`` in words.
-
-    Notes
-    -----
-    **Is it worth it?** The twin knows the labelled samples alone. `comparison_` counts at which left-out labels each of
-    the two errs; its verdict is "too few labels to judge" below ten.
-    """
-
-    cv: Any = "auto"
-
-    _refitted: ClassVar[type]
-    _takes_graph_alone: ClassVar[bool] = False  # the twin learns from features
-    _parameter_rules: ClassVar[dict[str, Rule]] = {
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
         "cv": lambda name, value: value if isinstance(value, str) and value == "auto" else RULES["cv"](name, value),
     }
 
@@ -135,12 +102,6 @@ class TwinnedSearch(LabelSearch):
             return self.cv
         return "loo" if labels.n_labeled <= _MOST_FOLDS else _MOST_FOLDS
 
-    def _kept_parameters(self: Any, searched: Sequence[str]) -> dict[str, Any]:
-        """Return the parameters that are not searched for, and not the default of the estimator."""
-        usual = {name: entry.default for name, entry in signature(self._refitted).parameters.items()}
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in usual}
-        return {name: value for name, value in given.items() if name not in searched and not _same(value, usual[name])}
-
     def _compare(self: Any, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials, Cs: Any) -> None:
         """Choose and fit the supervised twin, and compare what the labels say of both."""
         twin = supervised_twin(X, labels, folds, tuple(Cs), self.criterion)
@@ -148,11 +109,6 @@ class TwinnedSearch(LabelSearch):
         if labels.weights is not None:
             weights = np.zeros(labels.n_samples)
             weights[labels.labeled] = labels.weights
-        self.baseline_ = twin.fitted(X, y, weights, unlabeled=self.unlabeled, tol=self.tol)
+        self.baseline_ = twin.fitted(X, y, weights, unlabeled=self._marker)
         self.baseline_score_ = twin.score
         self.comparison_ = self._compared(trials.wrong_when_chosen_by_others(), twin.wrong)
-
-
-def _same(value: Any, usual: Any) -> bool:
-    """Whether a parameter is the usual one; markers such as pandas.NA have no truth value when compared."""
-    return value is usual or (type(value) is type(usual) and bool(value == usual))

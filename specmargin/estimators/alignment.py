@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from specmargin import objectives, solvers
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import unpacked
-from specmargin.estimators._shared_parameters import BoundParameter, within_bound
+from specmargin.estimators._bound import within_bound
+from specmargin.estimators._parameters import part_of
+from specmargin.estimators._semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.estimators._spectrum_classifier import Answer, FixedSpectrumClassifier
+from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
@@ -21,16 +24,79 @@ from specmargin.typing import FloatArray
 __all__ = ["KTA"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KTA(BoundParameter, FixedSpectrumClassifier):
+class KTA(FixedSpectrumClassifier):
     """Kernel-target alignment: an ordered spectrum from the labels alone, then a classifier on its kernel.
 
     The spectrum maximises the alignment of the labelled kernel with yy' (eq. 2); an SVM (``B=inf``, the paper's KTA-S)
     or a relative margin machine (B finite, KTA-R) is then trained on it. `build_problem` is the alignment's.
 
+    Parameters
+    ----------
+    C : float, default 10.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    B : float or "auto", default inf
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values
+        between 1 and the largest |f| of the absolute margin change anything; "auto" is the middle of that range:
+        the absolute margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to
+        bound) where r <= 1.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian()
+        Which Laplacian of the graph, and its power, the short form: `specmargin.graphs.Laplacian`.
+    q : int, optional
+        Number of eigenvectors, at most n; by default min(200, n).
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
     margin_result_ : SolveResult or tuple of SolveResult
         The classifier's; ``result_`` is the alignment's.
 
@@ -38,8 +104,19 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
     -----
     Weights of samples and classes are those of the classifier's loss: the alignment has none.
 
-    Labels that no eigenvector correlates with, two twins of different classes for one, leave the alignment undefined:
-    a ValueError.
+    Labels that no eigenvector correlates with, two twins of different classes for one, leave the alignment undefined: a
+    ValueError.
+
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -57,12 +134,22 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
     """
 
     C: float = 10.0
+    B: float | str = np.inf
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
-        if self.solver == "auto":
-            result = solvers.alignment(objectives.Alignment(spectrum, _without_weights(labels)), **self._options())
+        solver = part_of(self, "solver")
+        if solver.name == "auto":
+            result = solvers.alignment(objectives.Alignment(spectrum, _without_weights(labels)), **solver.arguments())
         else:
-            result = self._cvxpy(self._built(spectrum, labels))
+            result = solved_by_cvxpy(self._built(spectrum, labels), solver)
         train = self._trained(spectrum, labels, result.variables["delta"])
         return Answer(result, *within_bound(self.B, train, labels.labeled))
 

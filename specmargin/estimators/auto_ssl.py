@@ -26,16 +26,12 @@ from specmargin.candidates import (
 )
 from specmargin.candidates.constants import check_families
 from specmargin.checks import Rule, instance, maybe
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import (
-    SemiSupervisedClassifier,
-    check_features,
-    in_batches,
-    numerical_failures,
-)
-from specmargin.estimators._shared_parameters import integer_seed
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
+from specmargin.graphs.neighbors import METRIC
+from specmargin.graphs.parts import whole_seed
 from specmargin.labels import Labels
 from specmargin.labels.encoding import as_they_appear
 from specmargin.objectives.held_out.calibration import calibrated_scale, log_probabilities
@@ -116,7 +112,6 @@ class FittedMixture:
         return f"FittedMixture({weights})"
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoSSL(SemiSupervisedClassifier):
     r"""Mixture of semi-supervised and supervised classifiers, weighted by the labelled samples alone.
@@ -131,35 +126,49 @@ class AutoSSL(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    families : sequence of {"graph", "pca", "lap", "s3vm", "sup", "svm"}
+    families : sequence of str, default ("graph", "pca", "lap", "s3vm", "sup", "svm")
         Families of candidates; "s3vm" is for two classes.
-    metric : str
+    metric : str, default "euclidean"
         Metric of the neighbours; "cosine" for text.
     class_prior : sequence or mapping, optional
         Shares of the classes among all samples, where they are known: in the order of ``classes_`` (sorted), or by
-        class; positive, of sum 1. The threshold then gives the predictions these shares (with two classes; with more
-        the mean probabilities before `calibration_` are these), whatever the labels say. By default labels and
+        class; positive, of sum 1. The threshold then gives the predictions these shares (with two classes; with
+        more the mean probabilities before `calibration_` are these), whatever the labels say. By default labels and
         predictions tell the shares.
-    constants : specmargin.candidates.Constants
+    constants : specmargin.candidates.Constants, optional
         Widths, neighbours, penalties and prior weights in the place of the usual ones.
-    random_state : int, Generator or None
-        Draws landmarks and folds, starts the search for eigenvectors.
+    random_state : int, Generator or None, default 0
+        Seed of landmarks, of folds, and of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
     baseline_ : FittedMixture
         The mixture of the supervised candidates, with ``predict``, ``predict_proba`` and ``transduction_``.
     report_ : specmargin.candidates.SelectionReport
         What was tried and chosen, the expected error, and the difference to the baseline.
     probabilities_ : ndarray of shape (n, n_classes)
-        Of the training samples.
+        Probabilities of the training samples.
     held_out_ : ndarray of shape (l, n_classes)
-        Of the labelled samples in the mixture, each computed without its label: what `report_` counts.
+        Probabilities of the labelled samples in the mixture, each computed without its label: what `report_` counts.
     calibration_ : float
         The scale T of the mixture's log-probabilities, calibrated on `held_out_`
         (`specmargin.objectives.held_out.calibration`); it changes no prediction.
-    scores_ : ndarray of shape (n,) or (n, n_classes)
-        Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
 
     Notes
     -----
@@ -192,21 +201,49 @@ class AutoSSL(SemiSupervisedClassifier):
     class_prior: Any = None
     constants: Constants | None = None
     random_state: Any = 0
+    unlabeled: Any = -1
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
         "families": check_families,
+        "metric": METRIC,
         "constants": maybe(instance(Constants, "pass dataclasses.replace(specmargin.candidates.CONSTANTS, ...)")),
     }
 
-    def _needs_graph(self) -> bool:
-        return True
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]  # it takes no weights
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features.
+        y : array-like of shape (n,), or mapping by node
+            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of nearest neighbours. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative graph, or
+            parameters out of range.
+        """
+        return super().fit(X, y, graph)
+
+    def _calibrate(self, X: Matrix, labels: Labels, graph: Any) -> None:
+        """Leave it: the mixture is calibrated on its decisions at left-out labels."""
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
         return None if graph is None else check_adjacency(graph, X.shape[0])
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         constants = CONSTANTS if self.constants is None else self.constants
-        seed = integer_seed(self.random_state)
+        seed = whole_seed(self.random_state)
         families = check_families("families", self.families)
         both = tuple(dict.fromkeys([*families, *SUPERVISED]))
         codes, n_classes = labels.sign_codes, len(labels.classes)

@@ -9,23 +9,24 @@ f(x) = sum_j alpha_j k(x_j, x), which have values everywhere. `RegularizedSpectr
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import Rule, count, maybe, outside
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._parameter_rules import check_parameters
+from specmargin.checks import Rule, count, maybe, number, outside
+from specmargin.estimators._parameters import Composed, part_of
 from specmargin.estimators._semi_supervised import check_features, fitting, in_batches
-from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, integer_seed
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
-from specmargin.graphs import check_adjacency, components, laplacian
+from specmargin.graphs import KNN, Laplacian, check_adjacency, components
 from specmargin.graphs.node_names import in_one_order
+from specmargin.graphs.parts import built, whole_seed
+from specmargin.kernels import RBF
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
@@ -34,53 +35,18 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 __all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEstimator):
-    """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere.
+class _RegularizedEigenfunctions(Composed):
+    """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
 
-    Parameters
-    ----------
-    gamma : float, "scale" or "median"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf"; not the gamma of the paper's eq. 12, which is `gamma_A`.
-    gamma_A : float
-        Weight of the ambient norm, > 0: the paper's gamma, under the name it has where labels have a say. The graph
-        norm f'L f has weight one (gamma_I = 1).
-    normalized : bool
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The paper's is D - W, whose constant null vector
-        1'f = 0 removes; that of the normalized one is D^1/2 1.
-    tol : float
-        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are not.
+    gamma_A: float
+    tol: float
 
-    Attributes
-    ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Eigenfunctions f at the training samples; orthonormal columns of sum zero.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Their values gamma_A |f|_K^2 + f'L f, rising.
-    dual_coef_ : ndarray of shape (n_components, n)
-        Expansion coefficients alpha.
-    result_ : SolveResult
-        Status and certificate.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-    nodes_ : list
-        Names of the nodes in the order of the rows, where `graph` had names.
-
-    Notes
-    -----
-    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
-    components are told apart before anything else, isolated samples included; a warning says so.
-    """
-
-    gamma_A: float = 0.01
-    normalized: bool = False
-    tol: float = 1e-6
-
-    _without_graph: ClassVar[str] = "fit(K, graph=W) with an adjacency"
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {"gamma_A": number(above=0)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
@@ -93,7 +59,7 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         y : ignored
             For scikit-learn.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X that has them as its index; else 0 to n - 1 are the rows.
 
@@ -116,7 +82,7 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         return self
 
     def _learn(self, X: Matrix, graph: Any) -> None:
-        check_parameters(self)
+        self._check_parameters()
         n_functions = self._n_functions()
         _, graph, nodes = in_one_order(X, None, graph, None)
         self.__dict__.pop("nodes_", None)
@@ -124,19 +90,23 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
             self.nodes_ = nodes
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
-        W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
-        self._resolve_gamma(X)
+        if graph is None and self._is_precomputed:
+            raise InvalidInputError(
+                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, graph=W) with an adjacency."
+            )
+        W = built(part_of(self, "graph"), X)[0] if graph is None else check_adjacency(graph, X.shape[0])
+        self.kernel_ = part_of(self, "kernel").at(X)
         parts = components(W)
         if parts.n > 1:
             warnings.warn(
                 f"the graph has {parts.n} components ({parts.n_isolated} isolated nodes): the lowest eigenfunctions "
-                "tell them apart before anything else. Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to "
-                "connect it.",
+                "tell them apart before anything else. Raise n_neighbors of the graph, or take its kind 'mutual+mst', "
+                "to connect it.",
                 DisconnectedGraphWarning,
                 stacklevel=outside(),
             )
-        L = laplacian(W, normalized=self.normalized, power=self.power)
-        objective = RegularizedClustering(self._gram(X), L, gamma=self.gamma_A)
+        L = part_of(self, "laplacian")(W)
+        objective = RegularizedClustering(self.kernel_(X), L, gamma=self.gamma_A)
         result = eigenmaps(objective, n_functions, tol=self.tol)
         if result.status is not Status.OPTIMAL:
             warnings.warn(
@@ -167,10 +137,9 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
         reference = X if self._X_fit is None else self._X_fit
-        return in_batches(lambda part: self._gram(part, reference) @ self.dual_coef_.T, X, len(self.embedding_))
+        return in_batches(lambda part: self.kernel_(part, reference) @ self.dual_coef_.T, X, len(self.embedding_))
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     """Spectral clustering by functions that have values at new samples, too.
@@ -181,23 +150,57 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int, default 2
         Number of clusters.
-    n_components : int
-        Eigenfunctions to cluster by; by default n_clusters - 1: the constant, which usual spectral clustering counts as
-        one more, is ruled out by 1'f = 0.
-    assign : {"auto", "sign", "kmeans"}
+    n_components : int, optional
+        Number of eigenfunctions to cluster by; by default n_clusters - 1: the constant, which usual spectral
+        clustering counts as one more, is ruled out by 1'f = 0.
+    gamma_A : float, default 0.01
+        Weight of the ambient norm, > 0: the gamma of the paper's eq. 12, under the name it has where labels have a
+        say. The graph norm f'L f has weight one (gamma_I = 1).
+    kernel : Kernel, str, float or callable, default RBF(gamma="scale")
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian(normalized=False)
+        Which Laplacian of the graph. The paper's is D - W, whose constant null vector 1'f = 0 removes; that of the
+        normalized one is D^1/2 1.
+    assign : {"auto", "sign", "kmeans"}, default "auto"
         "sign": the first eigenfunction, two clusters. "kmeans": k-means on the eigenfunctions; for two clusters a
         threshold halfway between two means instead of zero. "auto": "sign" for two clusters, else "kmeans".
-    random_state : int, Generator, RandomState or None
+    tol : float, default 1e-6
+        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are
+        not.
+    random_state : int, Generator, RandomState or None, default 0
         Starts of k-means.
 
     Attributes
     ----------
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
+    embedding_ : ndarray of shape (n, n_components)
+        Eigenfunctions f at the training samples; orthonormal columns of sum zero.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their values gamma_A |f|_K^2 + f'L f, rising.
+    dual_coef_ : ndarray of shape (n_components, n)
+        Expansion coefficients alpha.
+    result_ : SolveResult
+        Status and certificate.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
     labels_ : ndarray of shape (n,)
         Clusters of the training samples, 0 to n_clusters - 1.
     cluster_centers_ : ndarray of shape (n_clusters, n_components)
         Means of k-means, where it was used.
+
+    Notes
+    -----
+    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
+    components are told apart before anything else, isolated samples included; a warning says so.
 
     References
     ----------
@@ -208,7 +211,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     >>> import specmargin as sm
     >>> from specmargin.estimators.clustering import RegularizedSpectralClustering
     >>> X, y = sm.datasets.make_two_moons(n_samples=200, noise=0.08, random_state=0)
-    >>> clusters = RegularizedSpectralClustering(gamma=10.0, n_neighbors=8).fit(X[:150])
+    >>> clusters = RegularizedSpectralClustering(kernel=10.0, graph=8).fit(X[:150])
     >>> agree = clusters.predict(X[150:]) == y[150:]
     >>> bool(max(agree.mean(), 1 - agree.mean()) > 0.95)
     True
@@ -216,10 +219,15 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     n_clusters: int = field(default=2, kw_only=False)
     n_components: int | None = None
+    gamma_A: float = 0.01
+    kernel: Any = RBF("scale")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(normalized=False)
     assign: str = "auto"
-    random_state: Any = None
+    tol: float = 1e-6
+    random_state: Any = 0
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_components": maybe(count(1))}
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {"n_components": maybe(count(1))}
 
     @property
     def _by_sign(self) -> bool:
@@ -240,7 +248,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         super()._keep(result)
         self._kmeans = None
         if not self._by_sign:
-            seed = integer_seed(self.random_state)
+            seed = whole_seed(self.random_state)
             self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed).fit(self.embedding_)
             self.cluster_centers_ = self._kmeans.cluster_centers_
         self.labels_ = self._clusters(self.embedding_)
@@ -281,7 +289,6 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         return self._clusters(self._values(X))
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _RegularizedEigenfunctions):
     """Laplacian eigenmaps with coordinates for new samples.
@@ -291,13 +298,45 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
 
     Parameters
     ----------
-    n_components : int
-        Coordinates; the constant is not among them.
+    n_components : int, default 2
+        Number of coordinates; the constant is not among them.
+    gamma_A : float, default 0.01
+        Weight of the ambient norm, > 0: the gamma of the paper's eq. 12, under the name it has where labels have a
+        say. The graph norm f'L f has weight one (gamma_I = 1).
+    kernel : Kernel, str, float or callable, default RBF(gamma="scale")
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian(normalized=False)
+        Which Laplacian of the graph. The paper's is D - W, whose constant null vector 1'f = 0 removes; that of the
+        normalized one is D^1/2 1.
+    tol : float, default 1e-6
+        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are
+        not.
 
     Attributes
     ----------
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
     embedding_ : ndarray of shape (n, n_components)
         Coordinates of the training samples; orthonormal columns of sum zero.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their values gamma_A |f|_K^2 + f'L f, rising.
+    dual_coef_ : ndarray of shape (n_components, n)
+        Expansion coefficients alpha.
+    result_ : SolveResult
+        Status and certificate.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+
+    Notes
+    -----
+    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
+    components are told apart before anything else, isolated samples included; a warning says so.
 
     References
     ----------
@@ -310,13 +349,18 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
     >>> from specmargin.estimators.clustering import RegularizedEigenmaps
     >>> angle = np.linspace(2.0, 9.0, 60)
     >>> X = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)])  # a spiral
-    >>> maps = RegularizedEigenmaps(n_components=1, gamma=0.5, n_neighbors=2).fit(X[::2])
+    >>> maps = RegularizedEigenmaps(n_components=1, kernel=0.5, graph=2).fit(X[::2])
     >>> unrolled = maps.transform(X)[:, 0]
     >>> bool(abs(np.corrcoef(unrolled, angle)[0, 1]) > 0.95)
     True
     """
 
     n_components: int = field(default=2, kw_only=False)
+    gamma_A: float = 0.01
+    kernel: Any = RBF("scale")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(normalized=False)
+    tol: float = 1e-6
 
     def _n_functions(self) -> int:
         return self.n_components

@@ -7,54 +7,108 @@ is measured against.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from specmargin.checks import Rule, shown
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._shared_parameters import BoundParameter
+import numpy as np
+
+from specmargin.estimators._parameters import part_of
 from specmargin.estimators._spectrum_classifier import FixedSpectrumClassifier
-from specmargin.exceptions import InvalidInputError
-from specmargin.spectra import Spectrum
-from specmargin.spectra.transforms import TRANSFORMS, analytic_centre
+from specmargin.graphs import KNN, Laplacian
+from specmargin.spectra import Spectrum, Transform
+from specmargin.spectra.transforms import analytic_centre
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectralKernelSVM", "XuSpectralSVM"]
 
 
-def transformation(name: str, value: Any) -> Any:
-    """Check a transform of the spectrum: one of the names, or a function."""
-    if not callable(value) and not (isinstance(value, str) and value in TRANSFORMS):
-        raise InvalidInputError(f"{name}={shown(value)} is unknown; take one of {list(TRANSFORMS)} or a function.")
-    return value
-
-
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralKernelSVM(BoundParameter, FixedSpectrumClassifier):
+class SpectralKernelSVM(FixedSpectrumClassifier):
     """Support vector machine (or relative margin machine) on a parametric transform of the Laplacian's spectrum.
 
     Parameters
     ----------
-    transformation : str or callable
-        "diffusion", "gaussian_field", "inverse", "power", "step" or "geometric": the names of
-        `specmargin.spectra.transforms.TRANSFORMS`, whose functions document the formulas. Or a function of the
-        `Spectrum`, and of those of the four parameters below that it names, that returns nonnegative weights (q,).
-    sigma : float
-        Width, for "diffusion" and "gaussian_field"; by default sigma^2 is the mean of the five smallest eigenvalues
-        that are not zero.
-    exponent : float
-        For "power".
-    k : int
-        Number of eigenvectors with equal weights, at most q, for "step".
-    w : float
-        Ratio of consecutive weights, >= 1, for "geometric".
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    B : float or "auto", default inf
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values
+        between 1 and the largest |f| of the absolute margin change anything; "auto" is the middle of that range:
+        the absolute margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to
+        bound) where r <= 1.
+    transformation : str, Transform or callable, default Transform()
+        Rule of the weights: a name such as "diffusion" or "inverse", a `specmargin.spectra.Transform`, which has
+        the parameters of the rules, or a function of the `Spectrum` that returns nonnegative weights (q,). The name
+        is not ``transform``: scikit-learn takes whatever has that attribute for a transformer.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian()
+        Which Laplacian of the graph, and its power, the short form: `specmargin.graphs.Laplacian`.
+    q : int, optional
+        Number of eigenvectors, at most n; by default min(200, n).
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
 
     Notes
     -----
-    The parameter is not called ``transform``: scikit-learn takes whatever has that attribute for a transformer.
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -66,26 +120,28 @@ class SpectralKernelSVM(BoundParameter, FixedSpectrumClassifier):
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    >>> svm = sm.SpectralKernelSVM(transformation="gaussian_field", sigma=0.3, C=10.0, q=20).fit(X, y)
+    >>> field = sm.spectra.Transform("gaussian_field", sigma=0.3)
+    >>> svm = sm.SpectralKernelSVM(C=10.0, transformation=field, q=20).fit(X, y)
     >>> svm.result_.problem, svm.result_.certificate.is_optimal(1e-6)
     ('SVM', True)
     """
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"transformation": transformation}
-
-    transformation: str | Callable[..., FloatArray] = "diffusion"
-    sigma: float | None = None
-    exponent: float = 2.0
-    k: int = 10
-    w: float = 1.1
+    C: float = 1.0
+    B: float | str = np.inf
+    transformation: Any = Transform()
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
-        rule = self.transformation if callable(self.transformation) else TRANSFORMS[self.transformation]
-        named = {"sigma", "exponent", "k", "w"} & set(inspect.signature(rule).parameters)
-        return rule(spectrum, **{name: getattr(self, name) for name in named})
+        return np.asarray(part_of(self, "transformation")(spectrum))
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class XuSpectralSVM(FixedSpectrumClassifier):
     """Support vector machine on the spectrum of Xu et al. (2007): ordered, and independent of the labels.
@@ -96,8 +152,78 @@ class XuSpectralSVM(FixedSpectrumClassifier):
 
     Parameters
     ----------
-    w : float
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    w : float, default 1.0
         Least ratio of consecutive weights, delta_i >= w delta_{i+1}, >= 1.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian()
+        Which Laplacian of the graph, and its power, the short form: `specmargin.graphs.Laplacian`.
+    q : int, optional
+        Number of eigenvectors, at most n; by default min(200, n).
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+
+    Notes
+    -----
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -114,7 +240,16 @@ class XuSpectralSVM(FixedSpectrumClassifier):
     True
     """
 
+    C: float = 1.0
     w: float = 1.0
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
         return analytic_centre(spectrum, self.w)

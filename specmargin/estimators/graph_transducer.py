@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import outside
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.exceptions import EigenspaceWarning
+from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels
 from specmargin.solvers.spectrum.graph_transducer import HARD_CASE
 from specmargin.spectra import Spectrum
@@ -23,9 +21,8 @@ from specmargin.spectra.transforms import power
 __all__ = ["SpectralGraphTransducer"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
+class SpectralGraphTransducer(GraphSpectrumClassifier):
     """Spectral graph transducer: a relaxed normalised cut that the labels steer.
 
     Finds values h = V w of all samples on the sphere h'h = n, smooth along the graph and near their targets where
@@ -35,16 +32,65 @@ class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
 
     Parameters
     ----------
-    C : float
+    C : float, default 10000.0
         Weight of the loss, > 0; 1e1 to 1e6 are in use. The loss is a mean per class, h has mean square one: this C
-        is not that of a margin. The default did well on the unlabelled samples of two tasks of the paper (MNIST 3-8,
-        pc-mac), which makes it an optimistic choice there.
-    exponent : float
-        Q_ii = i^exponent, >= 0; a block of equal eigenvalues shares the harmonic mean of its entries.
-    max_iter : int
-        Limit of iterations; by default that of the solver.
-    solver_params : dict
-        Passed on to the solver, `specmargin.solvers.graph_transducer`: there is one only.
+        is not that of a margin. The default did well on the unlabelled samples of two tasks of the paper (MNIST
+        3-8, pc-mac), which makes it an optimistic choice there.
+    exponent : float, default 2.0
+        Exponent: Q_ii = i^exponent, >= 0; a block of equal eigenvalues shares the harmonic mean of its entries.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian()
+        Which Laplacian of the graph, and its power, the short form: `specmargin.graphs.Laplacian`.
+    q : int, optional
+        Number of eigenvectors, at most n; by default min(200, n).
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    tol : float, default 1e-6
+        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
 
     Notes
     -----
@@ -54,6 +100,17 @@ class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
     by weights, and l+ and l-, which make the targets tau, are sums of weights; the weight of a whole class moves the
     targets and the threshold alone. That is not what c rows in the place of one do: each of them is a node, which has
     edges, and a share in h'h = n and in the eigenvectors.
+
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -71,16 +128,21 @@ class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
 
     C: float = 10000.0
     exponent: float = 2.0
-    max_iter: int | None = None
-    solver_params: Mapping[str, Any] | None = None
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    tol: float = 1e-6
+    random_state: Any = 0
+    unlabeled: Any = -1
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
         delta = power(spectrum, self.exponent)
         # The sum of all i^-exponent undoes the scaling of delta to sum one: Q is literally i^exponent.
         total = (np.arange(1.0, spectrum.q) ** -self.exponent).sum()
         objective = objectives.SpectralGraphTransducer(spectrum, labels, C=self.C, Q=1.0 / (total * delta[1:]))
-        limit = {} if self.max_iter is None else {"max_iter": self.max_iter}
-        result = solvers.graph_transducer(objective, **{"tol": self.tol, **limit, **(self.solver_params or {})})
+        result = solvers.graph_transducer(objective, tol=self.tol)
         if result.message.startswith(HARD_CASE):
             warnings.warn(
                 f"SpectralGraphTransducer: the labels leave a direction open in an eigenspace of the problem "

@@ -7,9 +7,10 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks, require_no_weights
-from specmargin.estimators._docstrings import documented
+from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._manifold import KernelBlocks
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.typing import Matrix
@@ -17,9 +18,8 @@ from specmargin.typing import Matrix
 __all__ = ["LapRLS"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
+class LapRLS(ConformalSets, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -28,8 +28,93 @@ class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
 
     Parameters
     ----------
-    solver : str or sequence of str
-        As for `LapSVM`.
+    gamma_A : float or "auto", default "auto"
+        Weight of the ambient norm, > 0, next to a loss that is a sum over the labelled samples. "auto": 0.1 tr(H G
+        H) / l, in units that depend neither on their number l nor on the scale of the kernel; see the notes.
+    gamma_I : float or str, default "auto"
+        Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
+        over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
+        graph and kernel, or 0 where the labels speak against the graph; see the notes.
+    kernel : Kernel, str, float or callable, default RBF()
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian(power=2, normalized="auto")
+        Which Laplacian of the graph, and its power, the short form. Its ``normalized="auto"`` is D - W where
+        `gamma_I` is "auto", there is an intercept, and the functions are those of a kernel, else the normalized
+        one, in whose units papers report weights; see the notes.
+    functions : {"auto", "kernel"}, Landmarks or Eigenvectors, default "auto"
+        Functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice.
+        `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
+        `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
+        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
+        gamma_I is 0.
+    fit_intercept : bool, default True
+        Whether f has an unpenalised intercept.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "shrunk"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. See the notes.
+    solver : str, sequence of str or Solver, default "auto"
+        "factorized": one factorisation, exact, for losses that are piecewise quadratic
+        (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
+        (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once). "dual": the dual through CVXPY
+        by Clarabel, then ECOS, for any convex loss. Any installed CVXPY solver, or an order of them, for the same
+        problem. "auto": "factorized" where it takes the loss, else "dual". `specmargin.solvers.Solver` holds the
+        name with tol, the relative gap to which the answer has to be certified, max_iter and options, such as
+        ``Solver("pcg", options={"stopping": "safe"})``.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate, multipliers, and the decisions f before they were balanced, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
+    gamma_A_, gamma_I_ : float
+        The weights in use; gamma_I_ is 0 where the supervised classifier was taken.
+    laplacian_ : Laplacian
+        The Laplacian in use.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    dual_coef_ : ndarray of shape (n_outputs, n)
+        Expansion coefficients alpha; one row with two classes. Those of the features with landmarks; with eigenvectors
+        the values f - b at the training samples.
+
+    Notes
+    -----
+    A component of the graph without a labelled sample is predicted by the kernel expansion alone, far from every
+    labelled sample by the intercept; a warning counts such samples.
+
+    **Large samples.** Beyond 10,000 samples neighbours are searched in 50 principal components where there are more
+    than 100 features. Functions that do not fit into the memory are refused before anything is computed. Of new samples
+    eigenvectors know their neighbours only: they get the weighted mean of the neighbours' scores.
+
+    `LapSVM` has the notes on weights, Laplacians, graphs that mislead, and the balance of classes.
 
     References
     ----------
@@ -40,15 +125,16 @@ class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
     Examples
     --------
     >>> import specmargin as sm
-    >>> from specmargin.estimators.laprls import LapRLS
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    >>> clf = LapRLS(gamma=4.0, gamma_A=1e-2, gamma_I=1.0, n_neighbors=5).fit(X, y)
+    >>> clf = sm.LapRLS(gamma_A=1e-2, gamma_I=1.0, kernel=sm.kernels.RBF(4.0), graph=5).fit(X, y)
     >>> clf.result_.certificate.is_optimal(1e-9), bool((clf.transduction_ == y_true).mean() > 0.95)
     (True, True)
     """
 
     loss: str = field(init=False, default="squared")
+
+    _keeps_training: ClassVar[bool] = True
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         labels = self._remembered().labels

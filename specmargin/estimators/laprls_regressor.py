@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._conformal import ManifoldBlocks
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._feature_maps import ChosenFunctions
-from specmargin.estimators._manifold_weights import ManifoldWeights
+from specmargin.estimators._manifold import ManifoldModel
 from specmargin.estimators._semi_supervised import numerical_failures, unpacked
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
-from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 from specmargin.labels import Targets
 from specmargin.objectives.held_out.conformal import ConformalRidge, level_rank
 from specmargin.objectives.held_out.leave_one_out import RidgePath
@@ -31,17 +29,8 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["LapRLSRegressor"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSRegressor(
-    ManifoldBlocks,
-    ManifoldWeights,
-    KernelParameters,
-    LaplacianParameters,
-    SearchedNeighbors,
-    ChosenFunctions,
-    SemiSupervisedRegressor,
-):
+class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
     """Laplacian regularised least squares for numbers.
 
     Minimises, per output, sum_i c_i (z_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha over
@@ -51,13 +40,51 @@ class LapRLSRegressor(
 
     Parameters
     ----------
-    fit_intercept : bool
+    gamma_A : float or "auto", default "auto"
+        Weight of the ambient norm, > 0, next to a loss that is a sum over the labelled samples. "auto": 0.1 tr(H G
+        H) / l, in units that depend neither on their number l nor on the scale of the kernel; see the notes.
+    gamma_I : float or str, default "auto"
+        Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
+        over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
+        graph and kernel, or 0 where the labels speak against the graph; see the notes.
+    kernel : Kernel, str, float or callable, default RBF(gamma="median")
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian(power=2, normalized="auto")
+        Which Laplacian of the graph, and its power, the short form. Its ``normalized="auto"`` is the normalized
+        one.
+    functions : {"auto", "kernel"}, Landmarks or Eigenvectors, default "auto"
+        Functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice.
+        `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
+        `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
+        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
+        gamma_I is 0.
+    fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    tol : float
+    tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
     Attributes
     ----------
+    transduction_ : ndarray of shape (n,) or (n, n_outputs)
+        Predicted numbers of the training samples, labelled ones included.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per output with more than one.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
+    gamma_A_, gamma_I_ : float
+        The weights in use; gamma_I_ is 0 where the supervised classifier was taken.
+    laplacian_ : Laplacian
+        The Laplacian in use.
     leave_one_out_ : ndarray of shape (l,) or (l, n_outputs)
         What the other labelled samples predict at each labelled sample, in the order of the rows: exact, without
         refitting. NaN where one sample is labelled.
@@ -73,6 +100,26 @@ class LapRLSRegressor(
     A component of the graph without a labelled sample is predicted by the kernel expansion alone, far from every
     labelled sample by the intercept; a warning counts such samples.
 
+    **Weights.** With d the mean of the kernel's diagonal, G = J K (I + r L K)^-1 J', r = gamma_I / gamma_A, is the
+    deformed kernel of the l labelled samples (rows J), and tr(H G H) / l the mean eigenvalue that is left when H takes
+    constants out (nothing is taken out without an intercept). A tenth of it is ``gamma_A="auto"``; where gamma_I is 0,
+    G is the kernel itself. On 19 data sets its size hardly mattered between a tenth and ten times of that. With m =
+    tr(K)^2 / |K|^2 the number of functions that K holds in effect and p the power of the Laplacian, ``gamma_I="auto"``
+    of a classifier with an intercept sets r to 10000 m / tr(L^p K): the graph norm of an average function of K weighs
+    10,000 times its ambient norm, whatever the number of samples and the units of K and L. Without an intercept, and
+    for numbers, which vary within clusters, it is 100 over the mean of K's diagonal. ``gamma_A_`` and ``gamma_I_``
+    given as numbers, with ``laplacian=laplacian_``, make the same classifier again. A solver that factorises nothing
+    ("pcg", "newton") pays one factorisation for "auto".
+
+    **Which Laplacian.** The graph norm of I - D^-1/2 W D^-1/2 vanishes on the square roots of the degrees, and with a
+    large ratio and few labels decisions follow the degrees; that of D - W vanishes on constants, which the intercept
+    takes. Where the functions are eigenvectors the first one, constant or these roots, is left to the intercept.
+
+    **Graphs that mislead.** No weight repairs a graph that says nothing about the classes. ``gamma_I="auto"`` asks the
+    labels: least squares with the graph and without it decide about each labelled sample from the others (exact
+    leave-one-out), and where the sum of the log-losses of their calibrated probabilities is larger by more than one
+    with the graph, it is left out. A few labels seldom say that, so that the graph is taken then.
+
     References
     ----------
     Belkin, Niyogi & Sindhwani, Manifold regularization, JMLR 2006, section 4.2.
@@ -87,16 +134,17 @@ class LapRLSRegressor(
     (True, True)
     """
 
-    gamma: float | str = "median"
+    gamma_A: float | str = "auto"
+    gamma_I: float | str = "auto"
+    kernel: Any = RBF("median")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(power=2, normalized="auto")
+    functions: Any = "auto"
     fit_intercept: bool = True
-    power: int = 2
     tol: float = 1e-6
 
     _tells_classes: ClassVar[bool] = False
-    _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
-
-    def _needs_graph(self) -> bool:
-        return not self._is_supervised
+    _keeps_training: ClassVar[bool] = True
 
     def _fit(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, targets, graph)
@@ -117,16 +165,15 @@ class LapRLSRegressor(
 
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:
         """Return the objective of the first output; set the functions that it chooses from."""
-        self._resolve_gamma(X)
-        L = self._laplacian(X, graph)
-        self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
-        K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
+        L = self._operator(X, graph)
+        self._functions = self._map(X, targets, L)
+        K = self._functions.kernel
         made = partial(
             objectives.LapRLS,
             K,
             L,
-            labeled=at,
-            targets=z,
+            labeled=targets.labeled,
+            targets=targets.columns[:, 0],
             weights=targets.weights,
             fit_intercept=self.fit_intercept,
         )
@@ -146,10 +193,10 @@ class LapRLSRegressor(
 
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other;
         - the parameters were fixed without these targets. ``gamma_A="auto"`` is in units of all training samples here,
-          and the graph that ``ratio="auto"`` may leave out takes part, so that the defaults keep the proof; parameters
-          that these targets chose, as by `LapRLSRegressorCV`, do not;
-        - for new samples, too, nothing is taken from the training samples: no ``gamma="median"`` (the default) or
-          "scale", no ``gamma_A="auto"``.
+          and the graph that ``gamma_I="auto"`` may leave out takes part, so that the defaults keep the proof;
+          parameters that these targets chose, as by `LapRLSRegressorCV`, do not;
+        - for new samples, too, nothing is taken from the training samples: a kernel with a number for its width, no
+          rule such as "median" (the default), no ``gamma_A="auto"``.
 
         `SpectralFilterRegressor`, which learns its weights from the targets, has no intervals.
 

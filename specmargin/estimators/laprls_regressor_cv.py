@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._label_search import Judged, Trials
-from specmargin.estimators._label_weights import PassesWeights
-from specmargin.estimators._manifold_grid import ManifoldGrid
+from specmargin.checks import shown
+from specmargin.estimators._label_search import Judged, Space, Trials, search_space
+from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, ManifoldGrid
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
+from specmargin.exceptions import InvalidTypeError
+from specmargin.graphs import check_adjacency
 from specmargin.labels import Targets
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -22,15 +24,15 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["LapRLSRegressorCV"]
 
 _LOGGER = logging.getLogger(__name__)
+_UNITS = 10.0 ** np.arange(-4.0, 0.5, 0.5)
 _OF_THE_REFIT = (
     *("transduction_", "dual_coef_", "intercept_", "result_", "leave_one_out_"),
-    *("gamma_", "gamma_A_", "gamma_I_", "n_iter_"),
+    *("kernel_", "gamma_A_", "gamma_I_", "n_iter_"),
 )
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
+class LapRLSRegressorCV(SemiSupervisedRegressor):
     """LapRLS for numbers that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     The grid is that of `LapRLSCV`, the criterion the mean square of what the other labelled samples predict wrongly at
@@ -38,11 +40,32 @@ class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
 
     Parameters
     ----------
-    tol : float
-        Relative gap to which the refit has to be certified; a ConvergenceWarning says so where it is not.
+    estimator : LapRLSRegressor, optional
+        Estimator whose parameters are chosen; it has all others, such as the marker of unlabelled samples and the
+        solver of the refit. By default ``LapRLSRegressor()``.
+    grid : dict, optional
+        What is tried, by the names of parameters and of those inside of parts: a dict from names to lists, a full
+        product. Where it does not name kernel, graph, Laplacian or gamma_I, it is {"kernel": ["linear", RBF("0.5
+        median"), RBF("median")], "graph__n_neighbors": [2, 5, 15, 50], "laplacian__power": [1, 2, 4], "gamma_I":
+        ["0 gamma_A", "100 gamma_A"]}, but for what the estimator sets itself; "0 gamma_A" is supervised learning,
+        tried once per kernel, and of no cost. gamma_A is tried at nine values from 1e-4 to 1 in units of tr(H G H)
+        / l, G the deformed kernel at gamma_A = 1 and H the centring, which suit any kernel and graph. Numbers for
+        gamma_I need numbers for gamma_A; a factorisation is paid for each distinct ratio. Neighbours decide, with
+        the power: images want 4 to 10, views of one object 2, Gaussian clusters and text 15 to 50; more than n - 1
+        are n - 1.
 
     Attributes
     ----------
+    transduction_ : ndarray of shape (n,) or (n, n_outputs)
+        Predicted numbers of the training samples, labelled ones included.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per output with more than one.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
     best_params_ : dict
         Keyword arguments that make `estimator_` again: what was chosen, and all that its defaults do not imply.
     best_score_ : float
@@ -61,8 +84,8 @@ class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
         What the other labelled samples predict at each labelled sample, with the parameters that were chosen.
     dual_coef_ : ndarray of shape (n_outputs, n)
         Coefficients, as of `LapRLSRegressor`.
-    gamma_ : float
-        The kernel parameter that was chosen.
+    kernel_ : Kernel
+        The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
 
@@ -80,29 +103,61 @@ class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
     >>> import numpy as np, specmargin as sm
     >>> X = np.random.default_rng(0).uniform(0.0, 6.0, (100, 1))
     >>> y = np.where(np.arange(100) < 15, np.sin(X[:, 0]), np.nan)
-    >>> model = sm.LapRLSRegressorCV(n_neighbors=[5], powers=[1, 2]).fit(X, y)
+    >>> model = sm.LapRLSRegressorCV(grid={"graph": [5], "laplacian__power": [1, 2]}).fit(X, y)
     >>> again = sm.LapRLSRegressor(**model.best_params_).fit(X, y)
     >>> model.score(X, np.sin(X[:, 0])) > 0.95, bool((again.transduction_ == model.transduction_).all())
     (True, True)
     """
 
-    tol: float = 1e-6
+    estimator: Any = field(default=None, kw_only=False)
+    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
 
-    _refitted: ClassVar[type[LapRLSRegressor]] = LapRLSRegressor
+    _sample_weight = None
+
+    @classmethod
+    def _usual(cls) -> LapRLSRegressor:
+        return LapRLSRegressor()
+
+    @property
+    def _template(self) -> Any:
+        return self._usual() if self.estimator is None else self.estimator
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return bool(self._template._is_precomputed)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self._template, LapRLSRegressor):
+            raise InvalidTypeError(
+                f"estimator={shown(self._template)} is no LapRLSRegressor; pass "
+                "specmargin.LapRLSRegressor(...), or None."
+            )
+        self._template._check_parameters()
+        super()._check_parameters()
+
+    def _space(self) -> Space:
+        return search_space(self._template, self.grid, CANDIDATES, SEARCHED)
+
+    def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
+        return None if graph is None else check_adjacency(graph, X.shape[0])  # the grid makes them
+
+    def _weighted_targets(self, targets: Targets, sample_weight: Any) -> Targets:
+        self._sample_weight = sample_weight
+        return super()._weighted_targets(targets, sample_weight)
 
     def _learn(self, X: Matrix, y: Any, targets: Targets, graph: SparseArray | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
-        self._check_grid()
-        sample_weight, c = self._taken_weight(), targets.weights
+        grid, template = ManifoldGrid(self._space(), _UNITS), self._template
+        sample_weight, c, self._sample_weight = self._sample_weight, targets.weights, None
         self._one_output = targets.values.ndim == 1
         trials = Trials("sq", np.arange(len(targets.labeled)))
-        for deformed in self._factorisations(X, targets, graph):
-            path = loo.RidgePath(deformed.reduction.G, targets.values, self.fit_intercept, c)
-            gamma_As, tried = self._tried(deformed, path)
+        for deformed in grid.factorisations(X, targets, graph):
+            path = loo.RidgePath(deformed.reduction.G, targets.values, template.fit_intercept, c)
+            gamma_As, tried = grid.tried(deformed, path)
             squares = loo.squares(path.leave_one_out(gamma_As), targets.values)
             means = np.average(squares, axis=1, weights=c)
             judgement = Judged({"sq": means}, squares, np.zeros(squares.shape, dtype=bool))
-            trials.add(tried, judgement, common=self._common, supervised=deformed.is_supervised)
+            trials.add(tried, judgement, common=grid.common, supervised=deformed.is_supervised)
         self.best_index_ = trials.best()
         self.cv_results_ = trials.results(["sq"])
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -111,7 +166,7 @@ class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
             "%s: %d settings, best mean square %.4g at %s",
             *(type(self).__name__, len(trials), -self.best_score_, self.best_params_),
         )
-        self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
+        self.estimator_ = type(template)(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
         self.baseline_: LapRLSRegressor | None = None
@@ -121,7 +176,7 @@ class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
             if at != self.best_index_:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                    self.baseline_ = self._refitted(**trials.params[at]).fit(X, y, sample_weight=sample_weight)
+                    self.baseline_ = type(template)(**trials.params[at]).fit(X, y, sample_weight=sample_weight)
 
     def _values(self, X: Matrix) -> FloatArray:
         predicted = self.estimator_.predict(X)

@@ -8,24 +8,20 @@ C = 1 / (2 gamma_A).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._calibrated import CalibratedScores, OnReduction
-from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._feature_maps import ChosenFunctions
-from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
-from specmargin.estimators._manifold_weights import ManifoldWeights
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
-from specmargin.estimators._shared_parameters import (
-    KernelParameters,
-    LaplacianParameters,
-    SearchedNeighbors,
-    SolverParameters,
-)
+from specmargin.estimators._calibrated import OnReduction
+from specmargin.estimators._class_balance import Balance
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._manifold import ManifoldModel
+from specmargin.estimators._parameters import part_of
+from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 from specmargin.labels import Labels
 from specmargin.losses import get_loss
 from specmargin.results import SolveResult
@@ -35,21 +31,8 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["LapSVM"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVM(
-    CalibratedScores,
-    LabelWeights,
-    BuildsWeightedProblem,
-    ManifoldWeights,
-    KernelParameters,
-    LaplacianParameters,
-    SearchedNeighbors,
-    ChosenFunctions,
-    ClassBalanceParameter,
-    SolverParameters,
-    SemiSupervisedClassifier,
-):
+class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     """Laplacian support vector machine.
 
     Solves, per class against the rest, the objective of `specmargin.objectives.LapSVM`: with the hinge
@@ -59,27 +42,85 @@ class LapSVM(
 
     Parameters
     ----------
-    loss : str or MarginLoss
-        Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any convex
-        loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
-    fit_intercept : bool
+    gamma_A : float or "auto", default "auto"
+        Weight of the ambient norm, > 0, next to a loss that is a sum over the labelled samples. "auto": 0.1 tr(H G
+        H) / l, in units that depend neither on their number l nor on the scale of the kernel; see the notes.
+    gamma_I : float or str, default "auto"
+        Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
+        over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
+        graph and kernel, or 0 where the labels speak against the graph; see the notes.
+    loss : str or MarginLoss, default "hinge"
+        Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any
+        convex loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
+    kernel : Kernel, str, float or callable, default RBF()
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian or int, default Laplacian(power=2, normalized="auto")
+        Which Laplacian of the graph, and its power, the short form. Its ``normalized="auto"`` is D - W where
+        `gamma_I` is "auto", there is an intercept, and the functions are those of a kernel, else the normalized
+        one, in whose units papers report weights; see the notes.
+    functions : {"auto", "kernel"}, Landmarks or Eigenvectors, default "auto"
+        Functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice.
+        `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
+        `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
+        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
+        gamma_I is 0.
+    fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    solver : str or sequence of str
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "shrunk"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. See the notes.
+    solver : str, sequence of str or Solver, default "auto"
         "factorized": one factorisation, exact, for losses that are piecewise quadratic
         (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
-        (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once). "dual": the dual through CVXPY by
-        Clarabel, then ECOS, for any convex loss. Any installed CVXPY solver, or an order of them, for the same problem.
-        "auto": "factorized" where it takes the loss, else "dual".
-    solver_params : dict
-        Passed on to the solver, e.g. ``{"stopping": "safe"}`` for "pcg".
+        (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once). "dual": the dual through CVXPY
+        by Clarabel, then ECOS, for any convex loss. Any installed CVXPY solver, or an order of them, for the same
+        problem. "auto": "factorized" where it takes the loss, else "dual". `specmargin.solvers.Solver` holds the
+        name with tol, the relative gap to which the answer has to be certified, max_iter and options, such as
+        ``Solver("pcg", options={"stopping": "safe"})``.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate, multipliers, and the decisions f before they were balanced, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
+    gamma_A_, gamma_I_ : float
+        The weights in use; gamma_I_ is 0 where the supervised classifier was taken.
+    laplacian_ : Laplacian
+        The Laplacian in use.
+    calibration_ : float
+        The scale T of `predict_proba`.
     dual_coef_ : ndarray of shape (n_outputs, n)
         Expansion coefficients alpha; one row with two classes. Those of the features with landmarks; with eigenvectors
         the values f - b at the training samples.
-    result_ : SolveResult or tuple of SolveResult
-        Status, certificate, multipliers, and the decisions f before they were balanced, per class with more than two.
 
     Notes
     -----
@@ -87,8 +128,36 @@ class LapSVM(
     labelled sample by the intercept; a warning counts such samples.
 
     **Large samples.** Beyond 10,000 samples neighbours are searched in 50 principal components where there are more
-    than 100 features. A span that does not fit into the memory is refused before anything is computed. Of new samples
-    the span of eigenvectors knows their neighbours only: they get the weighted mean of the neighbours' scores.
+    than 100 features. Functions that do not fit into the memory are refused before anything is computed. Of new samples
+    eigenvectors know their neighbours only: they get the weighted mean of the neighbours' scores.
+
+    **Weights.** With d the mean of the kernel's diagonal, G = J K (I + r L K)^-1 J', r = gamma_I / gamma_A, is the
+    deformed kernel of the l labelled samples (rows J), and tr(H G H) / l the mean eigenvalue that is left when H takes
+    constants out (nothing is taken out without an intercept). A tenth of it is ``gamma_A="auto"``; where gamma_I is 0,
+    G is the kernel itself. On 19 data sets its size hardly mattered between a tenth and ten times of that. With m =
+    tr(K)^2 / |K|^2 the number of functions that K holds in effect and p the power of the Laplacian, ``gamma_I="auto"``
+    of a classifier with an intercept sets r to 10000 m / tr(L^p K): the graph norm of an average function of K weighs
+    10,000 times its ambient norm, whatever the number of samples and the units of K and L. Without an intercept, and
+    for numbers, which vary within clusters, it is 100 over the mean of K's diagonal. ``gamma_A_`` and ``gamma_I_``
+    given as numbers, with ``laplacian=laplacian_``, make the same classifier again. A solver that factorises nothing
+    ("pcg", "newton") pays one factorisation for "auto".
+
+    **Which Laplacian.** The graph norm of I - D^-1/2 W D^-1/2 vanishes on the square roots of the degrees, and with a
+    large ratio and few labels decisions follow the degrees; that of D - W vanishes on constants, which the intercept
+    takes. Where the functions are eigenvectors the first one, constant or these roots, is left to the intercept.
+
+    **Graphs that mislead.** No weight repairs a graph that says nothing about the classes. ``gamma_I="auto"`` asks the
+    labels: least squares with the graph and without it decide about each labelled sample from the others (exact
+    leave-one-out), and where the sum of the log-losses of their calibrated probabilities is larger by more than one
+    with the graph, it is left out. A few labels seldom say that, so that the graph is taken then.
+
+    **Shrunken share.** With few labels the error is mostly that of the threshold. Let l1 of l labels be positive, s =
+    (l1 + 2) / (l + 4), and A = min(1, 10 / l). ``class_balance="shrunk"`` cuts the decisions of the training samples
+    where a share A s + (1 - A) t of them is positive, t the share above 0: up to 10 labels their shares alone decide,
+    shrunk to one half; with 100 hardly anything changes. It is right where labels were drawn at random, and where
+    classes are of equal size; where neither holds, take None. ``class_balance="credible"`` asks first whether the share
+    above 0 lies in the 95 % interval of Beta(l1 + 2, l0 + 2): scores that fall into two groups are cut between them,
+    scores that are all but on one side by the labels' shares.
 
     References
     ----------
@@ -100,27 +169,29 @@ class LapSVM(
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    >>> clf = sm.LapSVM(gamma=4.0, gamma_A=1e-2, gamma_I=1.0, n_neighbors=5).fit(X, y)
+    >>> clf = sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, kernel=sm.kernels.RBF(4.0), graph=5).fit(X, y)
     >>> clf.result_.certificate.is_optimal(1e-9), bool((clf.transduction_ == y_true).mean() > 0.95)
     (True, True)
     """
 
-    gamma: float | str = "local"
+    gamma_A: float | str = "auto"
+    gamma_I: float | str = "auto"
     loss: Any = "hinge"
+    kernel: Any = RBF("local")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(power=2, normalized="auto")
+    functions: Any = "auto"
     fit_intercept: bool = True
-    power: int = 2
+    class_weight: Any = None
     class_balance: str | None = "shrunk"
-
-    _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
-
-    def _needs_graph(self) -> bool:
-        return not self._is_supervised
+    solver: Any = "auto"
+    unlabeled: Any = -1
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)
         results = self._solved(base, labels)
         # The primal solvers factorise nothing that left-out decisions follow from.
-        if self.solver not in ("newton", "pcg") and "factorized" in takers("LapSVM", base.loss):
+        if part_of(self, "solver").name not in ("newton", "pcg") and "factorized" in takers("LapSVM", base.loss):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
@@ -139,25 +210,27 @@ class LapSVM(
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
-        self._resolve_gamma(X)
-        L = self._laplacian(X, graph)
-        self._functions = self._manifold_map(X, labels, L, self.gamma_, self._count(X.shape[0]))
-        return self._weighted(self._functions.kernel, L, labels)
+        L = self._operator(X, graph)
+        self._functions = self._map(X, labels, L)
+        K, first = self._functions.kernel, next(iter(labels.one_vs_rest()))
+        made = partial(objectives.LapSVM, K, L, first, loss=self.loss, fit_intercept=self.fit_intercept)
+        weighted: objectives.LapSVM = self._with_weights(K, L, made, labels.sign)
+        return weighted
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
         """Return the answers of all classes."""
-        if self.solver == "pcg":
-            return solvers.pcg_one_vs_rest(base, labels, **self._options(gap_tol=self.tol))
-        options = self._options()
-        if self.solver == "newton":
-            return [solvers.newton(replace(base, labels=one), **options) for one in labels.one_vs_rest()]
+        solver = part_of(self, "solver")
+        if solver.name == "pcg":
+            return solvers.pcg_one_vs_rest(base, labels, **solver.arguments(gap_tol=solver.tol))
+        if solver.name == "newton":
+            return [solvers.newton(replace(base, labels=one), **solver.arguments()) for one in labels.one_vs_rest()]
         exact = "factorized" in takers("LapSVM", base.loss)
-        if self.solver == "factorized" or (self.solver == "auto" and exact):
-            return [solvers.factorized(one, **options) for one in base.one_vs_rest(labels)]
+        if solver.name == "factorized" or (solver.name == "auto" and exact):
+            return [solvers.factorized(one, **solver.arguments()) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 
-        order = problems.default_solvers() if self.solver in ("auto", "dual") else self.solver
-        return [self._cvxpy(problems.lapsvm_problem(one), order) for one in base.one_vs_rest(labels)]
+        names = problems.default_solvers() if solver.name in ("auto", "dual") else None
+        return [solved_by_cvxpy(problems.lapsvm_problem(one), solver, names) for one in base.one_vs_rest(labels)]
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_

@@ -13,21 +13,13 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._calibrated import CalibratedScores
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
+from specmargin.estimators._bound import bound_in_use, within_bound
+from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._memory import require_memory
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, unpacked
-from specmargin.estimators._shared_parameters import (
-    BoundParameter,
-    KernelParameters,
-    SolverParameters,
-    bound_in_use,
-    precomputed,
-    within_bound,
-)
+from specmargin.estimators._parameters import part_of
+from specmargin.estimators._semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels import gram
+from specmargin.kernels import RBF, Linear, gram
 from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
@@ -39,17 +31,8 @@ _HELD = 6
 """Matrices of the labelled samples that are held at once: the kernel, its symmetric part, and what eigh needs."""
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class RMM(
-    CalibratedScores,
-    LabelWeights,
-    BuildsWeightedProblem,
-    BoundParameter,
-    KernelParameters,
-    SolverParameters,
-    SemiSupervisedClassifier,
-):
+class RMM(SemiSupervisedClassifier):
     """Relative margin machine on a kernel.
 
     Solves, per class against the rest, 1/2 w'w + C sum max(0, 1 - y_i f_i) with labelled decisions confined to
@@ -58,14 +41,51 @@ class RMM(
 
     Parameters
     ----------
-    C : float
-        Weight of the loss, > 0, as in `sklearn.svm.SVC`: the sum over the samples, not their mean. With B = inf it is
-        that SVC.
-    gamma : float, "scale" or "median"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf"; the rules look at the labelled samples.
+    C : float, default 1.0
+        Weight of the loss, > 0, as in `sklearn.svm.SVC`: the sum over the samples, not their mean. With B = inf it
+        is that SVC.
+    B : float or "auto", default 1.5
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values
+        between 1 and the largest |f| of the absolute margin change anything; "auto" is the middle of that range:
+        the absolute margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to
+        bound) where r <= 1.
+    kernel : Kernel, str, float or callable, default RBF(gamma="scale")
+        Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices. Rules for its
+        width look at the labelled samples.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    kernel_ : Kernel
+        The kernel in use, with a number for its width.
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
+    calibration_ : float
+        The scale T of `predict_proba`.
     labeled_ : ndarray of shape (l,)
         Indices of the labelled samples.
     dual_coef_ : ndarray of shape (n_outputs, l)
@@ -81,8 +101,8 @@ class RMM(
     >>> import numpy as np, specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
-    >>> rmm = sm.RMM(C=10.0, B="auto", gamma=2.0).fit(X, y)
-    >>> svm = sm.RMM(C=10.0, B=np.inf, gamma=2.0).fit(X, y)
+    >>> rmm = sm.RMM(C=10.0, B="auto", kernel=2.0).fit(X, y)
+    >>> svm = sm.RMM(C=10.0, B=np.inf, kernel=2.0).fit(X, y)
     >>> largest = [float(abs(fitted.decision_function(X[y != -1])).max()) for fitted in (rmm, svm)]
     >>> largest[0] < largest[1], abs(rmm.B_ - (1 + largest[1]) / 2) < 1e-6
     (True, True)
@@ -90,6 +110,10 @@ class RMM(
 
     C: float = 1.0
     B: float | str = 1.5
+    kernel: Any = RBF("scale")
+    class_weight: Any = None
+    solver: Any = "auto"
+    unlabeled: Any = -1
 
     def _graph(self, X: Matrix, graph: Any) -> None:
         if graph is not None:
@@ -117,14 +141,15 @@ class RMM(
 
     def _trained(self, K: FloatArray, labels: Labels) -> Callable[[float], SolveResult]:
         """Return what solves for two classes under a bound."""
+        solver = part_of(self, "solver")
 
         def solve(bound: float) -> SolveResult:
             objective = objectives.RMM(K, labels, C=self.C, B=bound)
-            if self.solver == "auto":
-                return solvers.relative_margin(objective, **self._options())
+            if solver.name == "auto":
+                return solvers.relative_margin(objective, **solver.arguments())
             from specmargin import problems
 
-            return self._cvxpy(problems.rmm(objective))
+            return solved_by_cvxpy(problems.rmm(objective), solver)
 
         return solve
 
@@ -135,12 +160,13 @@ class RMM(
         require_memory(
             8.0 * (n * l + _HELD * l * l),
             f"the kernel of {l} labelled and {n} samples, and its eigenvectors",
-            "label or pass fewer samples, or take LapSVM(span='landmarks', gamma_I=0)",
+            "label or pass fewer samples, or take LapSVM(functions='landmarks', gamma_I=0)",
         )
         if self._is_precomputed:
             gram(X, kernel="precomputed")  # which checks that it is square and symmetric
         self._X_labeled = None if self._is_precomputed else X[labels.labeled]
-        self._resolve_gamma(self._X_labeled)
+        kernel = part_of(self, "kernel")
+        self.kernel_ = kernel if self._is_precomputed else kernel.at(self._X_labeled)
         block = self._block(X)
         K = block[labels.labeled]
         return block, (K + K.T) / 2  # BLAS rounds the two triangles differently
@@ -148,10 +174,10 @@ class RMM(
     def _block(self, X: Matrix) -> FloatArray:
         """Return the kernel between X and the labelled samples, (m, l)."""
         if self._is_precomputed:
-            return precomputed(X[:, self.labeled_], X)
+            return self.kernel_(X[:, self.labeled_], X)
         known = self._X_labeled
-        X, known = near_origin(X, known) if self.kernel == "linear" else (X, known)
-        return self._gram(X, known)
+        X, known = near_origin(X, known) if isinstance(self.kernel_, Linear) else (X, known)
+        return self.kernel_(X, known)
 
     def _scores(self, block: FloatArray) -> FloatArray:
         scores = block @ self.dual_coef_.T + self.intercept_

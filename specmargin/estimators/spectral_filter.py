@@ -7,6 +7,7 @@ where neighbours are alike, high-pass where they are not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,39 +15,32 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import Rule, choice
-from specmargin.estimators._calibrated import CalibratedScores
-from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, require_no_weights
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._filter_parameters import FilterParameters, LearnsWeights
-from specmargin.estimators._label_weights import LabelWeights
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, check_features, numerical_failures
+from specmargin.checks import Rule, choice, number
+from specmargin.estimators._class_balance import Balance
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._filter_model import FilterModel
+from specmargin.estimators._manifold import NO_NODES
+from specmargin.estimators._parameters import or_word
+from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import KNN
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.results import SolveResult
-from specmargin.solvers.spectrum.block_weights import RULES, learn_weights, ridge_on_blocks
+from specmargin.solvers.spectrum.block_weights import COSTS, RULES, learn_weights, ridge_on_blocks
 from specmargin.spectra import filter_bank
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralFilterClassifier"]
 
 _BY_MARGIN = ("margin", "ordered")
+TOL = 1e-6
+"""Relative gap to which weights have to be certified, by a search, too."""
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterClassifier(
-    CalibratedScores,
-    LabelWeights,
-    ConformalSets,
-    KeepsTraining,
-    ClassBalanceParameter,
-    LearnsWeights,
-    FilterParameters,
-    SemiSupervisedClassifier,
-):
+class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassifier):
     """Filters of node features, their weights learned from the labels, and ridge regression on the kernel they make.
 
     With S the normalised adjacency with self-loops and X the features, blocks F_b = h_b(S) X are normalised without a
@@ -56,19 +50,77 @@ class SpectralFilterClassifier(
 
     Parameters
     ----------
-    learn : {"alignment", "margin", "ordered", "single", "mean"}
-        How weights are found: by centred alignment with the labels; by eq. 7 of the spectrum paper with blocks in place
-        of eigenvectors, free or not rising from the smoothest filter to the roughest; one filter by leave-one-out; all
-        alike.
-    tol : float
-        Relative gap to which the weights have to be certified; a ConvergenceWarning says so where it is not.
-    random_state : int, Generator or None
-        Of the search for neighbours, where there are many features.
+    learn : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
+        How weights are found: by centred alignment with the labels; by eq. 7 of the spectrum paper with blocks in
+        place of eigenvectors, free or not rising from the smoothest filter to the roughest; one filter by
+        leave-one-out; all alike. The certificate has to prove a relative gap of 1e-6.
+    filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
+        Filters h_b.
+    loss : {"squared", "squared_hinge", "hinge"}, default "squared"
+        Loss of the margin, where one is solved.
+    C : float or "loo", default "loo"
+        Weight of the margin's loss per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled
+        nodes.
+    penalty : float or "loo", default "loo"
+        Penalty of the ridge regression, per unit mean kernel diagonal; "loo" chooses by leave-one-out on the
+        labelled nodes.
+    self_loops : float, default 1.0
+        Weight of the loop at every node, in units of the median weight of an edge.
+    normalization : {"unit", "centered"}, default "unit"
+        "unit": rows of features and of blocks have length one, so that their direction counts, as for words; blocks
+        are centred after that. "centered": blocks are centred as they are, so that sizes of features count; scale
+        them.
+    joint : bool, default True
+        Whether all classes (outputs) share one delta, "a filter of the data set"; else each has its own, and its
+        own penalty.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default None
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    filter_weights_ : ndarray of shape (m,), or (n_outputs, m) where they are not joint
+        delta, of sum one, in the order of ``bank_.filters.parameters``.
+    bank_ : FilterBank
+        The filters, their power and what they were applied to, without the blocks: a learned filter's frequency
+        response is ``bank_.response(filter_weights_, lam)``.
+    coef_ : ndarray of shape (m, n_features) or (m, n_features, n_outputs)
+        Weights of the filtered features, delta_b F_b[labelled]' gamma.
+    penalty_ : float or ndarray of shape (n_outputs,)
+        Value in use.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
     C_ : float or ndarray of shape (n_classes,)
-        In use; nan where no margin was solved.
+        Value in use; nan where no margin was solved.
     leave_one_out_ : ndarray of shape (l,) or (l, n_classes)
         Decisions at each labelled node by the labels of the others. The weights saw the label: optimistic.
 
@@ -98,20 +150,36 @@ class SpectralFilterClassifier(
     """
 
     learn: str = "alignment"
-    tol: float = 1e-6
-    random_state: Any = 0
+    filters: Any = "resolvents"
+    loss: str = "squared"
+    C: float | str = "loo"
+    penalty: float | str = "loo"
+    self_loops: float = 1.0
+    normalization: str = "unit"
+    joint: bool = True
+    graph: Any = KNN()
+    class_weight: Any = None
+    class_balance: str | None = None
+    unlabeled: Any = -1
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"learn": choice(*RULES)}
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
+        "C": or_word(number(above=0), "loo"),
+        "learn": choice(*RULES),
+        "loss": choice("squared", "squared_hinge", "hinge"),
+    }
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray) -> tuple[FloatArray, list[SolveResult]]:
         parts = [labels] if self.joint or labels.is_binary else list(labels.one_vs_rest())
-        options: dict[str, Any] = {"loss": self.loss, "costs": self._costs(), "tol": self.tol}
+        options: dict[str, Any] = {"loss": self.loss, "costs": self._costs(), "tol": TOL}
         f, learned = self._fit_blocks(X, graph, parts, self.learn, **options)
         costs = np.array([np.nan if one.C is None else one.C for one in learned])
         self.C_ = float(costs[0]) if len(parts) == 1 else costs
         self._held_out = self.leave_one_out_
         self.balance_ = Balance.of(f, labels, self.class_balance)
         return self.balance_(f), [result for one in learned for result in one.results]
+
+    def _costs(self) -> Sequence[float]:
+        return COSTS if isinstance(self.C, str) else (float(self.C),)
 
     def decision_function(self, X: Matrix, graph: Any = None) -> FloatArray:
         """Return f at new samples, or at new nodes.
@@ -201,7 +269,7 @@ class SpectralFilterClassifier(
 
     def _weights_with(self, rows: list[FloatArray], labels: Labels) -> FloatArray:
         try:
-            return learn_weights(rows, labels, self.learn, penalties=self._penalties(), tol=self.tol).delta
+            return learn_weights(rows, labels, self.learn, penalties=self._penalties(), tol=TOL).delta
         except InvalidInputError:  # no filter is like these labels
             return np.full(len(rows), 1.0 / len(rows))
 

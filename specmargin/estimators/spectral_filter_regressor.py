@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._filter_parameters import FilterParameters
+from specmargin.estimators._filter_model import FilterModel
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
+from specmargin.graphs import KNN
 from specmargin.labels import Targets
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -19,9 +20,8 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["SpectralFilterRegressor"]
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
+class SpectralFilterRegressor(FilterModel, SemiSupervisedRegressor):
     """Filters of node features, their weights learned from numbers, and ridge regression on the kernel they make.
 
     As `SpectralFilterClassifier`, with the numbers in the place of signs. Weights are found by centred alignment of
@@ -29,23 +29,57 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
 
     Parameters
     ----------
-    learn : {"alignment", "single", "mean"}
+    learn : {"alignment", "single", "mean"}, default "alignment"
         How weights are found: by centred alignment with the targets; one filter by leave-one-out; all alike.
-    tol : float
+    filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
+        Filters h_b.
+    penalty : float or "loo", default "loo"
+        Penalty of the ridge regression, per unit mean kernel diagonal; "loo" chooses by leave-one-out on the
+        labelled nodes.
+    self_loops : float, default 1.0
+        Weight of the loop at every node, in units of the median weight of an edge.
+    normalization : {"unit", "centered"}, default "centered"
+        "unit": rows of features and of blocks have length one, so that their direction counts, as for words; blocks
+        are centred after that. "centered": blocks are centred as they are, so that sizes of features count; scale
+        them.
+    joint : bool, default True
+        Whether all classes (outputs) share one delta, "a filter of the data set"; else each has its own, and its
+        own penalty.
+    graph : KNN, int or callable, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    tol : float, default 1e-6
         Relative gap to which the weights have to be certified; a ConvergenceWarning says so where it is not.
-    random_state : int, Generator or None
-        Of the search for neighbours, where there are many features.
 
     Attributes
     ----------
+    transduction_ : ndarray of shape (n,) or (n, n_outputs)
+        Predicted numbers of the training samples, labelled ones included.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per output with more than one.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    filter_weights_ : ndarray of shape (m,), or (n_outputs, m) where they are not joint
+        delta, of sum one, in the order of ``bank_.filters.parameters``.
+    bank_ : FilterBank
+        The filters, their power and what they were applied to, without the blocks: a learned filter's frequency
+        response is ``bank_.response(filter_weights_, lam)``.
+    coef_ : ndarray of shape (m, n_features) or (m, n_features, n_outputs)
+        Weights of the filtered features, delta_b F_b[labelled]' gamma.
+    penalty_ : float or ndarray of shape (n_outputs,)
+        Value in use.
     leave_one_out_ : ndarray of shape (l,) or (l, n_outputs)
         What the other labelled samples predict at each labelled sample, with the weights that were learned from all:
         optimistic.
 
     Notes
     -----
-    Where all targets are the same, as where there is one, nothing can be learned, and all filters are alike. Outputs
-    of different units should be scaled where they share a delta, as the largest decides.
+    Where all targets are the same, as where there is one, nothing can be learned, and all filters are alike. Outputs of
+    different units should be scaled where they share a delta, as the largest decides.
 
     References
     ----------
@@ -66,11 +100,15 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
     """
 
     learn: str = "alignment"
+    filters: Any = "resolvents"
+    penalty: float | str = "loo"
+    self_loops: float = 1.0
     normalization: str = "centered"
+    joint: bool = True
+    graph: Any = KNN()
     tol: float = 1e-6
-    random_state: Any = 0
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"learn": choice("alignment", "single", "mean")}
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {"learn": choice("alignment", "single", "mean")}
 
     def _fit(self, X: Matrix, targets: Targets, graph: SparseArray) -> tuple[FloatArray, list[SolveResult]]:
         apart = not self.joint and targets.values.ndim == 2

@@ -7,27 +7,28 @@ spectrum: it is fixed beforehand, delta_j proportional to lambda_j^-power. `STOR
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from specmargin.checks import Rule, choice, number, outside
-from specmargin.estimators._calibrated import CalibratedScores
-from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
-from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
-from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
+from specmargin.estimators._class_balance import Balance, in_force
+from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._manifold import NO_NODES, KernelBlocks
+from specmargin.estimators._parameters import part_of
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import neighbor_weights
+from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
-from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -36,19 +37,18 @@ __all__ = ["SpectralRidge"]
 _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for; fewer or more were no better
 
 
-@documented
+def _kind(name: str, value: Any) -> Laplacian:
+    part = laplacian_of(name, value)
+    if part.power != 1:
+        raise InvalidInputError(
+            f"{name}={part!r}: the spectrum of SpectralRidge has a power of its own, any number >= 0; write "
+            f"power={part.power}."
+        )
+    return part
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(
-    CalibratedScores,
-    LabelWeights,
-    ConformalSets,
-    KeepsTraining,
-    BuildsWeightedProblem,
-    LaplacianParameters,
-    SearchedNeighbors,
-    ClassBalanceParameter,
-    SemiSupervisedClassifier,
-):
+class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -58,40 +58,64 @@ class SpectralRidge(
 
     Parameters
     ----------
-    penalty : float or "loo"
+    penalty : float or "loo", default "loo"
         Weight of the norm per unit mean kernel diagonal (delta has sum one), > 0. "loo" chooses by exact
-        leave-one-out on the labelled samples (`choose_penalty` of its solver), whose losses have the labels' weights;
-        unless two classes have five labels, too little is left when one is left out, and it is 0.3. Where the choice is
-        the smallest or the largest that was tried, ``result_.message`` says so.
-    power : float
-        p of the graph norm f'L^p f, >= 0: the larger, the smoother.
-    class_balance : {"credible", "zscore", "shrunk"} or None
-        "zscore" compares classes by their z-scores: each class's decisions over all samples less their mean, over
-        their standard deviation. See the notes: it supposes classes of similar size. "credible", the same for several
-        classes, and "shrunk" are for two classes whose sizes may differ.
-    refine : {"kmeans"} or None
-        "kmeans" starts spherical k-means from the predicted classes, in the rows of the 5 K leading eigenvectors (K
-        classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
-    q : int
+        leave-one-out on the labelled samples (`choose_penalty` of its solver), whose losses have the labels'
+        weights; unless two classes have five labels, too little is left when one is left out, and it is 0.3. Where
+        the choice is the smallest or the largest that was tried, ``result_.message`` says so.
+    power : float, default 2.0
+        Exponent p of the graph norm f'L^p f, >= 0: the larger, the smoother. It makes the spectrum, and need not be
+        whole.
+    graph : KNN, int or callable, default KNN(weight="self_tuning")
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them.
+    laplacian : Laplacian, default Laplacian()
+        Which Laplacian of the graph; its own power stays 1.
+    q : int, optional
         Number of eigenvectors, 2 to n; by default min(200, n).
-    reduce : int, "auto" or None
-        Principal components in which neighbours are searched; "auto": 50 for more than 10,000 dense samples of more
-        than 100 features, else none.
-    eigen_tol : float
+    eigen_tol : float, default 0.001
         Accuracy of the eigenvectors of more than 2,000 samples, as ``tol`` of
         `specmargin.spectra.laplacian_eigenpairs`; predictions hardly depend on it.
-    tol : float
+    refine : {"kmeans"} or None, default None
+        "kmeans" starts spherical k-means from the predicted classes, in the rows of the 5 K leading eigenvectors (K
+        classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "zscore", "shrunk"} or None, default "credible"
+        How the scores of the classes are made comparable. "zscore" compares classes by their z-scores: each class's
+        decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
+        classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
+        sizes may differ.
+    tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
-    random_state : int, Generator or None
-        Starts the search for eigenvectors and, where there are many features, for neighbours.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         What classes are compared by: z-scores, decisions f where they are not balanced, or the cosines with the
         centres of the clusters (with two classes their difference; the own cosine of a labelled sample is set to 1).
+    intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult
         Status, certificate, and the decisions f before they were balanced, of all classes.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
     penalty_ : float
         The penalty in use.
     delta_ : ndarray of shape (q,)
@@ -103,20 +127,20 @@ class SpectralRidge(
 
     Notes
     -----
-    **Balance.** With few labels the decisions of one class may all be lower than those of another, whichever sample
-    of it was labelled, and the largest decision then depends on that. z-scores undo it. They suppose
-    classes of similar size: a rare class has its decisions raised as much as a frequent one. Where the label counts
-    speak against equal classes (chi-square test, 5 % level), decisions are therefore compared as they are. Equal
-    numbers of labels drawn per class say nothing of the classes' sizes: then, if they are known to differ, take None.
+    **Balance.** With few labels the decisions of one class may all be lower than those of another, whichever sample of
+    it was labelled, and the largest decision then depends on that. z-scores undo it. They suppose classes of similar
+    size: a rare class has its decisions raised as much as a frequent one. Where the label counts speak against equal
+    classes (chi-square test, 5 % level), decisions are therefore compared as they are. Equal numbers of labels drawn
+    per class say nothing of the classes' sizes: then, if they are known to differ, take None.
 
     With two classes there is one decision, and "zscore" moves its threshold from 0 to its mean: right for classes of
     equal size, where 0 may put nearly all samples on one side, and wrong where one class is rare, as one digit against
     nine. "credible" moves it where the labels speak against the share above 0 (`specmargin.LapSVM` has the formula).
 
-    **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of
-    the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
-    graph without a labelled sample is predicted by the intercept and the eigenvectors that are constant on it; a
-    warning counts such samples.
+    **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept and the eigenvectors that are constant on it; a warning
+    counts such samples.
 
     References
     ----------
@@ -135,36 +159,38 @@ class SpectralRidge(
     """
 
     penalty: float | str = "loo"
-    power: float = 2.0  # type: ignore[assignment]  # of a spectrum: need not be whole
-    class_balance: str | None = "credible"
-    refine: str | None = None
+    power: float = 2.0
+    graph: Any = KNN(weight="self_tuning")
+    laplacian: Any = Laplacian()
     q: int | None = None
-    weight: str = "self_tuning"
-    reduce: int | str | None = "auto"
     eigen_tol: float = 1e-3
+    refine: str | None = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
     tol: float = 1e-6
     random_state: Any = 0
+    unlabeled: Any = -1
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
         "class_balance": choice("credible", "zscore", "shrunk", None),
+        "laplacian": _kind,
         "power": number(least=0),
     }
-
     _joint: ClassVar[bool] = True
     _takes_graph_alone: ClassVar[bool] = True
 
     @property
-    def _reduce(self) -> int | str | None:  # type: ignore[override]  # a parameter here, a constant above
-        return self.reduce
+    def _normalized(self) -> bool:
+        return bool(part_of(self, "laplacian").normalized)
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | Spectrum:
         if not isinstance(graph, Spectrum):
             return super()._graph(X, graph)
-        return reused(graph, X.shape[0], q=self.q, normalized=self.normalized)
+        self._place = None
+        return reused(graph, X.shape[0], q=self.q, normalized=self._normalized)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
-        if self._search is None:
-            self._search = self._opened(X)
+        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
         objective, rule = self._objective(X, labels, graph)
         result = spectral_ridge(objective, tol=self.tol)
         if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
@@ -198,7 +224,7 @@ class SpectralRidge(
             spectrum = graph
         else:
             q = min(USUAL_Q, X.shape[0]) if self.q is None else self.q
-            options: dict[str, Any] = {"normalized": self.normalized, "random_state": self.random_state}
+            options: dict[str, Any] = {"normalized": self._normalized, "random_state": self.random_state}
             spectrum = laplacian_eigenpairs(graph, q=q, tol=self.eigen_tol, **options)
         spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
         rule = in_force(self.class_balance, labels)
@@ -210,9 +236,7 @@ class SpectralRidge(
         return objective.with_(penalty=self.penalty_), rule
 
     def _decision(self, X: Matrix) -> FloatArray:
-        assert self._search is not None
-        weights = neighbor_weights(X, self._search, self._count(len(self.scores_)), weight=self.weight)
-        return extend(self.scores_, weights)
+        return self._neighbor_mean(X, self.scores_)
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         labels = self._remembered().labels

@@ -1,24 +1,16 @@
-"""Classifiers that learn the spectrum of a graph Laplacian with the margin: `STORM`, `STOAM` and `MKL`.
-
-They work in the span of the q lowest eigenvectors of the graph over labelled and unlabelled samples,
-f = sqrt(n) U v + b, and find the weights delta of the eigenvectors jointly with the classifier: STORM and STOAM under
-the order of the eigenvalues, MKL without it. C is per unit mean kernel diagonal.
-"""
+"""Learned spectra of a graph: `STORM`, `STOAM` and `MKL`, the spectrum and the classifier in one convex problem."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
-from specmargin import solvers
+import numpy as np
+
 from specmargin.checks import outside
-from specmargin.estimators._docstrings import documented
-from specmargin.estimators._shared_parameters import BoundParameter, bound_in_use, within_bound
-from specmargin.estimators._spectrum_classifier import Answer, Graph, Spectra, SpectrumClassifier
-from specmargin.labels import Labels
-from specmargin.objectives import SpectrumMargin
-from specmargin.results import SolveResult
+from specmargin.estimators._joint_spectrum import JointClassifier
+from specmargin.estimators._spectrum_classifier import Graph
+from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import warn_of_repeated
 
@@ -26,71 +18,105 @@ __all__ = ["MKL", "STOAM", "STORM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _JointClassifier(SpectrumClassifier):
-    """Spectrum and classifier in one problem, over one graph or several.
-
-    Notes
-    -----
-    **Several graphs** are learned over in one joint problem: pass ``graph=[W1, W2]``, or lists, one entry per
-    graph, for any of `n_neighbors`, `kind`, `weight`, `metric`, `normalized`, `power` and `q`, e.g.
-    ``metric=["euclidean", "cosine"]``. Their eigenvectors stand side by side, each graph under its own order: with q of
-    each, graph g has the entries g q to (g + 1) q of `delta_` and `eigenvalues_`, and columns of `eigenvectors_`;
-    `graph_weights_` holds its share of the trace. New samples find neighbours graph by graph.
-    """
-
-    _several_graphs: ClassVar[bool] = True
-    _order: ClassVar[bool] = True
-
-    def _objective(self, spectrum: Spectra, labels: Labels, bound: float) -> SpectrumMargin:
-        eps = getattr(self, "eps", 0.0)
-        return SpectrumMargin(spectrum, labels, C=self.C, B=bound, order=self._order, eps=eps)
-
-    def _under(self, spectrum: Spectra, labels: Labels, bound: float) -> SolveResult:
-        objective = self._objective(spectrum, labels, bound)
-        if self.solver == "auto":
-            return solvers.spectrum_margin(objective, **self._options())
-        from specmargin import problems
-
-        return self._cvxpy(problems.storm(objective, "compact"))
-
-    def _solve(self, spectrum: Spectra, labels: Labels) -> Answer:
-        result, bound = within_bound(self._bound, partial(self._under, spectrum, labels), labels.labeled)
-        return Answer(result, result, bound)
-
-    def _built(self, spectrum: Spectra, labels: Labels) -> Any:
-        from specmargin import problems
-
-        bound = bound_in_use(self._bound, partial(self._under, spectrum, labels), labels.labeled)
-        return problems.storm(self._objective(spectrum, labels, bound), "compact")
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class _OrderedClassifier(_JointClassifier):
-    """An ordered spectrum.
-
-    Parameters
-    ----------
-    eps : float
-        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
-    """
-
-    eps: float = 0.0
-
-
-@documented
-@dataclass(kw_only=True, eq=False, repr=False)
-class STORM(BoundParameter, _OrderedClassifier):
+class STORM(JointClassifier):
     """Spectrum transformation that optimises the relative margin.
 
     Learns an ordered spectrum delta_2 >= ... >= delta_q of the graph Laplacian and a classifier on it in one convex
     problem: 1/2 w'w + C sum xi with labelled decisions confined to |f| <= B (eqs. 7 and 16).
 
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    B : float or "auto", default 1.5
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values
+        between 1 and the largest |f| of the absolute margin change anything; "auto" is the middle of that range:
+        the absolute margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to
+        bound) where r <= 1.
+    eps : float, default 0.0
+        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
+    graph : KNN, int, callable or list, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them. A list has one entry per graph.
+    laplacian : Laplacian, int or list, default Laplacian()
+        Which Laplacian of the graph, and its power. The order of the eigenvectors, which is all that an ordered
+        spectrum needs, is the same for every power. A list has one entry per graph.
+    q : int or list, optional
+        Number of eigenvectors, at most n; by default min(200, n). A list has one entry per graph.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
+
     Notes
     -----
     It is not the best method on the data of its paper: with every parameter of every method chosen alike, spectra that
     no label has touched (`SpectralGraphTransducer`, the diffusion kernel, `XuSpectralSVM` with w tuned) err less than
-    STORM in most cells; ``python -m reproduction tables spectrum_learning`` counts them. What does hold is that
-    the order helps.
+    STORM in most cells; ``python -m reproduction tables spectrum_learning`` counts them. What does hold is that the
+    order helps.
+
+    **Several graphs** are learned over in one joint problem: pass ``fit(X, y, graph=[W1, W2])``, or lists, one entry
+    per graph, for any of the parameters graph, laplacian and q, e.g. ``graph=[KNN(5), KNN(20)]``. Their eigenvectors
+    stand side by side, each graph under its own order: with q of each, graph g has the entries g q to (g + 1) q of
+    `delta_` and `eigenvalues_`, and columns of `eigenvectors_`; `graph_weights_` holds its share of the trace. New
+    samples find neighbours graph by graph.
+
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -106,13 +132,104 @@ class STORM(BoundParameter, _OrderedClassifier):
     (True, (20,))
     """
 
+    C: float = 1.0
     B: float | str = 1.5
+    eps: float = 0.0
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class STOAM(_OrderedClassifier):
+class STOAM(JointClassifier):
     """Spectrum transformation that optimises the absolute margin: `STORM` with B = inf.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    eps : float, default 0.0
+        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
+    graph : KNN, int, callable or list, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them. A list has one entry per graph.
+    laplacian : Laplacian, int or list, default Laplacian()
+        Which Laplacian of the graph, and its power. The order of the eigenvectors, which is all that an ordered
+        spectrum needs, is the same for every power. A list has one entry per graph.
+    q : int or list, optional
+        Number of eigenvectors, at most n; by default min(200, n). A list has one entry per graph.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+
+    Notes
+    -----
+    **Several graphs** are learned over in one joint problem: pass ``fit(X, y, graph=[W1, W2])``, or lists, one entry
+    per graph, for any of the parameters graph, laplacian and q, e.g. ``graph=[KNN(5), KNN(20)]``. Their eigenvectors
+    stand side by side, each graph under its own order: with q of each, graph g has the entries g q to (g + 1) q of
+    `delta_` and `eigenvalues_`, and columns of `eigenvectors_`; `graph_weights_` holds its share of the trace. New
+    samples find neighbours graph by graph.
+
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -127,14 +244,111 @@ class STOAM(_OrderedClassifier):
     True
     """
 
+    C: float = 1.0
+    eps: float = 0.0
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
-@documented
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class MKL(BoundParameter, _JointClassifier):
+class MKL(JointClassifier):
     """Multiple kernel learning over the rank-one kernels u_j u_j': a spectrum without order.
 
     With B finite it is the paper's MKL-R, with B = inf MKL-S. It solves a relaxation of `STORM` and so reaches a lower
     objective, at the price of a haphazard spectrum.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    B : float or "auto", default inf
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values
+        between 1 and the largest |f| of the absolute margin change anything; "auto" is the middle of that range:
+        the absolute margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to
+        bound) where r <= 1.
+    graph : KNN, int, callable or list, default KNN()
+        Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
+        object that returns the adjacency of samples when it is called with them. A list has one entry per graph.
+    laplacian : Laplacian, int or list, default Laplacian()
+        Which Laplacian of the graph, and its power. The order of the eigenvectors, which is all that an ordered
+        spectrum needs, is the same for every power. A list has one entry per graph.
+    q : int or list, optional
+        Number of eigenvectors, at most n; by default min(200, n). A list has one entry per graph.
+    class_weight : dict, "balanced" or None, default None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
+        class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
+        classes, so that all classes weigh the same.
+    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "credible"
+        How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
+        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
+        same where the share that scores have without it is no credible one, else they stay; both for more classes
+        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
+        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
+        classes. None: as they are. `LapSVM` has the formulas.
+    solver : str, sequence of str or Solver, default "auto"
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+        `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
+        certified, max_iter and options.
+    random_state : int, Generator or None, default 0
+        Start of the search for eigenvectors.
+    unlabeled : scalar, nan or None, default -1
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included. Where decisions are equal but for rounding
+        (with two classes: zero), it is the first of these classes, and a warning counts such samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
+    balance_ : object
+        Map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    calibration_ : float
+        The scale T of `predict_proba`.
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
+
+    Notes
+    -----
+    **Several graphs** are learned over in one joint problem: pass ``fit(X, y, graph=[W1, W2])``, or lists, one entry
+    per graph, for any of the parameters graph, laplacian and q, e.g. ``graph=[KNN(5), KNN(20)]``. Their eigenvectors
+    stand side by side, each graph under its own order: with q of each, graph g has the entries g q to (g + 1) q of
+    `delta_` and `eigenvalues_`, and columns of `eigenvectors_`; `graph_weights_` holds its share of the trace. New
+    samples find neighbours graph by graph.
+
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:
+    ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
+    that the spectrum has.
+
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
+    eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
+    without a labelled sample is predicted by the intercept; a warning counts such samples.
 
     References
     ----------
@@ -150,6 +364,17 @@ class MKL(BoundParameter, _JointClassifier):
     >>> a.primal_objective < b.primal_objective
     True
     """
+
+    C: float = 1.0
+    B: float | str = np.inf
+    graph: Any = KNN()
+    laplacian: Any = Laplacian()
+    q: Any = None
+    class_weight: Any = None
+    class_balance: str | None = "credible"
+    solver: Any = "auto"
+    random_state: Any = 0
+    unlabeled: Any = -1
 
     _order: ClassVar[bool] = False
 

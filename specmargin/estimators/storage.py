@@ -26,8 +26,10 @@ __all__ = ["KIND", "known_classes", "load", "pack_estimator", "save", "unpack_es
 KIND = "estimator"
 """Of the archives that hold an estimator."""
 
-_CONTENTS_VERSION = 1
-"""Of what such a file holds: raised when a later package could not predict from it."""
+_CONTENTS_VERSION = 2
+"""Version of what such a file holds: raised when a later package could not predict from it.
+
+Version 1 had estimators with other parameters, before they were composed of parts."""
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _COMPARED = ("specmargin", "scikit-learn")
@@ -103,9 +105,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> import tempfile
     >>> import specmargin as sm
     >>> path = f"{tempfile.mkdtemp()}/settings.npz"
-    >>> sm.save(sm.STORM(C=10.0, n_neighbors=[5, 10]), path)
+    >>> sm.save(sm.STORM(C=10.0, graph=[sm.graphs.KNN(5), sm.graphs.KNN(10)]), path)
     >>> sm.load(path)
-    STORM(C=10.0, n_neighbors=[5, 10])
+    STORM(C=10.0, graph=[KNN(n_neighbors=5), KNN(n_neighbors=10)])
     """
     header, arrays = read_archive(path, KIND)
     with contents_of(path):
@@ -151,6 +153,11 @@ def unpack_estimator(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) 
         raise InvalidInputError(
             f"it holds an estimator in the version {version!r}, written by specmargin "
             f"{packed['versions']['specmargin']}, and this one reads up to {_CONTENTS_VERSION}; use a newer one."
+        )
+    if version < _CONTENTS_VERSION:
+        raise InvalidInputError(
+            f"it holds an estimator of specmargin {packed['versions']['specmargin']}, whose parameters were others; "
+            "fit again, with the parameters of this version, or load it with that one."
         )
     estimator = Reader(packed["objects"], arrays).unpacked(packed["root"])
     if not _is_ours(estimator):

@@ -1,19 +1,21 @@
 """Graphs over samples: neighbours, Laplacians, components, and conversion from and to networkx.
 
-`knn_graph` (or `radius_graph`) turns rows into an adjacency, `laplacian` turns the adjacency into the
-operator that the objectives use, `check_adjacency` reads a graph that the user brings, and `warn_components`
-warns of a disconnected graph. `neighbor_weights` ties new points to the training points. The edge weights are the
-functions of `specmargin.graphs.weights`.
+`KNN` and `Laplacian` are the parts that estimators are composed of. `knn_graph` (or `radius_graph`) turns rows into an
+adjacency, `laplacian` turns the adjacency into the operator that the objectives use, `check_adjacency` reads a graph
+that the user brings, and `warn_components` warns of a disconnected graph. `neighbor_weights` ties new points to the
+training points. The edge weights are the functions of `specmargin.graphs.weights`.
 """
 
 from specmargin.graphs.adjacency import check_adjacency, to_networkx
 from specmargin.graphs.connectivity import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, node_features
-from specmargin.graphs.laplacians import Laplacian, laplacian, normalized_adjacency
+from specmargin.graphs.laplacians import LaplacianOperator, laplacian, normalized_adjacency
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.parts import KNN, Laplacian
 
 __all__ = [
+    "KNN",
     "knn_graph",
     "radius_graph",
     "neighbor_weights",
@@ -21,6 +23,7 @@ __all__ = [
     "NeighborSearch",
     "check_adjacency",
     "Laplacian",
+    "LaplacianOperator",
     "laplacian",
     "normalized_adjacency",
     "Components",

@@ -19,14 +19,14 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.typing import FloatArray, SparseArray
 
-__all__ = ["POWERS", "Laplacian", "laplacian", "normalized_adjacency"]
+__all__ = ["POWERS", "LaplacianOperator", "laplacian", "normalized_adjacency"]
 
 POWERS = 100
 """Largest power: beyond it the products overflow on any graph."""
 
 
 @dataclass(frozen=True, eq=False)
-class Laplacian:
+class LaplacianOperator:
     """The operator ``L**p``; multiply with ``@``.
 
     Parameters
@@ -52,7 +52,7 @@ class Laplacian:
     normalized: bool
     degrees: FloatArray
 
-    # ndarray @ Laplacian must come here instead of being tried element by element.
+    # ndarray @ LaplacianOperator must come here instead of being tried element by element.
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
@@ -96,10 +96,10 @@ class Laplacian:
 
     def __repr__(self) -> str:
         kind = "normalized" if self.normalized else "combinatorial"
-        return f"Laplacian({kind}, power={self.power}, {len(self.degrees)} nodes, {self.matrix.nnz} entries)"
+        return f"LaplacianOperator({kind}, power={self.power}, {len(self.degrees)} nodes, {self.matrix.nnz} entries)"
 
 
-def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
+def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> LaplacianOperator:
     """Return the Laplacian of the adjacency `W`, to be applied `power` times.
 
     Parameters
@@ -114,7 +114,7 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
 
     Returns
     -------
-    Laplacian
+    LaplacianOperator
 
     Raises
     ------
@@ -134,7 +134,7 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
     L = sp.csr_array((L + L.T) / 2)
     L.eliminate_zeros()
     L.sort_indices()
-    return Laplacian(L, power, bool(normalized), degrees)
+    return LaplacianOperator(L, power, bool(normalized), degrees)
 
 
 def normalized_adjacency(W: Any, *, self_loops: float = 1.0) -> SparseArray:

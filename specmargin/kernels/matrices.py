@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from specmargin.arrays import feature_rows
 from specmargin.checks import number
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.rules import GAMMA, KERNEL
+from specmargin.kernels.rules import GAMMA, KERNEL, multiple_of_median
 from specmargin.kernels.semidefinite import blocks, require_symmetric
 from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
@@ -127,13 +127,14 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     ----------
     X : ndarray or sparse matrix of shape (n, d)
         Training rows.
-    gamma : float, "scale", "median" or "local"
+    gamma : float or str, default "scale"
         A positive number is returned as it is. "scale" is ``1 / (d * X.var())``, as in `sklearn.svm.SVC`.
         "median" is ``1 / (2 m**2)`` with m the median distance between two rows (of a fixed sample of 1000
         rows when there are more; of the distances that are not zero when more than half are). "local" takes the
         distance below which a twentieth of those that are not zero lies, at least a quarter of the median: in many
         dimensions, where all distances are alike, nearly the median; in two or three the width of what is curved or in
-        pieces. Neither depends on the number of rows. Where all rows agree (or X has no variance) all rules give 1.0.
+        pieces. "0.5 median" is half the median distance for sigma, and so on. None depends on the number of rows. Where
+        all rows agree (or X has no variance) all rules give 1.0.
 
     Returns
     -------
@@ -153,6 +154,8 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     if isinstance(gamma, str):
         GAMMA("gamma", gamma)
         X = check_rows(X, "X")
+        if (multiple := multiple_of_median(gamma)) is not None:
+            return _distance_gamma(X, "median") / multiple**2
         return _scale_gamma(X) if gamma == "scale" else _distance_gamma(X, gamma)
     return float(GAMMA("gamma", gamma))
 

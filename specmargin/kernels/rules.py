@@ -9,7 +9,7 @@ import numpy as np
 from specmargin.checks import NUMBERS, among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["GAMMA", "KERNEL", "KERNELS", "WIDTHS"]
+__all__ = ["GAMMA", "KERNEL", "KERNELS", "WIDTHS", "multiple_of_median"]
 
 WIDTHS = ("scale", "median", "local")
 """Rules for the width of a kernel."""
@@ -25,12 +25,28 @@ def KERNEL(name: str, value: Any) -> Any:
     return value
 
 
+def multiple_of_median(rule: str) -> float | None:
+    """Return the m of the rule "m median", or None.
+
+    Examples
+    --------
+    >>> multiple_of_median("0.5 median"), multiple_of_median("half")
+    (0.5, None)
+    """
+    try:
+        multiple = float(rule.removesuffix(" median")) if rule.endswith(" median") else np.nan
+    except ValueError:
+        return None
+    return multiple if 0 < multiple < np.inf else None
+
+
 def GAMMA(name: str, value: Any) -> Any:
     """Check an inverse width: a positive number, or a rule."""
     if isinstance(value, str):
-        if value not in WIDTHS:
+        if value not in WIDTHS and multiple_of_median(value) is None:
             raise InvalidInputError(
-                f"{name}={value!r} is unknown; take a positive number, 'scale', 'median' or 'local'."
+                f"{name}={value!r} is unknown; take a positive number, 'scale', 'median' or 'local', or a multiple of "
+                "the median distance such as '0.5 median'."
             )
         return value
     good = isinstance(value, NUMBERS) and not isinstance(value, bool)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.checks import choice, count, number
-from specmargin.graphs import Laplacian
+from specmargin.graphs import LaplacianOperator
 from specmargin.kernels.operators import LowRankKernel, kernel_diagonal, kernel_rows
 from specmargin.typing import FloatArray
 
@@ -83,7 +83,7 @@ def ratio_for(K: Any, ratio: float) -> float:
     return ratio / mean if mean > 0 else ratio
 
 
-def usual_ratio(K: Any, L: Laplacian) -> float:
+def usual_ratio(K: Any, L: LaplacianOperator) -> float:
     """Return gamma_I / gamma_A = 10000 m / tr(L K), m = tr(K)^2 / |K|^2: in units of both norms.
 
     The trace is the sum of the eigenvalues of L K, and m the number of functions that K holds in effect: q where it is
@@ -95,7 +95,7 @@ def usual_ratio(K: Any, L: Laplacian) -> float:
     ----------
     K : ndarray, sparse matrix or KernelOperator of shape (n, n)
         The kernel.
-    L : Laplacian
+    L : LaplacianOperator
         Of the graph norm, its power included.
 
     Examples

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from specmargin import __version__
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.graphs.laplacians import Laplacian
+from specmargin.graphs.laplacians import LaplacianOperator
 from specmargin.kernels.blocks import BlockKernel
 from specmargin.kernels.operators import KernelOperator, LowRankKernel
 from specmargin.labels import Labels
@@ -92,9 +92,11 @@ _LOSSES: dict[str, Any] = {
     if type(loss).__module__.startswith("specmargin.losses.")
 }
 _CONES = (FixedSpectrum, MonotoneCone, ProductCone, SpectrumCone)
-_PARTS = (*_CONES, BlockKernel, Features, Labels, Laplacian, LowRankKernel, ProofLog, RowSpace, Spectrum)
+_PARTS = (*_CONES, BlockKernel, Features, Labels, LaplacianOperator, LowRankKernel, ProofLog, RowSpace, Spectrum)
 PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
 """All classes that a file can hold, by name."""
+_FORMER = {"Laplacian": LaplacianOperator}
+"""Names of classes in files of earlier versions."""
 
 _SPARSE: dict[str, tuple[str, ...]] = {
     "csr": ("data", "indices", "indptr"),

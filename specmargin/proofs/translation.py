@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs import Laplacian
+from specmargin.graphs import LaplacianOperator
 from specmargin.kernels import KernelOperator, LowRankKernel
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, SymmetricRamp
 from specmargin.objectives import (
@@ -259,7 +259,7 @@ def _dense(K: Any, name: str) -> FloatArray:
 def _graph(L: Any, arrays: dict[str, Any]) -> int:
     """Put a Laplacian among the arrays and return its power."""
     L = L.L if isinstance(L, Applied) else L  # with its product with K, which is the same again
-    matrix, power = (L.matrix, L.power) if isinstance(L, Laplacian) else (L, 1)
+    matrix, power = (L.matrix, L.power) if isinstance(L, LaplacianOperator) else (L, 1)
     arrays["L"] = _dense(matrix, "L")
     return int(power)
 

@@ -27,6 +27,7 @@ from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
+from specmargin.solvers.parts import Search, Solver
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
@@ -50,6 +51,8 @@ from specmargin.solvers.spectrum.spectral_ridge import spectral_ridge
 from specmargin.solvers.spectrum.spectrum_margin import relative_margin, spectrum_margin
 
 __all__ = [
+    "Search",
+    "Solver",
     "alignment",
     "alternation",
     "annealing",

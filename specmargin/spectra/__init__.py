@@ -29,11 +29,14 @@ from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
 from specmargin.spectra.filtered_features import FilterBank, filter_bank, filter_new_nodes
 from specmargin.spectra.filters import Bands, Bernstein, GraphFilters, Powers, Resolvents
+from specmargin.spectra.parts import Eigenvectors, Transform
 from specmargin.spectra.spectrum import Spectrum
 
 __all__ = [
     "laplacian_eigenpairs",
     "Spectrum",
+    "Eigenvectors",
+    "Transform",
     "extend",
     "nystrom",
     "transforms",

@@ -39,7 +39,7 @@ _REMEDIES = {
 
 
 class LaplacianLike(Protocol):
-    """The attributes of a `specmargin.graphs.Laplacian` that are used (of the same layer, so never imported)."""
+    """Attributes of a `specmargin.graphs.LaplacianOperator`, which is of the same layer and never imported."""
 
     matrix: SparseArray
     power: int

@@ -149,7 +149,7 @@ def test_seconds_that_were_spent_before_count_elsewhere_too(data, tmp_path) -> N
 
 
 def test_a_method_that_fails_elsewhere_is_a_row(data, tmp_path) -> None:
-    wrong = sm.LapSVM(n_neighbors=1000)
+    wrong = sm.LapSVM(graph=1000)
     here, away = (
         sm.compare(*data, methods=["svm", wrong], spread=spread) for spread in (None, Elsewhere(tmp_path / "worker"))
     )

@@ -26,7 +26,7 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 ANSWERS = """
 Certificate Comparison Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset graphs.Components
-graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
+graphs.LaplacianOperator kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 spectra.FilterBank
 """
@@ -36,7 +36,8 @@ kernels.kernel_trace kernels.require_semidefinite labels.several losses.Pieces l
 losses.is_better_label objectives.ProductCone objectives.Reduction
 """
 WITHOUT_INPUT = """
-datasets.make_clock kernels.KernelOperator losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
+datasets.make_clock kernels.Cosine kernels.Kernel kernels.KernelOperator
+kernels.Linear kernels.Precomputed losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
 losses.Squared losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss
 objectives.Cone objectives.Objective plots.decision_colormap plots.style problems.BlockForm
 problems.Form problems.default_solvers spectra.GraphFilters

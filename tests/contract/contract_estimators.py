@@ -16,8 +16,10 @@ import scipy.sparse as sp
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y, bad, changed, locked, refused, told
 from sklearn.utils.validation import has_fit_parameter
 
-from specmargin import estimators
+from specmargin import estimators, graphs, kernels, solvers, spectra
 from specmargin.candidates import CONSTANTS
+from specmargin.solvers import Search
+from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import laplacian_eigenpairs
 
 FEW = replace(
@@ -30,28 +32,34 @@ FEW = replace(
     penalties=(1e-2,),
     Cs=(1.0,),
 )
+MANIFOLD: dict[str, Any] = {"kernel": [1.0], "graph": [5], "laplacian": [1], "gamma_I": ["100 gamma_A"]}
+SPECTRUM: dict[str, Any] = {"graph": [5], "q": [10], "B": [1.5], "C": [1.0]}
 SMALL: dict[str, dict[str, Any]] = {
-    "AnnealedS3VM": {"max_iter": 5},
     "AutoSSL": {"constants": FEW},
-    "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
-    "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
-    "KTACV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "cv": 2},
-    "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
-    "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
-    "LapRLSRegressorCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "KTACV": {"grid": SPECTRUM, "cv": 2},
+    "LapRLSCV": {"grid": MANIFOLD},
+    "LapSVMCV": {"grid": MANIFOLD},
+    "LapRLSRegressorCV": {"grid": MANIFOLD},
     "RegularizedSpectralClustering": {"random_state": 0},
-    "SpectralFilterCV": {"learns": ["alignment", "single"], "filters": ["resolvents"], "cv": 2},
-    "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
+    "S3VM": {"search": Search("continuation", options={"n_steps": 2})},
+    "S3VM annealing": {"search": Search("annealing", max_iter=5)},
+    "S3VM label_switching": {"search": Search("label_switching", options={"rate": 8.0})},
+    "SpectralFilterCV": {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}, "cv": 2},
+    "STORMCV": {"grid": SPECTRUM, "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV", "SpectralFilterRegressor")
-CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
+S3VMS = (
+    "S3VM",
+    *(f"S3VM {search}" for search in SEARCHES if search not in ("continuation", "branch_and_bound")),
+)
+NAMES = [*(name for name in estimators.__all__ if name != "S3VM"), *S3VMS]
+CLASSIFIERS = [name for name in NAMES if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
-S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = (
     "AutoSSL",
     "KTACV",
@@ -65,8 +73,10 @@ LAPLACIAN = (
     "SpectralRidge",
     *SPECTRAL,
 )
-WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
-OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
+WEIGHTED = tuple(
+    name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name.partition(" ")[0]), "sample_weight")
+)
+OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "S3VM quasi_newton with a graph", "S3VM cccp with a graph")
 
 
 class Cell(NamedTuple):
@@ -81,10 +91,13 @@ class Cell(NamedTuple):
 
 
 def make(name: str, **parameters: Any) -> Any:
-    """Return a small estimator; "with a graph" makes a hybrid of an S3VM."""
+    """Return a small estimator; an S3VM may have the name of a search, and "with a graph" makes a hybrid of it."""
     name, _, graph = name.partition(" with a ")
-    more = {"gamma_I": 1.0} if graph else {}
-    return getattr(estimators, name)(**{**SMALL.get(name, {}), **more, **parameters})
+    cls, _, search = name.partition(" ")
+    more = {**({"search": search} if search else {}), **SMALL.get(name, {}), **({"gamma_I": 1.0} if graph else {})}
+    if "unlabeled" in parameters and "grid" in more:
+        parameters["estimator__unlabeled"] = parameters.pop("unlabeled")
+    return getattr(estimators, cls)(**more).set_params(**parameters)
 
 
 def learned(fitted: Any, at: Any = None) -> Any:
@@ -127,7 +140,7 @@ def _labels_for(value: Any) -> Any:
 
 
 def feature_cells() -> Iterator[Cell]:
-    for name in estimators.__all__:
+    for name in NAMES:
         for one in given.features(X):
             at = None if one.promise.outcome != "same" else X if one.plain is None else one.plain
             yield Cell(
@@ -220,7 +233,7 @@ def conformal_cells() -> Iterator[Cell]:
                 return getattr(fitted, method)(**more)
 
             entry, few = f"{name}.{method}", {} if method == "conformal_p_values" else {"level": 0.5}
-            unfitted = refused(name, "not fitted yet.*Call 'fit'")
+            unfitted = refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'")
             yield Cell(entry, "conformal sets", "before fit", unfitted, lambda name=name, call=call: call(make(name)))
             yield Cell(
                 entry,
@@ -298,7 +311,7 @@ def _at_most(name: str) -> dict[str, Any]:
 
 
 def _methods(name: str) -> list[str]:
-    cls = getattr(estimators, name)
+    cls = getattr(estimators, name.partition(" ")[0])
     return [method for method in METHODS if hasattr(cls, method)]
 
 
@@ -323,14 +336,14 @@ def prediction_cells() -> Iterator[Cell]:
         given.Input("of zeros", 0.0 * NEW, ANSWERED),
         given.Input("far away", NEW + 1e6, ANSWERED),
     ]
-    for name in estimators.__all__:
+    for name in NAMES:
         for method in _methods(name):
             entry = f"{name}.{method}"
             yield Cell(
                 entry,
                 "new samples",
                 "before fit",
-                refused(name, "not fitted yet.*Call 'fit'"),
+                refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'"),
                 lambda name=name, method=method: getattr(make(name), method)(*([X, Y] if method == "score" else [X])),
             )
             for one in inputs:
@@ -417,9 +430,10 @@ WORD = ("nonsense", 0, np.nan, ["rbf", 1], {}, NOTHING)
 ACCURACY = (0.0, -1e-6, np.nan, np.inf, "tight", [1e-6], True, NOTHING)
 LISTED = ((), [], "", 3, np.nan, {}, [np.nan], ["a lot"], NOTHING)
 
+PART = ("nonsense", -1, np.nan, [], {}, True, None, NOTHING)
+OPTIONS = ("nonsense", 3, [1], {1: 2})
+
 NONSENSE: dict[str, tuple[Any, ...]] = {
-    "Bs": (*LISTED, None, [-0.5], ["wide"]),
-    "Cs": (*LISTED, None, [0.0], [-1.0]),
     "B": (-0.5, np.nan, "wide", None, [1.5], True, 1j, NOTHING),
     "C": (*POSITIVE, None),
     "C_star": (*NONNEGATIVE, "half share", "-1 share"),
@@ -428,78 +442,54 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "class_balance": WORD,
     "class_prior": (0.5, "even", [0.5, 0.6], [1.5, -0.5], [0.5, np.nan], [0.2, 0.3, 0.5], {7: 1.0}, [1j, 0.5], NOTHING),
     "class_weight": ("heavy", 0, np.nan, [1.0, 2.0], {7: 1.0}, {0: -1.0}, {0: 0.0}, {1: np.nan}, {0: "much"}, NOTHING),
-    "coef0": (*FINITE, None),
     "criterion": (*WORD, None),
     "constants": ({}, (), "usual", 3, np.nan, NOTHING),
     "cv": ("nonsense", 1, 0, 1.5, True, None, NOTHING),
-    "degree": (*NONNEGATIVE, None),
     "eigen_tol": (*ACCURACY[1:], None),
     "eps": (*NONNEGATIVE, None),
+    "estimator": ("nonsense", 3, {}, [], NOTHING),
     "exponent": (*NONNEGATIVE, None),
     "families": (*LISTED, None, ["graph", "trees"]),
     "filters": (*WORD, None),
     "fit_intercept": FLAG,
-    "gamma": (*POSITIVE, None),
+    "functions": (*WORD, None),
     "gamma_A": (*POSITIVE, None),
-    "gamma_As": (*LISTED, [0.0], [-1.0]),
-    "gamma_I": (*NONNEGATIVE, None),
-    "gamma_Is": (*LISTED, [-1.0]),
-    "gammas": (*LISTED, None, [0.0], ["-1 median"], ["half median"]),
-    "intercept": (*WORD, None),
-    "k": (*COUNT, None),
-    "kernel": (*WORD, None),
-    "kernels": (*LISTED, None, ["gaussian"], ["rbf", "precomputed"]),
-    "kind": (*WORD, None),
+    "gamma_I": (*NONNEGATIVE, None, "-1 gamma_A", "half gamma_A"),
+    "graph": (*PART, 0, 1.5),
+    "grid": ("nonsense", 3, [1], NOTHING),
+    "joint": FLAG,
+    "kernel": (*PART, 0),
+    "laplacian": (*PART, 0, 1.5, 10**9),
     "learn": (*WORD, None),
     "loss": (*WORD, None),
-    "max_iter": COUNT,
     "metric": (*WORD, None),
     "multi_class": (*WORD, None),
     "n_clusters": (*COUNT, None, 100),
     "n_components": (*COUNT, 100),
-    "n_landmarks": COUNT,
-    "n_neighbors": (*COUNT[:-2], NOTHING),
-    "normalized": tuple(value for value in FLAG if value is not None),  # None: as suits the weights
-    "one_flip": FLAG,
+    "normalization": ("trace", None, 3),
     "penalty": (*POSITIVE, None),
     "power": (*COUNT[1:], None),
-    "powers": (*LISTED, None, [0], [1.5], [10**9]),
     "q": (*COUNT, 100),
-    "qs": (*LISTED, None, [0], [1.5]),
     "random_state": (-1, 1.5, np.nan, "seed", [1.5], NOTHING),
-    "rank": COUNT,
-    "ratio": (*NONNEGATIVE, None),
-    "ratios": (*LISTED, None, [-1.0]),
-    "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
     "refine": WORD,
-    "s": (*FINITE, None),
-    "learns": (*LISTED, None, ["best"], "alignment"),
+    "search": PART,
     "self_loops": (*NONNEGATIVE, None),
-    "normalization": ("trace", None, 3),
-    "joint": FLAG,
-    "sigma": POSITIVE,
     "solver": (0, None, [], {}, ["CLARABEL", 3], NOTHING),
-    "solver_params": ("nonsense", 3, [1], {1: 2}, {"nonsense": 1}, NOTHING),
-    "span": (*WORD, None),
     "tol": (*ACCURACY,),
     "transformation": (*WORD, None),
     "unlabeled": ([-1], (0, 1), {}, np.array([1]), {3}),
     "w": (0.5, -1.0, np.nan, np.inf, "much", None, [1.0], True, NOTHING),
-    "weight": (*WORD, None),
 }
 ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
-    ("SpectralFilterCV", "self_loops"): ([1.0],),
     ("SpectralRidge", "power"): (1.5,),
-    # At most n: landmarks or eigenvectors are not asked for by default.
-    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", *REGRESSORS, "LapSVM", "LapSVMCV", *S3VMS)},
 }
 """Values that make sense to one class."""
 
 
 def parameter_cells() -> Iterator[Cell]:
     for name in estimators.__all__:
-        for parameter in make(name).get_params():
+        for parameter in make(name).get_params(deep=False):
             for value in NONSENSE[parameter]:
                 if any(
                     value is fine or value == fine
@@ -511,7 +501,7 @@ def parameter_cells() -> Iterator[Cell]:
                     f"{name}({parameter}=)",
                     f"parameters: {parameter}",
                     repr(value) if value is not NOTHING else "an object",
-                    refused(told(value), parameter if parameter != "solver_params" else "solver_params|nonsense"),
+                    refused(told(value), parameter),
                     lambda name=name, parameter=parameter, value=value: _with(name, parameter, value),
                 )
 
@@ -519,7 +509,78 @@ def parameter_cells() -> Iterator[Cell]:
 def _with(name: str, parameter: str, value: Any) -> Any:
     if parameter == "unlabeled":
         return fit(name, X, Y, unlabeled=value)
+    if parameter == "graph":  # that of the class; `fit` here has one of its own
+        made = make(name, graph=value)
+        return (
+            made.fit(X)
+            if name in CLUSTERING
+            else made.fit(X, np.where(Y == -1, np.nan, Y) if name in REGRESSORS else Y)
+        )
     return fit(name, X, Y, **{parameter: value})
+
+
+PARTS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
+    "kernels.RBF": (kernels.RBF, {"gamma": (*POSITIVE, None, "-1 median", "half median")}),
+    "kernels.Polynomial": (
+        kernels.Polynomial,
+        {"gamma": (*POSITIVE, None), "degree": (*NONNEGATIVE, None), "coef0": (*FINITE, None)},
+    ),
+    "kernels.Landmarks": (kernels.Landmarks, {"n": (*COUNT, None), "random_state": NONSENSE["random_state"]}),
+    "kernels.PrincipalComponents": (kernels.PrincipalComponents, {"rank": COUNT}),
+    "graphs.KNN": (
+        graphs.KNN,
+        {
+            "n_neighbors": COUNT,
+            "weight": (*WORD, None),
+            "kind": (*WORD, None),
+            "metric": (*WORD, None),
+            "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
+            "random_state": NONSENSE["random_state"],
+        },
+    ),
+    "graphs.Laplacian": (graphs.Laplacian, {"power": (*COUNT, None, 10**9), "normalized": FLAG}),
+    "spectra.Eigenvectors": (spectra.Eigenvectors, {"q": (*COUNT, None), "random_state": NONSENSE["random_state"]}),
+    "spectra.Transform": (
+        spectra.Transform,
+        {
+            "rule": ("nonsense", 0, np.nan, None, NOTHING),
+            "sigma": POSITIVE,
+            "exponent": (*NONNEGATIVE, None),
+            "k": (*COUNT, None),
+            "w": NONSENSE["w"],
+        },
+    ),
+    "solvers.Solver": (
+        solvers.Solver,
+        {"name": NONSENSE["solver"], "tol": (*ACCURACY, None), "max_iter": COUNT, "options": OPTIONS},
+    ),
+    "solvers.Search": (
+        solvers.Search,
+        {
+            "name": (*WORD, None),
+            "tol": ACCURACY,
+            "max_iter": COUNT,
+            "intercept": (*WORD, None),
+            "one_flip": FLAG,
+            "s": (*FINITE, None),
+            "options": OPTIONS,
+        },
+    ),
+}
+"""Parts, and what their parameters must not be."""
+
+
+def part_cells() -> Iterator[Cell]:
+    for name, (make_part, nonsense) in PARTS.items():
+        for parameter, values in nonsense.items():
+            for value in values:
+                yield Cell(
+                    f"{name}({parameter}=)",
+                    "parameters of parts",
+                    repr(value) if value is not NOTHING else "an object",
+                    refused(told(value), parameter),
+                    lambda make_part=make_part, parameter=parameter, value=value: make_part(**{parameter: value}),
+                )
 
 
 def cells() -> Iterator[Cell]:
@@ -533,6 +594,7 @@ def cells() -> Iterator[Cell]:
     yield from score_cells()
     yield from weight_cells()
     yield from parameter_cells()
+    yield from part_cells()
 
 
 __all__ = ["Cell", "cells"]

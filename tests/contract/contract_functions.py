@@ -567,10 +567,9 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     )
     cannot: dict[str, tuple[Any, ...]] = {
         "kernel": (Bad(kernels.gram, "function", "a function"),),
-        "metric": (Bad(kernels.gram, "function", "a function"),),
-        "random_state": (Bad(np.random.default_rng(0), "set a whole number"),),
+        "functions": (Bad(kernels.Landmarks(5, np.random.default_rng(0)), "set a whole number"),),
         "loss": (Bad(type("Own", (losses.HuberHinge,), {})(0.5), "not among those", "a loss of one's own"),),
-        "solver_params": (Bad({"a": kernels.gram}, "function", "with a function"),),
+        "solver": (Bad(solvers.Solver(options={"a": kernels.gram}), "function", "with a function"),),
     }
     yield from nonsense("save", lambda **more: sm.save(sm.LapSVM(**more), folder / "model.npz"), **cannot)
 
@@ -607,7 +606,8 @@ def solver_cells() -> Iterator[Cell]:
         "RegularizedClustering": objectives.RegularizedClustering(K, L, gamma=1.0),
     }
     strangers = (*(Bad(bad, type(bad).__name__) for bad in (None, "objective", X)), objectives.LapSVM, NOTHING)
-    for module, names in ((solvers, solvers.__all__), (problems, PROBLEMS)):
+    functions = [name for name in solvers.__all__ if not isinstance(getattr(solvers, name), type)]
+    for module, names in ((solvers, functions), (problems, PROBLEMS)):
         for name in names:
             function, more = getattr(module, name), MORE.get(name, ())
             first, *_ = inspect.signature(function).parameters.values()

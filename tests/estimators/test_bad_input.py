@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning, SolverError, SolverNotInstalledError
+from specmargin.spectra import Transform
 
 WITH_GRAPH_AND_SOLVER = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM]
 GRAPH = [*WITH_GRAPH_AND_SOLVER, sm.SpectralGraphTransducer]
@@ -73,14 +74,16 @@ def test_unknown_words_list_the_known_ones(moons):
     for clf, text in (
         (sm.LapSVM(loss="logistic"), "squared_hinge"),
         (sm.LapSVM(kernel="sigmoidal"), "rbf"),
-        (sm.LapSVM(kind="directed"), "mutual"),
-        (sm.LapSVM(weight="golden"), "heat"),
-        (sm.LapSVM(n_neighbors=500), "500.*120|120.*500"),
+        (sm.LapSVM(graph="directed"), "makes no graph; take specmargin.graphs.KNN"),
+        (sm.LapSVM(laplacian="golden"), "is no Laplacian"),
+        (sm.LapSVM(functions="golden"), "eigenvectors"),
+        (sm.S3VM(search="golden"), "annealing"),
+        (sm.LapSVM(graph=500), "500.*120|120.*500"),
         (sm.KTA(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
         (sm.SpectralKernelSVM(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
         (sm.SpectralKernelSVM(transformation="wavelet"), "gaussian_field"),
         (sm.RMM(kernel="sigmoidal"), "rbf"),
-        (sm.SpectralKernelSVM(transformation="step", k=31, q=30), "k=31, but there are 30 eigenpairs"),
+        (sm.SpectralKernelSVM(q=30, transformation=Transform("step", k=31)), "k=31, but there are 30 eigenpairs"),
         (sm.SpectralKernelSVM(transformation=lambda spectrum: -spectrum.eigenvalues), "finite weights >= 0"),
         (sm.SpectralKernelSVM(transformation=lambda spectrum: np.ones(3)), r"shape \(3,\)"),
         (sm.SpectralGraphTransducer(q=1), "take q >= 2"),

@@ -5,13 +5,14 @@ import pytest
 from sklearn.base import clone
 
 import specmargin as sm
+from specmargin.kernels import RBF
 
 RELATIVE = [
-    sm.STORM(C=100.0, q=30, n_neighbors=5),
-    sm.MKL(C=100.0, q=30, n_neighbors=5),
-    sm.KTA(C=100.0, q=30, n_neighbors=5, B=1.5),
-    sm.SpectralKernelSVM(C=100.0, q=30, n_neighbors=5, transformation="power", B=1.5),
-    sm.RMM(C=100.0, gamma=2.0),
+    sm.STORM(C=100.0, q=30, graph=5),
+    sm.MKL(C=100.0, q=30, graph=5),
+    sm.KTA(C=100.0, q=30, B=1.5, graph=5),
+    sm.SpectralKernelSVM(C=100.0, q=30, B=1.5, graph=5, transformation="power"),
+    sm.RMM(C=100.0, kernel=RBF(2.0)),
 ]
 methods = pytest.mark.parametrize("method", RELATIVE, ids=lambda method: type(method).__name__)
 

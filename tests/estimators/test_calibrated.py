@@ -10,15 +10,19 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import VotingClassifier
 
 import specmargin as sm
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF
 from specmargin.objectives.held_out.calibration import calibrated_scale
 
 MAKERS = {
-    "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None),
-    "LapRLS, zscore": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance="zscore"),
-    "LapRLS by CVXPY": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None, solver="CLARABEL"),
-    "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None),
-    "LapSVM, squared hinge": sm.LapSVM(loss="squared_hinge", gamma=2.0, gamma_A=0.05, gamma_I=0.5),
-    "LapSVM, Huber by CVXPY": sm.LapSVM(loss="huber_hinge", gamma=2.0, gamma_A=0.05, gamma_I=0.5, solver="CLARABEL"),
+    "LapRLS": sm.LapRLS(gamma_A=0.05, gamma_I=0.5, class_balance=None, kernel=RBF(2.0)),
+    "LapRLS, zscore": sm.LapRLS(gamma_A=0.05, gamma_I=0.5, class_balance="zscore", kernel=RBF(2.0)),
+    "LapRLS by CVXPY": sm.LapRLS(gamma_A=0.05, gamma_I=0.5, class_balance=None, kernel=RBF(2.0), solver="CLARABEL"),
+    "LapSVM": sm.LapSVM(gamma_A=0.05, gamma_I=0.5, class_balance=None, kernel=RBF(2.0)),
+    "LapSVM, squared hinge": sm.LapSVM(loss="squared_hinge", gamma_A=0.05, gamma_I=0.5, kernel=RBF(2.0)),
+    "LapSVM, Huber by CVXPY": sm.LapSVM(
+        loss="huber_hinge", gamma_A=0.05, gamma_I=0.5, kernel=RBF(2.0), solver="CLARABEL"
+    ),
     "SpectralRidge": sm.SpectralRidge(penalty=0.1, q=20, class_balance=None),
     "SpectralRidge, zscore": sm.SpectralRidge(penalty=0.1, q=20),
 }
@@ -56,7 +60,15 @@ def test_the_scale_is_that_of_literal_refits(name, data, request):
 
 def test_the_search_has_those_of_its_estimator(blobs):
     X, _, y = blobs
-    clf = sm.LapRLSCV(kernels=["rbf"], n_neighbors=[5], powers=[1], ratios=[1e2], unlabeled="?").fit(X, y)
+    clf = sm.LapRLSCV(
+        estimator=sm.LapRLS(unlabeled="?"),
+        grid={
+            "kernel": [RBF("0.5 median"), RBF("median")],
+            "graph__n_neighbors": [5],
+            "laplacian__power": [1],
+            "gamma_I": ["1e2 gamma_A"],
+        },
+    ).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), clf.estimator_.predict_proba(X))
     np.testing.assert_array_equal(clf.classes_[clf.predict_proba(X).argmax(axis=1)], clf.predict(X))
 
@@ -68,17 +80,17 @@ def test_probabilities_of_what_is_not_fitted_are_refused():
 
 
 BY_FOLDS = {
-    "LapSVM, pcg": sm.LapSVM(loss="squared_hinge", gamma=2.0, solver="pcg"),
-    "LapSVM, loss of no pieces": sm.LapSVM(loss="smooth_hinge", gamma=2.0),
-    "RMM": sm.RMM(gamma=2.0),
+    "LapSVM, pcg": sm.LapSVM(loss="squared_hinge", kernel=RBF(2.0), solver="pcg"),
+    "LapSVM, loss of no pieces": sm.LapSVM(loss="smooth_hinge", kernel=RBF(2.0)),
+    "RMM": sm.RMM(kernel=RBF(2.0)),
     "KTA": sm.KTA(q=20),
-    "STORM, two graphs": sm.STORM(q=20, n_neighbors=[4, 8]),
+    "STORM, two graphs": sm.STORM(q=20, graph=[4, 8]),
     "MKL": sm.MKL(q=10),
     "SpectralGraphTransducer": sm.SpectralGraphTransducer(q=20),
     "XuSpectralSVM": sm.XuSpectralSVM(q=20),
     "SpectralRidge, kmeans": sm.SpectralRidge(q=20, refine="kmeans"),
-    "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(kernel="rbf", gamma=2.0),
-    "QuasiNewtonS3VM, ovo": sm.QuasiNewtonS3VM(multi_class="ovo"),
+    "QuasiNewtonS3VM": sm.S3VM(search="quasi_newton", kernel=RBF(2.0)),
+    "QuasiNewtonS3VM, ovo": sm.S3VM(multi_class="ovo", search="quasi_newton"),
 }
 
 
@@ -115,7 +127,7 @@ def test_the_scale_is_that_of_literal_folds(name, data, request):
 def test_many_labels_are_left_out_by_folds_and_at_once():
     X, truth = sm.datasets.make_two_moons(n_samples=110, noise=0.3, random_state=0)
     truth[0] = 2  # the only one of its class: never left out
-    clf = sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=0.0, class_balance=None).fit(X, truth)
+    clf = sm.LapSVM(gamma_A=0.1, gamma_I=0.0, class_balance=None, kernel=RBF(2.0)).fit(X, truth)
     assert clf._calibration.scale is not None
     assert clf._calibration.held_out is None
     classes = list(dict.fromkeys(truth[1:].tolist()))  # as they appear
@@ -131,7 +143,7 @@ def test_many_labels_are_left_out_by_folds_and_at_once():
 
 def test_stored_before_it_was_calibrated(moons):
     X, _, y = moons
-    clf = sm.QuasiNewtonS3VM(kernel="rbf", gamma=2.0).fit(X, y)
+    clf = sm.S3VM(search="quasi_newton", kernel=RBF(2.0)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.predict_proba(X[:5]), clf.predict_proba(X[:5]))
     K = sm.kernels.gram(X, gamma=2.0)
@@ -145,7 +157,7 @@ def test_stored_before_it_was_calibrated(moons):
 
 def test_the_largest_probability_is_that_of_the_prediction_however_small_the_decision(moons):
     X, _, y = moons
-    clf = sm.LapRLS(gamma=2.0, class_balance=None).fit(X, y)
+    clf = sm.LapRLS(class_balance=None, kernel=RBF(2.0)).fit(X, y)
     clf.decision_function = lambda X: np.array([1e-18, 0.0, -1e-18])
     p = clf.predict_proba(X)
     assert p.argmax(axis=1).tolist() == [0, 0, 0]  # undecided but for rounding: the first class, as predict says
@@ -159,7 +171,7 @@ def test_the_largest_probability_is_that_of_the_prediction_however_small_the_dec
 def test_one_label_per_class_leaves_probabilities_in_order(moons):
     X, truth, _ = moons
     y = sm.hide_labels(truth, per_class=1, random_state=0)
-    clf = sm.LapRLS(gamma=2.0).fit(X, y)
+    clf = sm.LapRLS(kernel=RBF(2.0)).fit(X, y)
     p = clf.predict_proba(X)
     assert np.isfinite(p).all()
     np.testing.assert_array_equal(clf.classes_[p.argmax(axis=1)], clf.predict(X))
@@ -177,7 +189,9 @@ def test_probabilities_are_nearer_to_the_truth_than_scores():
     ours, raw = [], []
     for seed in range(4):
         y = sm.hide_labels(truth, n_labeled=60, random_state=seed)
-        clf = sm.LapRLS(gamma="median", gamma_A=0.02, gamma_I=2.0, power=2, n_neighbors=10).fit(X, y)
+        clf = sm.LapRLS(
+            gamma_A=0.02, gamma_I=2.0, kernel=RBF("median"), graph=10, laplacian=Laplacian(power=2, normalized="auto")
+        ).fit(X, y)
         new, right = y == -1, clf.transduction_ == truth
         p = clf.predict_proba(X)
         scores = np.clip((1.0 + clf.decision_function(X)) / 2.0, 0.0, 1.0)
@@ -191,7 +205,7 @@ def test_soft_votes_of_a_marker_that_sorts_last(marker, moons):
     X, truth, y = moons
     names = np.array([0, 1]) if marker == 2 else np.array(["a", "b"])
     labels = np.where(y == -1, marker, names[truth])
-    members = {"lap": sm.LapRLS(gamma=2.0), "rmm": sm.RMM(gamma=2.0), "ridge": sm.SpectralRidge(q=20)}
+    members = {"lap": sm.LapRLS(kernel=RBF(2.0)), "rmm": sm.RMM(kernel=RBF(2.0)), "ridge": sm.SpectralRidge(q=20)}
     # The vote numbers the classes in their order: the marker, behind two classes, is 2 for its members.
     vote = VotingClassifier(
         [(name, clone(one).set_params(unlabeled=2)) for name, one in members.items()], voting="soft"

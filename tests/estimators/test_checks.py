@@ -13,15 +13,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.candidates import CONSTANTS
+from specmargin.kernels import Landmarks
+from specmargin.solvers.parts import SEARCHES
+from specmargin.spectra import Eigenvectors
 
-S3VMS = [getattr(estimators, name) for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
 CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
-CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
-SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, sm.S3VM]
+SMALL = {"grid": {"kernel": [2.0], "graph": [6], "laplacian": [1], "gamma_I": ["100 gamma_A"]}}
 FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
-FAMILIES = [sm.LapRLS, sm.STORM, sm.SpectralRidge, sm.QuasiNewtonS3VM]  # one of each: with -1, and in every form of X
+FAMILIES = [sm.LapRLS, sm.STORM, sm.SpectralRidge, sm.S3VM]  # one of each: with -1, and in every form of X
 CLASSIFIERS = [
     (sm.AutoSSL, {"constants": FEW}),
     (sm.LapSVM, {}),
@@ -33,7 +35,7 @@ CLASSIFIERS = [
     (sm.KTA, {}),
     (sm.KTA, {"B": 1.5}),
     (sm.STORM, {"B": "auto"}),
-    (sm.STORM, {"n_neighbors": [3, 5]}),
+    (sm.STORM, {"graph": [3, 5]}),
     (sm.STORM, {"solver": "CLARABEL"}),
     (sm.SpectralKernelSVM, {}),
     (sm.SpectralKernelSVM, {"transformation": "inverse", "B": 1.5}),
@@ -43,21 +45,21 @@ CLASSIFIERS = [
     (sm.RMM, {"B": "auto"}),
     (sm.LapRLS, {"class_balance": "zscore"}),
     (sm.LapRLSCV, SMALL),
-    (sm.STORMCV, {"n_neighbors": [3], "qs": [5], "Cs": [1.0, 10.0]}),
-    (sm.KTACV, {"n_neighbors": [5], "qs": [5, 10], "Cs": [10.0]}),
-    (sm.LapSVMCV, {**SMALL, "gamma_As": [0.1]}),
+    (sm.STORMCV, {"grid": {"graph": [3], "q": [5], "C": [1.0, 10.0]}}),
+    (sm.KTACV, {"grid": {"graph": [5], "q": [5, 10], "C": [10.0]}}),
+    (sm.LapSVMCV, {"grid": {**SMALL["grid"], "gamma_A": [0.1]}}),
     (sm.SpectralFilterClassifier, {}),
     (sm.SpectralFilterClassifier, {"learn": "margin", "loss": "squared_hinge", "class_balance": "shrunk"}),
-    (sm.SpectralFilterCV, {"learns": ["alignment", "single"], "filters": ["resolvents"]}),
+    (sm.SpectralFilterCV, {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}}),
     (sm.SpectralRidge, {}),
     (sm.SpectralRidge, {"refine": "kmeans"}),
     (sm.SpectralRidge, {"penalty": 0.1, "class_balance": None}),
-    *((cls, {}) for cls in S3VMS),
-    (sm.ContinuationS3VM, {"multi_class": "ovo", "kernel": "linear"}),
-    (sm.CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
-    (sm.GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
-    (sm.GradientS3VM, {"n_landmarks": 5}),
-    (sm.GradientS3VM, {"span": "eigenvectors", "q": 10, "gamma_I": 1.0, "n_neighbors": 3}),
+    *((sm.S3VM, {"search": search}) for search in ("quasi_newton", *LOCAL)),
+    (sm.S3VM, {"multi_class": "ovo", "kernel": "linear"}),
+    (sm.S3VM, {"search": "cccp", "multi_class": "ovo", "kernel": "linear"}),
+    (sm.S3VM, {"search": "gradient", "gamma_I": 1.0, "graph": 3}),
+    (sm.S3VM, {"search": "gradient", "functions": Landmarks(5)}),
+    (sm.S3VM, {"search": "gradient", "functions": Eigenvectors(10), "gamma_I": 1.0, "graph": 3}),
 ]
 
 pytestmark = [
@@ -88,7 +90,7 @@ def by_design(estimator):
         repeated = "rows that are repeated, and labels that are left out, count as rows and labels"
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
         reasons |= dict.fromkeys(names, repeated)
-    if isinstance(estimator, BALANCED) and estimator.class_balance:
+    if isinstance(estimator, BALANCED) and getattr(estimator, "_template", estimator).class_balance:
         reasons["check_class_weight_classifiers"] = "class_balance cuts by the shares of labels, whatever they weigh"
     if getattr(estimator, "solver", None) == "CLARABEL":
         reasons["check_class_weight_classifiers"] = "max_iter, which it sets, is none of CVXPY's solvers"
@@ -99,7 +101,6 @@ MANY_FITS = {"check_classifiers_train", "check_regressors_train", "check_estimat
 MATRIX = "check_estimator_sparse_matrix"
 # Their X is that of one of the FAMILIES, or they learn anew in every fold.
 ALIKE = (sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.STORMCV, sm.KTACV, sm.LapSVMCV)
-ALIKE += tuple(cls for cls in S3VMS if cls not in FAMILIES)
 
 
 def sized(estimators, **options):
@@ -123,7 +124,11 @@ def sized(estimators, **options):
     return pytest.mark.parametrize(every.args[0], kept, **every.kwargs)
 
 
-@sized([cls(**params, unlabeled=np.nan) for cls, params in CLASSIFIERS], expected_failed_checks=by_design)
+def with_nan(cls, params):
+    return cls(**params).set_params(**{"estimator__unlabeled" if hasattr(cls(), "estimator") else "unlabeled": np.nan})
+
+
+@sized([with_nan(cls, params) for cls, params in CLASSIFIERS], expected_failed_checks=by_design)
 def test_with_nan_as_the_marker(estimator, check):
     check(estimator)
 
@@ -133,7 +138,10 @@ def minus_one_is_a_class(estimator):
     return {**by_design(estimator), "check_classifiers_classes": "-1 marks unlabelled samples"}
 
 
-@parametrize_with_checks([cls() for cls in FAMILIES], expected_failed_checks=minus_one_is_a_class)
+@parametrize_with_checks(
+    [cls() if cls is not sm.S3VM else cls(search="quasi_newton") for cls in FAMILIES],
+    expected_failed_checks=minus_one_is_a_class,
+)
 def test_with_the_default_marker(estimator, check):
     check(estimator)
 
@@ -150,8 +158,8 @@ REGRESSORS = [
     sm.LapRLSRegressorCV(**SMALL),
     sm.SpectralFilterRegressor(),
     sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
-    sm.LapRLSRegressor(span="eigenvectors", q=150, n_neighbors=3, gamma_A=1e-4, gamma_I=1e-4),
-    sm.LapRLSRegressor(span="landmarks", n_landmarks=5),
+    sm.LapRLSRegressor(gamma_A=1e-4, gamma_I=1e-4, graph=3, functions=Eigenvectors(150)),
+    sm.LapRLSRegressor(functions=Landmarks(5)),
 ]
 
 

@@ -66,8 +66,11 @@ def test_a_rare_class_keeps_its_share(cls):
     truth = np.repeat([0, 1], [240, 60])
     y = np.full(300, -1)
     y[:8], y[240:242] = 0, 1
-    grid = {"kernels": ["rbf"], "n_neighbors": [5], "powers": [1], "ratios": [1e2]}
-    clf = cls(class_balance="shrunk", **(grid if hasattr(cls(), "ratios") else {})).fit(X, y)
+    if "grid" in cls().get_params():
+        grid = {"kernel": ["rbf"], "graph": [5], "laplacian__power": [1], "gamma_I": ["100 gamma_A"]}
+        clf = cls(grid=grid).set_params(estimator__class_balance="shrunk").fit(X, y)
+    else:
+        clf = cls(class_balance="shrunk").fit(X, y)
     assert np.mean(clf.transduction_ == 1) == pytest.approx(4 / 14, abs=1 / 300)
     np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
     # The cut is kept for new samples, wherever they lie.
@@ -82,7 +85,7 @@ def test_a_rare_class_keeps_its_share(cls):
     ("name", "params"),
     [
         ("STORM", {}),
-        ("STORM", {"n_neighbors": [5, 10]}),
+        ("STORM", {"graph": [5, 10]}),
         ("STOAM", {}),
         ("KTA", {}),
         ("SpectralGraphTransducer", {}),

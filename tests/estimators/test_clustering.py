@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 import specmargin as sm
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF, Polynomial
 
 SHAPES = {
     # With more noise edges bridge the moons, and no method on that graph can tell them apart.
@@ -46,7 +48,7 @@ def agreement(labels, truth):
 def test_two_shapes_in_and_out_of_sample(shape, seed, assign):
     X, y = SHAPES[shape](seed, 300)
     X_new, y_new = SHAPES[shape](seed + 100, 1000)
-    model = RegularizedSpectralClustering(gamma=10.0, assign=assign, random_state=0).fit(X)
+    model = RegularizedSpectralClustering(assign=assign, random_state=0, kernel=RBF(10.0)).fit(X)
     assert agreement(model.labels_, y) > 0.99
     # The same way round as in the sample, and as good.
     flipped = np.mean(model.labels_ == y) < 0.5
@@ -58,7 +60,7 @@ def test_two_shapes_in_and_out_of_sample(shape, seed, assign):
 def test_it_is_the_graph_that_separates_them(shape):
     """The tests above would pass on easier shapes: here the same kernel fails once the ambient norm rules."""
     X, y = SHAPES[shape](0, 300)
-    graph, ambient = (RegularizedSpectralClustering(gamma=4.0, gamma_A=weight).fit(X) for weight in (1e-4, 100.0))
+    graph, ambient = (RegularizedSpectralClustering(gamma_A=weight, kernel=RBF(4.0)).fit(X) for weight in (1e-4, 100.0))
     assert agreement(graph.labels_, y) == 1.0
     assert agreement(ambient.labels_, y) < 0.9
 
@@ -80,7 +82,7 @@ def test_the_published_points(name, data_folder):
         else:
             new = np.random.default_rng(0).permutation(len(X)) % 4 == 0
             X, y, X_new, y_new = X[~new], y[~new], X[new], y[new]
-    model = RegularizedSpectralClustering(gamma=10.0).fit(X)
+    model = RegularizedSpectralClustering(kernel=RBF(10.0)).fit(X)
     assert agreement(model.labels_, y) == 1.0
     flipped = np.mean(model.labels_ == y) < 0.5
     assert np.mean(model.predict(X_new) == (y_new ^ flipped)) == 1.0
@@ -92,20 +94,20 @@ def test_scikit_learn_finds_the_same_clusters(shape):
     W = sm.graphs.knn_graph(X, n_neighbors=10, kind="mutual+mst")
     assert sm.graphs.components(W).n == 1
     theirs = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(W.toarray())
-    ours = RegularizedSpectralClustering(gamma=10.0, gamma_A=1e-4).fit_predict(X, graph=W)
+    ours = RegularizedSpectralClustering(gamma_A=1e-4, kernel=RBF(10.0)).fit_predict(X, graph=W)
     assert adjusted_rand_score(ours, theirs) > 0.98
 
 
 def test_three_clusters(three_blobs):
     X, y = three_blobs
     X_new = X + 0.3 * np.random.default_rng(0).normal(size=X.shape)
-    model = RegularizedSpectralClustering(3, gamma=0.5, n_neighbors=10, random_state=0).fit(X)
+    model = RegularizedSpectralClustering(3, random_state=0, kernel=RBF(0.5), graph=10).fit(X)
     assert model.embedding_.shape == (150, 2)
     assert model.cluster_centers_.shape == (3, 2)
     assert adjusted_rand_score(model.labels_, y) > 0.85
     assert adjusted_rand_score(model.predict(X_new), y) > 0.8
     assert sorted(set(model.labels_.tolist())) == [0, 1, 2]
-    wider = RegularizedSpectralClustering(3, n_components=4, gamma=0.5, n_neighbors=10, random_state=0).fit(X)
+    wider = RegularizedSpectralClustering(3, n_components=4, random_state=0, kernel=RBF(0.5), graph=10).fit(X)
     assert wider.embedding_.shape == (150, 4)
     np.testing.assert_allclose(wider.embedding_[:, :2], model.embedding_, atol=1e-9)
 
@@ -117,7 +119,7 @@ def test_one_cluster_is_everything(three_blobs):
 def test_kmeans_moves_the_threshold_of_unequal_clusters():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(180, 2)), 0.5 * rng.normal(size=(20, 2)) + [3.2, 0.0]])
-    models = [RegularizedSpectralClustering(gamma=0.5, n_neighbors=10, assign=a).fit(X) for a in ("sign", "kmeans")]
+    models = [RegularizedSpectralClustering(assign=a, kernel=RBF(0.5), graph=10).fit(X) for a in ("sign", "kmeans")]
     y = np.arange(200) >= 180
     np.testing.assert_array_equal(models[0].labels_, models[0].embedding_[:, 0] > 0)
     assert (np.abs(models[0].embedding_) < 0.01).any()  # some are close to the threshold
@@ -138,7 +140,7 @@ def test_kmeans_moves_the_threshold_of_unequal_clusters():
 def test_coordinates_of_new_samples_unroll_a_spiral():
     angle = np.linspace(2.0, 9.0, 120)
     X = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)])
-    maps = RegularizedEigenmaps(1, gamma=0.5, n_neighbors=2)
+    maps = RegularizedEigenmaps(1, kernel=RBF(0.5), graph=2)
     inside = maps.fit_transform(X[::2])
     outside = maps.transform(X[5:-5:2])  # the ends of the curve bend
     between = np.interp(angle[5:-5:2], angle[::2], inside[:, 0])
@@ -148,7 +150,7 @@ def test_coordinates_of_new_samples_unroll_a_spiral():
 
 def test_values_are_the_kernel_expansion(three_blobs):
     X, _ = three_blobs
-    maps = RegularizedEigenmaps(3, gamma=0.3, n_neighbors=10).fit(X)
+    maps = RegularizedEigenmaps(3, kernel=RBF(0.3), graph=10).fit(X)
     np.testing.assert_allclose(maps.transform(X), maps.embedding_, atol=1e-11)
     np.testing.assert_allclose(maps.embedding_.T @ maps.embedding_, np.eye(3), atol=1e-11)
     np.testing.assert_allclose(maps.embedding_.sum(axis=0), 0, atol=1e-10)
@@ -162,7 +164,7 @@ def test_values_are_the_kernel_expansion(three_blobs):
 def test_the_value_is_that_of_equation_12(three_blobs):
     X, _ = three_blobs
     W = sm.graphs.knn_graph(X, n_neighbors=10, weight="heat")
-    maps = RegularizedEigenmaps(2, gamma=0.3, gamma_A=0.7, n_neighbors=10, weight="heat").fit(X)
+    maps = RegularizedEigenmaps(2, gamma_A=0.7, kernel=RBF(0.3), graph=KNN(10, weight="heat")).fit(X)
     K = sm.kernels.gram(X, gamma=0.3)
     for f, alpha, value in zip(maps.embedding_.T, maps.dual_coef_, maps.eigenvalues_, strict=True):
         rough = 0.5 * (W.toarray() * np.subtract.outer(f, f) ** 2).sum()
@@ -171,7 +173,7 @@ def test_the_value_is_that_of_equation_12(three_blobs):
 
 def test_embedding_before_a_classifier(three_blobs):
     X, y = three_blobs
-    model = make_pipeline(StandardScaler(), RegularizedEigenmaps(2, n_neighbors=10), KNeighborsClassifier())
+    model = make_pipeline(StandardScaler(), RegularizedEigenmaps(2, graph=10), KNeighborsClassifier())
     assert model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
 
 
@@ -179,15 +181,15 @@ def test_embedding_before_a_classifier(three_blobs):
 def test_every_way_to_pass_the_same_problem(three_blobs, monkeypatch):
     X, _ = three_blobs
     W = sm.graphs.knn_graph(X, n_neighbors=10)
-    plain = RegularizedSpectralClustering(gamma=0.5, n_neighbors=10).fit(X)
+    plain = RegularizedSpectralClustering(kernel=RBF(0.5), graph=10).fit(X)
     f = plain.decision_function(X)
     assert f.shape == (150,)
     np.testing.assert_array_equal(plain.labels_, f > 0)
     graph = nx.from_scipy_sparse_array(W)
     for other, points in [
-        (RegularizedSpectralClustering(gamma=0.5).fit(X, graph=W), X),
-        (RegularizedSpectralClustering(gamma=0.5).fit(X, graph=graph), X),
-        (RegularizedSpectralClustering(gamma=0.5, n_neighbors=10).fit(sp.csr_array(X)), sp.csr_array(X)),
+        (RegularizedSpectralClustering(kernel=RBF(0.5)).fit(X, graph=W), X),
+        (RegularizedSpectralClustering(kernel=RBF(0.5)).fit(X, graph=graph), X),
+        (RegularizedSpectralClustering(kernel=RBF(0.5), graph=10).fit(sp.csr_array(X)), sp.csr_array(X)),
         (RegularizedSpectralClustering(kernel="precomputed").fit(sm.kernels.gram(X, gamma=0.5), graph=W), None),
         (clone(plain).fit(X), X),
     ]:
@@ -201,25 +203,19 @@ def test_every_way_to_pass_the_same_problem(three_blobs, monkeypatch):
 def test_parameters_reach_the_problem(three_blobs):
     """Each changes the eigenvalue as it changes the problem that is put together by hand."""
     X, _ = three_blobs
-    base = {"gamma": 0.5, "n_neighbors": 10}
+    base = {"kernel": RBF(0.5), "graph": KNN(10), "laplacian": Laplacian(normalized=False)}
     for change in (
         {"gamma_A": 0.5},
-        {"normalized": True},
-        {"power": 2},
-        {"weight": "heat"},
-        {"kind": "mutual+mst"},
-        {"metric": "manhattan"},
-        {"kernel": "poly", "degree": 2, "coef0": 0.5},
+        {"laplacian": Laplacian(normalized=True)},
+        {"laplacian": Laplacian(2, normalized=False)},
+        {"graph": KNN(10, weight="heat")},
+        {"graph": KNN(10, kind="mutual+mst")},
+        {"graph": KNN(10, metric="manhattan")},
+        {"kernel": Polynomial(2, 0.5, 0.5)},
     ):
-        model = RegularizedEigenmaps(1, **{**base, **change}).fit(X)
-        graph = {k: v for k, v in change.items() if k in ("weight", "kind", "metric")}
-        kernel = {k: v for k, v in change.items() if k in ("kernel", "degree", "coef0")}
-        L = sm.graphs.laplacian(
-            sm.graphs.knn_graph(X, n_neighbors=10, **graph),
-            normalized=change.get("normalized", False),
-            power=change.get("power", 1),
-        )
-        K = sm.kernels.gram(X, gamma=0.5, **kernel)
+        parts = {**base, **change}
+        model = RegularizedEigenmaps(1, **parts).fit(X)
+        L, K = parts["laplacian"](parts["graph"](X)), parts["kernel"](X)
         alpha, f = model.dual_coef_[0], model.embedding_[:, 0]
         by_hand = change.get("gamma_A", 0.01) * alpha @ K @ alpha + f @ (L @ f)
         assert model.eigenvalues_[0] == pytest.approx(by_hand, rel=1e-8), change
@@ -246,13 +242,13 @@ def test_an_isolated_sample_is_counted(three_blobs):
     W[[4], :] = 0
     W[:, [4]] = 0
     with pytest.warns(DisconnectedGraphWarning, match=r"2 components \(1 isolated"):
-        model = RegularizedSpectralClustering(gamma=50.0, gamma_A=1e-3).fit(X, graph=W.tocsr())
+        model = RegularizedSpectralClustering(gamma_A=1e-3, kernel=RBF(50.0)).fit(X, graph=W.tocsr())
     assert np.abs(model.embedding_[:, 0]).argmax() == 4
 
 
 def test_an_answer_beyond_float64_warns(three_blobs):
     with pytest.warns(UserWarning, match="proved less well than was asked for. Take a larger gamma_A"):
-        RegularizedEigenmaps(gamma=1e-4, gamma_A=1e-13, n_neighbors=10, tol=1e-12).fit(three_blobs[0])
+        RegularizedEigenmaps(gamma_A=1e-13, tol=1e-12, kernel=RBF(1e-4), graph=10).fit(three_blobs[0])
 
 
 @pytest.mark.parametrize(
@@ -272,6 +268,6 @@ def test_bad_parameters(three_blobs, params, match):
 def test_more_functions_than_the_kernel_has():
     X = np.random.default_rng(0).normal(size=(8, 2))
     with pytest.raises(ValueError, match="n_components=8, but the kernel of 8 samples has 7 functions"):
-        RegularizedEigenmaps(8, gamma=1.0, n_neighbors=3).fit(X)
+        RegularizedEigenmaps(8, kernel=RBF(1.0), graph=3).fit(X)
     with pytest.raises(ValueError, match="n_components=3, but the kernel of 8 samples has 1 functions"):
-        RegularizedSpectralClustering(4, kernel="linear", n_neighbors=3).fit(X)
+        RegularizedSpectralClustering(4, kernel="linear", graph=3).fit(X)

@@ -7,9 +7,12 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF, Landmarks
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.manifold_weights import usual_ratio
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
+from specmargin.spectra import Eigenvectors
 
 
 def refits(make, X, y, j, classes):
@@ -34,13 +37,17 @@ def refits(make, X, y, j, classes):
 
 
 MAKERS = {
-    "LapRLS": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.5, n_neighbors=4),
+    "LapRLS": lambda: sm.LapRLS(gamma_A=0.03, gamma_I=0.5, kernel=RBF(1.0), graph=4),
     "LapRLS, power 2, no intercept": lambda: sm.LapRLS(
-        gamma=1.0, gamma_A=0.03, ratio=100.0, power=2, fit_intercept=False
+        gamma_A=0.03,
+        fit_intercept=False,
+        kernel=RBF(1.0),
+        laplacian=Laplacian(power=2, normalized="auto"),
+        gamma_I="100.0 gamma_A",
     ),
-    "LapRLS, supervised": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.0),
-    "LapRLS, eigenvectors": lambda: sm.LapRLS(gamma_A=0.03, ratio=100.0, span="eigenvectors", q=8),
-    "LapRLS, zscore": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, ratio=100.0, class_balance="zscore"),
+    "LapRLS, supervised": lambda: sm.LapRLS(gamma_A=0.03, gamma_I=0.0, kernel=RBF(1.0)),
+    "LapRLS, eigenvectors": lambda: sm.LapRLS(gamma_A=0.03, functions=Eigenvectors(8), gamma_I="100.0 gamma_A"),
+    "LapRLS, zscore": lambda: sm.LapRLS(gamma_A=0.03, class_balance="zscore", kernel=RBF(1.0), gamma_I="100.0 gamma_A"),
     "SpectralRidge": lambda: sm.SpectralRidge(penalty=0.1, class_balance=None, q=12, eigen_tol=0.0),
 }
 
@@ -66,7 +73,7 @@ def test_p_values_are_those_of_refits_of_the_estimator(rng, name, n_classes):
 
 def test_new_samples_of_a_supervised_model_are_as_unlabelled_ones(moons):
     X, _, y = moons
-    clf = sm.LapRLS(gamma=2.0, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+    clf = sm.LapRLS(gamma_A=0.1, gamma_I=0.0, kernel=RBF(2.0)).fit(X, y)
     new = y == -1
     for conditional in (False, True):
         np.testing.assert_array_equal(
@@ -77,7 +84,7 @@ def test_new_samples_of_a_supervised_model_are_as_unlabelled_ones(moons):
 
 def test_a_pickled_estimator_gives_the_same_sets(moons):
     X, _, y = moons
-    clf = sm.LapRLS(gamma=2.0).fit(X, y)
+    clf = sm.LapRLS(kernel=RBF(2.0)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.conformal_sets(), clf.conformal_sets())
 
@@ -110,7 +117,7 @@ def test_equal_numbers_per_class_need_class_conditional_sets():
         y = np.full(220, -1)
         for k in range(2):
             y[np.flatnonzero(truth == k)[:9]] = k
-        clf = sm.LapRLS(gamma=0.5, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+        clf = sm.LapRLS(gamma_A=0.1, gamma_I=0.0, kernel=RBF(0.5)).fit(X, y)
         new = y == -1
         for total, sets in (
             (marginal, clf.conformal_sets(level=0.8)),
@@ -129,9 +136,14 @@ def test_automatic_weights_look_at_no_label(moons, gamma_I):
     clf = sm.LapRLS(gamma_I=gamma_I).fit(X, y)
     p = clf.conformal_p_values()
     W = sm.graphs.knn_graph(X, n_neighbors=min(10, len(X) - 1))
-    K, L = sm.kernels.gram(X, gamma=clf.gamma_), sm.graphs.laplacian(W, normalized=clf.normalized_, power=clf.power)
+    K, L = clf.kernel_(X), clf.laplacian_(W)
     ratio = usual_ratio(K, L) if gamma_I == "auto" else 100.0
-    whole = sm.LapRLS(gamma=clf.gamma_, ratio=ratio, normalized=clf.normalized_, unlabeled=-2)
+    whole = sm.LapRLS(
+        unlabeled=-2,
+        kernel=clf.kernel_,
+        laplacian=clf.laplacian_,
+        gamma_I=f"{ratio} gamma_A",
+    )
     gamma_A = whole.fit(X, truth, graph=W).gamma_A_
     ratio = ratio if gamma_I == "auto" else gamma_I / gamma_A
     G, known = sm.kernels.deformed_kernel(K, L, ratio).matrix, np.flatnonzero(y != -1)
@@ -158,12 +170,12 @@ def test_what_would_prove_nothing_is_refused(moons):
     with pytest.raises(InvalidInputError, match="no nodes of the graph"):
         sm.SpectralRidge().fit(X, y).conformal_sets(X[:2])
     for gamma_I in (0.0, 1.0):
-        clf = sm.LapRLS(span="landmarks", n_landmarks=20, gamma_I=gamma_I).fit(X, y)
+        clf = sm.LapRLS(gamma_I=gamma_I, functions=Landmarks(20)).fit(X, y)
         with pytest.raises(InvalidInputError, match="landmarks"):
             clf.conformal_sets()
     with pytest.raises(InvalidInputError, match="landmarks"):
-        sm.LapRLS(span="landmarks", n_landmarks=20, gamma_I=0.0).fit(X, y).conformal_p_values(X[:2])
-    clf = sm.LapRLS(kernel="precomputed", gamma_I=0.0).fit(sm.kernels.gram(X, gamma=2.0), y)
+        sm.LapRLS(gamma_I=0.0, functions=Landmarks(20)).fit(X, y).conformal_p_values(X[:2])
+    clf = sm.LapRLS(gamma_I=0.0, kernel="precomputed").fit(sm.kernels.gram(X, gamma=2.0), y)
     with pytest.raises(InvalidInputError, match="ConformalRidge"):
         clf.conformal_sets()
     with pytest.raises(ValueError, match="not fitted"):

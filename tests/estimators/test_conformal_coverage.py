@@ -60,7 +60,7 @@ SETS = [
 CLASSIFIERS = {
     "LapRLS": lambda: sm.LapRLS(),
     "LapRLS, no intercept": lambda: sm.LapRLS(fit_intercept=False),
-    "LapRLS, no graph, 1e-5": lambda: sm.LapRLS(kernel="linear", gamma_A=1e-5, gamma_I=0.0),
+    "LapRLS, no graph, 1e-5": lambda: sm.LapRLS(gamma_A=1e-5, gamma_I=0.0, kernel="linear"),
     "SpectralRidge": lambda: sm.SpectralRidge(),
     "SpectralRidge, 1e-5": lambda: sm.SpectralRidge(penalty=1e-5),
     "SpectralFilterClassifier": lambda: sm.SpectralFilterClassifier(),

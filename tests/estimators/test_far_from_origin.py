@@ -34,7 +34,7 @@ def test_a_search_far_from_the_origin_ends(far, search, where):
 def test_a_linear_rmm_does_not_see_the_origin(far, B):
     X, y = far
     X = np.round(X * 2**20) / 2**20  # an offset of a power of two leaves such numbers as they are
-    near = sm.RMM(kernel="linear", B=B).fit(X, y)
-    moved = sm.RMM(kernel="linear", B=B).fit(X + 2.0**30, y)
+    near = sm.RMM(B=B, kernel="linear").fit(X, y)
+    moved = sm.RMM(B=B, kernel="linear").fit(X + 2.0**30, y)
     assert moved.result_.certificate.is_optimal(1e-6)
     np.testing.assert_allclose(moved.decision_function(X + 2.0**30), near.decision_function(X), atol=1e-6)

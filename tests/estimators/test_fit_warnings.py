@@ -17,19 +17,21 @@ from specmargin.exceptions import (
     SingleClassWarning,
     SpecmarginWarning,
 )
+from specmargin.kernels import RBF
 
+MANIFOLD = {"kernel": [RBF(2.0)], "graph": [8], "laplacian": [2], "gamma_I": ["100 gamma_A"]}
 CLASSIFIERS = {
-    "LapSVM": {"gamma": 2.0},
-    "LapRLS": {"gamma": 2.0},
-    "LapRLSCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2], "ratios": [1e2]},
-    "LapSVMCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2], "ratios": [1e2]},
+    "LapSVM": {"kernel": RBF(2.0)},
+    "LapRLS": {"kernel": RBF(2.0)},
+    "LapRLSCV": {"grid": MANIFOLD},
+    "LapSVMCV": {"grid": MANIFOLD},
     "SpectralRidge": {},
     "STORM": {},
     "KTA": {},
-    "KTACV": {"n_neighbors": [8], "qs": [20], "Cs": [1.0]},
+    "KTACV": {"grid": {"graph": [8], "q": [20], "C": [1.0]}},
     "SpectralGraphTransducer": {},
     "RMM": {},
-    "QuasiNewtonS3VM": {},
+    "S3VM": {"search": "quasi_newton"},
 }
 
 
@@ -189,7 +191,7 @@ def test_a_threshold_that_was_moved_is_told():
         sm.LapRLS(gamma_A=10.0, gamma_I=1e-3, class_balance=None).fit(noise, y, graph=W)
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in ("RMM", "QuasiNewtonS3VM")])
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in ("RMM", "S3VM")])
 def test_a_component_without_a_label(name, rng):
     X, truth = clusters(rng)
     y = np.full(160, -1)

@@ -1,5 +1,7 @@
 """Classifiers on spectra that no label has touched: parametric transforms, Xu et al., the spectral graph transducer."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -7,6 +9,8 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.graphs import Laplacian
+from specmargin.spectra import Transform
 from specmargin.spectra.transforms import TRANSFORMS, analytic_centre
 
 SETTINGS = [
@@ -27,7 +31,7 @@ def laplacian_of(X):
 @pytest.mark.parametrize(("transform", "params"), SETTINGS)
 def test_parameters_reach_the_transform(moons, transform, params):
     X, _, y = moons
-    fitted = sm.SpectralKernelSVM(transformation=transform, q=40, **params).fit(X, y)
+    fitted = sm.SpectralKernelSVM(q=40, transformation=Transform(transform, **params)).fit(X, y)
     np.testing.assert_allclose(fitted.delta_, TRANSFORMS[transform](fitted.eigenvalues_, **params), rtol=1e-9)
 
 
@@ -38,9 +42,9 @@ def test_it_is_the_svm_on_the_diffusion_kernel(moons):
     K = scipy.linalg.expm(-laplacian_of(X) / 0.5**2)
     K *= len(X) / np.trace(K)
     svc = SVC(C=3.0, kernel="precomputed", tol=1e-10).fit(K[np.ix_(known, known)], y[known])
-    fitted = sm.SpectralKernelSVM(sigma=0.5, C=3.0, normalized=False, class_balance=None).fit(
-        X, y
-    )  # q: min(200, n) = n
+    fitted = sm.SpectralKernelSVM(
+        C=3.0, class_balance=None, laplacian=Laplacian(normalized=False), transformation=Transform(sigma=0.5)
+    ).fit(X, y)  # q: min(200, n) = n
     assert fitted.delta_.shape == (120,)
     np.testing.assert_allclose(fitted.scores_, svc.decision_function(K[:, known]), atol=1e-6)
 
@@ -51,8 +55,8 @@ def test_a_transform_of_ones_own(moons):
     def cut(spectrum, k):
         return 7.0 * (np.arange(spectrum.q) < k)  # any scale will do
 
-    own = sm.SpectralKernelSVM(transformation=cut, k=6, q=20).fit(X, y)
-    named = sm.SpectralKernelSVM(transformation="step", k=6, q=20).fit(X, y)
+    own = sm.SpectralKernelSVM(q=20, transformation=partial(cut, k=6)).fit(X, y)
+    named = sm.SpectralKernelSVM(q=20, transformation=Transform("step", k=6)).fit(X, y)
     np.testing.assert_allclose(own.delta_, named.delta_, atol=1e-15)
     np.testing.assert_allclose(own.scores_, named.scores_, atol=1e-9)
 
@@ -109,7 +113,9 @@ def test_the_transducer_is_the_global_minimum_of_the_literal_problem(moons, C, e
     y = y.copy()
     y[np.flatnonzero(y == 1)[:2]] = -1  # unequal classes: the threshold is not zero
     best, h, threshold = literal_transducer(X, y, 9, C, exponent)
-    fitted = sm.SpectralGraphTransducer(q=9, C=C, exponent=exponent, normalized=False, class_balance=None).fit(X, y)
+    fitted = sm.SpectralGraphTransducer(
+        q=9, C=C, exponent=exponent, class_balance=None, laplacian=Laplacian(normalized=False)
+    ).fit(X, y)
     certificate = fitted.result_.certificate
     assert certificate.is_optimal(1e-9)
     assert certificate.primal_objective == pytest.approx(best, rel=1e-7)

@@ -7,7 +7,8 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import specmargin as sm
-from specmargin.estimators._label_search import OF_DECISIONS, Judged, LabelSearch, Trials, judged
+from specmargin.estimators._label_search import OF_DECISIONS, Judged, Trials, judged
+from specmargin.kernels import RBF
 from specmargin.objectives.held_out import leave_one_out as loo
 
 LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
@@ -33,18 +34,18 @@ def test_criteria_are_those_of_the_definitions():
 def test_folds_leave_every_labelled_sample_out_once():
     X = np.zeros((7, 1))
     for cv, n_folds in (("loo", 6), (2, 2), (sm.LabeledKFold(3, random_state=0), 3)):
-        folds = LabelSearch(cv=cv)._folds(X, LABELS)
+        folds = sm.LapRLSCV(cv=cv)._folds(X, LABELS)
         assert len(folds) == n_folds
         assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(6))
         for fold in folds:
             np.testing.assert_array_equal(fold.left_out, fold.test)
-    (part,) = LabelSearch(cv=ShuffleSplit(1, test_size=2, train_size=3, random_state=0))._folds(X, LABELS)
+    (part,) = sm.LapRLSCV(cv=ShuffleSplit(1, test_size=2, train_size=3, random_state=0))._folds(X, LABELS)
     assert len(part.left_out) == 3  # what neither trains nor is tested has no label either
     assert np.isin(part.test, part.left_out).all()
 
 
 def test_samples_count_whose_class_is_trained_on():
-    search, single = LabelSearch(), sm.encode_labels([0, 1, 1])
+    search, single = sm.LapRLSCV(), sm.encode_labels([0, 1, 1])
     assert search._counted(single, search._folds(np.zeros((3, 1)), single)).tolist() == [False, True, True]
     pair = sm.encode_labels([0, 1])
     with pytest.warns(UserWarning, match="no fold tests a class that it trains on"):
@@ -52,7 +53,7 @@ def test_samples_count_whose_class_is_trained_on():
 
 
 def test_the_record_holds_numbers_as_numbers_and_words_as_words():
-    search = LabelSearch(criterion="sq")
+    search = sm.LapSVMCV(criterion="sq")
     values = [(1.5, 0.2), ("auto", 0.1), (np.inf, 0.1), (2.0, np.nan)]
     losses = np.array([loss for _, loss in values])
     judgements = Judged(dict.fromkeys(OF_DECISIONS, losses), losses[:, None], np.zeros((4, 1), dtype=bool))
@@ -113,9 +114,9 @@ def test_whole_weights_of_losses_are_repeated_losses():
     [
         lambda: sm.STORMCV(cv=3),
         lambda: sm.KTACV(cv=3),
-        lambda: sm.SpectralFilterCV(learns=["single", "mean"], filters=["powers"], cv=3),
-        lambda: sm.LapRLSCV(kernels=["rbf"], n_neighbors=[5], cv=3),
-        lambda: sm.LapSVMCV(kernels=["rbf"], gammas=["median"], n_neighbors=[5], powers=[1], cv=3),
+        lambda: sm.SpectralFilterCV(grid={"learn": ["single", "mean"], "filters": ["powers"]}, cv=3),
+        lambda: sm.LapRLSCV(grid={"kernel": [RBF("0.5 median"), RBF("median")], "graph__n_neighbors": [5]}, cv=3),
+        lambda: sm.LapSVMCV(grid={"kernel": [RBF("median")], "graph__n_neighbors": [5], "laplacian__power": [1]}, cv=3),
         lambda: sm.AutoSSL(),
     ],
     ids=["STORMCV", "KTACV", "SpectralFilterCV", "LapRLSCV", "LapSVMCV", "AutoSSL"],

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
@@ -12,11 +13,14 @@ import specmargin as sm
 from specmargin import solvers
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import SolverError
+from specmargin.kernels import RBF
 from specmargin.objectives import LapSVM
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.held_out.calibration import calibrated_scale
 from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
 from specmargin.proofs.translation import record_of
+from specmargin.solvers import Search, Solver
+from specmargin.solvers.parts import SEARCHES as METHODS
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
 
 LOSSES = ("hinge", "squared_hinge", "huber_hinge", "squared")
@@ -156,18 +160,18 @@ def test_hinge_intercepts_with_weights_are_those_of_repeated_samples():
 
 
 MAKERS = {
-    "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
-    "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
-    "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "LapSVM": sm.LapSVM(gamma_A=1.0, gamma_I=0.2, kernel=RBF(2.0)),
+    "LapSVM, pcg": sm.LapSVM(gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", kernel=RBF(2.0), solver="pcg"),
+    "LapRLS": sm.LapRLS(gamma_A=1.0, gamma_I=0.2, kernel=RBF(2.0)),
     "SpectralRidge": sm.SpectralRidge(q=20, penalty=0.1),
-    "RMM": sm.RMM(C=0.5, gamma=2.0),
+    "RMM": sm.RMM(C=0.5, kernel=RBF(2.0)),
     "KTA": sm.KTA(C=0.3, q=20),
     "SpectralGraphTransducer": sm.SpectralGraphTransducer(q=20, tol=1e-9),
     "STORM": sm.STORM(C=0.3, q=20),
     "SpectralKernelSVM by CVXPY": sm.SpectralKernelSVM(C=0.3, q=20, solver="CLARABEL"),
-    "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(C=0.3, balance=None),
-    "MultiSwitchTSVM": sm.MultiSwitchTSVM(C=0.3, balance=None),
-    "CCCPS3VM, ovo": sm.CCCPS3VM(C=0.3, balance=None, multi_class="ovo"),
+    "QuasiNewtonS3VM": sm.S3VM(C=0.3, balance=None, search="quasi_newton"),
+    "MultiSwitchTSVM": sm.S3VM(C=0.3, balance=None, search="multi_switch"),
+    "CCCPS3VM, ovo": sm.S3VM(C=0.3, balance=None, multi_class="ovo", search="cccp"),
 }
 makers = pytest.mark.parametrize("name", MAKERS)
 
@@ -217,7 +221,7 @@ def test_left_out_decisions_have_weights_too(name, moons):
     clf.fit(X, y, sample_weight=weights)
     T = clf.calibration_
     if "pcg" in name:
-        clf = sm.LapSVM(**{**clf.get_params(), "solver": "auto"})
+        clf = clone(clf).set_params(solver="auto")
     dealt = known[np.argsort(y[known] != y[known[0]], kind="stable")]  # the class of the first label first
     by_folds = "pcg" in name or not name.startswith(("Lap", "SpectralRidge"))
     folds = [dealt[k::5] for k in range(5)] if by_folds else list(known[:, None])
@@ -233,7 +237,7 @@ def test_left_out_decisions_have_weights_too(name, moons):
 
 def test_the_problem_that_is_built_has_the_weights(moons):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=2.0, gamma_A=0.05, gamma_I=0.2, class_weight={0: 3.0})
+    clf = sm.LapSVM(gamma_A=0.05, gamma_I=0.2, class_weight={0: 3.0}, kernel=RBF(2.0))
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     built = clf.build_problem(X, y, sample_weight=weights)
     result = clf.fit(X, y, sample_weight=weights).result_
@@ -260,7 +264,7 @@ def test_weights_that_make_no_sense_are_refused(name, weights, message, moons):
 
 def test_other_bad_weights_are_refused(moons):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=2.0)
+    clf = sm.LapSVM(kernel=RBF(2.0))
     with pytest.raises(ValueError, match="class 0 have the weight zero"):
         clf.fit(X, y, sample_weight=(y == 1).astype(float))
     with pytest.raises(ValueError, match="inconsistent numbers"):
@@ -270,15 +274,15 @@ def test_other_bad_weights_are_refused(moons):
             clf.fit(X, y, sample_weight=bad)
     for bad in ("heavy", {0: -1.0}, {0: np.nan}, {5: 1.0}, 3.0):
         with pytest.raises((ValueError, TypeError), match="class_weight"):
-            sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
-    for clf in (sm.LapRLS(gamma=2.0, class_weight={0: 2.0}), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
+            sm.LapSVM(class_weight=bad, kernel=RBF(2.0)).fit(X, y)
+    for clf in (sm.LapRLS(class_weight={0: 2.0}, kernel=RBF(2.0)), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
         with pytest.raises(ValueError, match="not exchangeable"):
             clf.fit(X, y).conformal_sets()
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
     heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
     with pytest.raises(ValueError, match="labels have weights"):
         sm.objectives.Alignment(spectrum, heavy)
-    clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
+    clf = sm.LapSVM(class_weight={0: 2.0}, kernel=RBF(2.0))
     with pytest.raises(TypeError, match="no proof record"):
         record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
 
@@ -300,14 +304,24 @@ def test_spectral_ridge_weighs_what_chooses_its_penalty(moons):
 
 # Searches
 
-SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [0.0, 10.0]}
+SMALL = {
+    "kernel": [RBF(2.0)],
+    "graph__n_neighbors": [6],
+    "laplacian__power": [1],
+    "gamma_I": ["0 gamma_A", "10 gamma_A"],
+    "gamma_A": [0.03, 1.0],
+}
+FIVE = {"graph": [5], "C": [0.3, 3.0], "q": [12]}
+PRECISE = Solver(tol=1e-9)
 SEARCHES = {
-    "LapRLSCV": sm.LapRLSCV(**SMALL, gamma_As=[0.03, 1.0]),
-    "LapRLSCV, folds": sm.LapRLSCV(**SMALL, gamma_As=[0.03, 1.0], cv=2, criterion="sq"),
-    "LapSVMCV": sm.LapSVMCV(**SMALL, gamma_As=[0.03, 1.0]),
-    "LapSVMCV, hinge": sm.LapSVMCV(**SMALL, gamma_As=[1.0, 4.0], loss="hinge", criterion="01"),
-    "STORMCV": sm.STORMCV(qs=[12], n_neighbors=[5], Bs=[1.3, np.inf], Cs=[0.3, 3.0], tol=1e-9),
-    "KTACV": sm.KTACV(qs=[12], n_neighbors=[5], Bs=[1.3], Cs=[0.3, 3.0], cv=2, criterion="sq", tol=1e-9),
+    "LapRLSCV": sm.LapRLSCV(grid=SMALL),
+    "LapRLSCV, folds": sm.LapRLSCV(grid=SMALL, criterion="sq", cv=2),
+    "LapSVMCV": sm.LapSVMCV(grid=SMALL),
+    "LapSVMCV, hinge": sm.LapSVMCV(
+        estimator=sm.LapSVM(loss="hinge"), grid={**SMALL, "gamma_A": [1.0, 4.0]}, criterion="01"
+    ),
+    "STORMCV": sm.STORMCV(estimator=sm.STORM(solver=PRECISE), grid={**FIVE, "B": [1.3, np.inf]}),
+    "KTACV": sm.KTACV(estimator=sm.KTA(solver=PRECISE), grid={**FIVE, "B": [1.3]}, criterion="sq", cv=2),
 }
 searches = pytest.mark.parametrize("name", SEARCHES)
 
@@ -326,7 +340,8 @@ def weighted_data(data, request):
 def test_searches_weigh_what_they_leave_out(name, data, request):
     """Every number is that of refits without the left-out labels, and of a mean by weights."""
     X, y, marker, weights = weighted_data(data, request)
-    search = SEARCHES[name].set_params(unlabeled=marker, class_balance=None).fit(X, y, sample_weight=weights)
+    search = clone(SEARCHES[name]).set_params(estimator__unlabeled=marker, estimator__class_balance=None)
+    search.fit(X, y, sample_weight=weights)
     at = np.flatnonzero(y != marker)
     labels = sm.encode_labels(y, marker)
     folds = search._folds(X, labels)
@@ -335,7 +350,7 @@ def test_searches_weigh_what_they_leave_out(name, data, request):
     if "Lap" not in name:  # whose estimator would take the eigenvectors of fewer neighbours
         graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=True)
     for k in (0, len(search.cv_results_["params"]) - 1):
-        model, held = search._refitted(**search.cv_results_["params"][k]), []
+        model, held = type(search.estimator_)(**search.cv_results_["params"][k]), []
         for left, test in folds:
             hidden = y.copy()
             hidden[at[left]] = marker
@@ -363,21 +378,23 @@ def test_a_search_hands_its_weights_on(name, moons):
     X, _, y = moons
     weights = np.full(len(y), np.nan)
     weights[y != -1] = np.random.default_rng(1).uniform(0.1, 4.0, 8)
-    search = SEARCHES[name].set_params(unlabeled=-1, class_balance="shrunk", class_weight={1: 3.0})
+    search = clone(SEARCHES[name]).set_params(
+        estimator__unlabeled=-1, estimator__class_balance="shrunk", estimator__class_weight={1: 3.0}
+    )
     search.fit(X, y, sample_weight=weights)
     assert search.best_params_["class_weight"] == {1: 3.0}
-    again = search._refitted(**search.best_params_).fit(X, y, sample_weight=weights)
+    again = type(search.estimator_)(**search.best_params_).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(again.scores_, search.scores_, atol=1e-6)
     both = np.where(y == 1, 3.0, 1.0) * weights
-    apart = search._refitted(**{**search.best_params_, "class_weight": None}).fit(X, y, sample_weight=both)
+    apart = type(search.estimator_)(**{**search.best_params_, "class_weight": None}).fit(X, y, sample_weight=both)
     np.testing.assert_allclose(apart.scores_, search.scores_, atol=1e-6)
-    base = search.baseline_.get_params()
+    base = search.baseline_.get_params(deep=False)
     expected = type(search.baseline_)(**{**base, "class_weight": None}).fit(X, y, sample_weight=both)
     np.testing.assert_allclose(expected.scores_, search.baseline_.scores_, atol=1e-6)
     plain = type(search.baseline_)(**{**base, "class_weight": None}).fit(X, y)
     assert np.abs(plain.scores_ - search.baseline_.scores_).max() > 1e-3
     assert search._sample_weight is None
-    search.set_params(class_weight=None)
+    search.set_params(estimator__class_weight=None)
     scores = search.fit(X, y).scores_
     for weights in (np.ones(len(y)), np.where(y == -1, np.nan, 1.0)):
         np.testing.assert_array_equal(search.fit(X, y, sample_weight=weights).scores_, scores)
@@ -387,7 +404,7 @@ def test_a_search_hands_its_weights_on(name, moons):
 @searches
 def test_a_label_of_weight_zero_is_not_left_out_either(name, blobs):
     X, _, y = blobs
-    search = SEARCHES[name].set_params(unlabeled="?", class_weight="balanced")
+    search = clone(SEARCHES[name]).set_params(estimator__unlabeled="?", estimator__class_weight="balanced")
     weights, hidden = np.ones(len(y)), y.copy()
     out = np.flatnonzero(y != "?")[[0]]
     weights[out], hidden[out] = 0.0, "?"
@@ -428,7 +445,7 @@ def test_numbers_with_weights_are_searched(several):
     known = np.arange(60) < 12
     z[~known] = np.nan
     y, weights = z if several else z[:, 0], np.where(known, rng.uniform(0.1, 4.0, 60), np.nan)
-    search = sm.LapRLSRegressorCV(**SMALL, gamma_As=[0.03, 1.0]).fit(X, y, sample_weight=weights)
+    search = sm.LapRLSRegressorCV(grid=SMALL).fit(X, y, sample_weight=weights)
     for params, found in zip(search.cv_results_["params"], search.cv_results_["sq"], strict=True):
         left_out = sm.LapRLSRegressor(**params).fit(X, y, sample_weight=weights).leave_one_out_
         squares = (left_out - y[known]) ** 2
@@ -446,7 +463,9 @@ def test_numbers_with_weights_are_searched(several):
         search.fit(X, y, sample_weight=-np.ones(60))
 
 
-@pytest.mark.parametrize("clf", [sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=1.0), sm.SpectralRidge(q=15, penalty=0.01)])
+@pytest.mark.parametrize(
+    "clf", [sm.LapSVM(gamma_A=0.1, gamma_I=1.0, kernel=RBF(2.0)), sm.SpectralRidge(q=15, penalty=0.01)]
+)
 def test_weights_at_both_ends_of_what_squares_can_hold_claim_no_proof(clf):
     """The last rounding of a pivot decides whether a factorisation breaks down, which is an error, or not."""
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=0)
@@ -458,11 +477,17 @@ def test_weights_at_both_ends_of_what_squares_can_hold_claim_no_proof(clf):
     assert "weights that are less far apart" in said or said == "UNPROVED"
 
 
+def _parameters(cls):
+    """Return the names of the parameters of an estimator, or of the one that a search chooses for."""
+    params = cls().get_params()
+    return {name.removeprefix("estimator__") for name in params}
+
+
 def test_fit_says_who_takes_weights():
     for name in sm.estimators.__all__:
         cls = getattr(sm, name)
         takes = has_fit_parameter(cls, "sample_weight")
-        assert takes == ("class_weight" in cls().get_params() or "Regressor" in name), name
+        assert takes == ("class_weight" in _parameters(cls) or "Regressor" in name), name
     assert has_fit_parameter(sm.LapSVM, "sample_weight")
     assert has_fit_parameter(sm.LapRLS, "sample_weight")
 
@@ -470,30 +495,28 @@ def test_fit_says_who_takes_weights():
 def test_sparse_samples_and_labels_with_weights(moons):
     X, _, y = moons
     weights = np.linspace(0.5, 2.0, len(y))
-    dense = sm.LapSVM(gamma=2.0).fit(X, y, sample_weight=weights)
+    dense = sm.LapSVM(kernel=RBF(2.0)).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(
-        sm.LapSVM(gamma=2.0).fit(sp.csr_array(X), y, sample_weight=weights).scores_, dense.scores_
+        sm.LapSVM(kernel=RBF(2.0)).fit(sp.csr_array(X), y, sample_weight=weights).scores_, dense.scores_
     )
 
 
-S3VMS = [name for name in sm.estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
-
-
-@pytest.mark.parametrize("name", S3VMS)
-def test_whole_weights_are_repeated_labels_of_an_s3vm(name):
-    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.2, random_state=1)
+@pytest.mark.parametrize("search", METHODS)
+def test_whole_weights_are_repeated_labels_of_an_s3vm(search):
+    n = 16 if search == "branch_and_bound" else 60
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.2, random_state=1)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
     known, rng = np.flatnonzero(y != -1), np.random.default_rng(0)
-    weights = np.ones(60)
+    weights = np.ones(n)
     weights[known] = rng.integers(1, 5, len(known))
     more = np.repeat(known, weights[known].astype(int) - 1)
-    clf = getattr(sm, name)(C=0.4, balance=0.1, gamma=2.0, tol=1e-8 if "Continuation" in name else None)
+    clf = sm.S3VM(C=0.4, balance=0.1, search=Search(search, tol=1e-8 if search == "continuation" else None))
     ours = clf.fit(X, y, sample_weight=weights)
     value, f, C_star = ours.result_.certificate.primal_objective, ours.scores_, ours.C_star_
     theirs = clf.fit(np.concatenate([X, X[more]]), np.concatenate([y, y[more]]))
     assert pytest.approx(theirs.C_star_) == C_star
     assert theirs.result_.certificate.primal_objective == pytest.approx(value, rel=1e-5)
-    np.testing.assert_allclose(f, theirs.scores_[:60], atol=2e-3)
+    np.testing.assert_allclose(f, theirs.scores_[:n], atol=2e-3)
     assert abs(clf.fit(X, y).result_.certificate.primal_objective - value) > 0.01 * value
 
 

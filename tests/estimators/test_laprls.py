@@ -8,8 +8,10 @@ from sklearn.kernel_ridge import KernelRidge
 import specmargin as sm
 from specmargin.estimators._class_balance import Balance, in_force
 from specmargin.estimators.laprls import LapRLS
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
-PLAIN = {"gamma_A": 0.02, "gamma_I": 0.5, "n_neighbors": 6, "power": 1, "class_balance": None}
+PLAIN = {"gamma_A": 0.02, "gamma_I": 0.5, "graph": 6, "laplacian": 1, "class_balance": None}
 """The papers' LapRLS: given weights, one graph, decisions compared with 0."""
 
 
@@ -34,14 +36,14 @@ def literal(X, y, classes, gamma, gamma_A, gamma_I, k=6):
 
 def test_two_and_three_classes_are_the_normal_equations(moons, blobs, tol):
     X, _, y = moons
-    clf = LapRLS(**PLAIN, gamma=2.0).fit(X, y)
+    clf = LapRLS(kernel=RBF(2.0), **PLAIN).fit(X, y)
     f = literal(X, y, [0, 1], 2.0, 0.02, 0.5)
     np.testing.assert_allclose(clf.decision_function(X), f, atol=1e-8)
     np.testing.assert_array_equal(clf.transduction_, (f > 0).astype(int))
     assert clf.result_.problem == "LapRLS"
     assert clf.result_.certificate.is_optimal(tol["linalg"])
     X, y_true, y = blobs
-    clf = LapRLS(**PLAIN, gamma=0.5, unlabeled="?").fit(X, y)
+    clf = LapRLS(unlabeled="?", kernel=RBF(0.5), **PLAIN).fit(X, y)
     np.testing.assert_allclose(clf.decision_function(X), literal(X, y, list("abc"), 0.5, 0.02, 0.5), atol=1e-8)
     assert len(clf.result_) == 3
     assert (clf.transduction_ == y_true).mean() > 0.9
@@ -50,11 +52,9 @@ def test_two_and_three_classes_are_the_normal_equations(moons, blobs, tol):
 def test_it_is_lapsvm_with_the_squared_loss(moons):
     X, _, y = moons
     kwargs = {
-        "gamma": 2.0,
-        "power": 2,
-        "normalized": False,
-        "n_neighbors": 8,
-        "weight": "heat",
+        "kernel": RBF(2.0),
+        "laplacian": Laplacian(2, False),
+        "graph": KNN(8, weight="heat"),
         "fit_intercept": False,
     }
     expected = sm.LapSVM(loss="squared", **kwargs).fit(X, y)
@@ -67,7 +67,7 @@ def test_it_is_lapsvm_with_the_squared_loss(moons):
 def test_without_the_graph_it_is_scikit_learns_kernel_ridge(moons):
     X, _, y = moons
     known = y != -1
-    clf = LapRLS(gamma=2.0, gamma_A=0.1, gamma_I=0.0, fit_intercept=False, class_balance=None).fit(X, y)
+    clf = LapRLS(gamma_A=0.1, gamma_I=0.0, fit_intercept=False, class_balance=None, kernel=RBF(2.0)).fit(X, y)
     ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=2.0).fit(X[known], np.where(y[known] == 1, 1.0, -1.0))
     np.testing.assert_allclose(clf.decision_function(X), ridge.predict(X), atol=1e-9)
 
@@ -82,8 +82,8 @@ def balanced(f, labels, rule):
 @pytest.mark.parametrize("rule", ["zscore", "mass"])
 def test_balanced_scores_are_the_literal_formula(moons, blobs, rule, tol):
     for X, y, marker in ((moons[0], moons[2], -1), (blobs[0], blobs[2], "?")):
-        raw = LapRLS(gamma=1.0, class_balance=None, unlabeled=marker).fit(X, y)
-        clf = LapRLS(gamma=1.0, class_balance=rule, unlabeled=marker).fit(X, y)
+        raw = LapRLS(class_balance=None, unlabeled=marker, kernel=RBF(1.0)).fit(X, y)
+        clf = LapRLS(class_balance=rule, unlabeled=marker, kernel=RBF(1.0)).fit(X, y)
         f = raw.decision_function(X)
         q = np.array([(y == name).sum() for name in raw.classes_]) / (y != marker).sum()
         if rule == "zscore":

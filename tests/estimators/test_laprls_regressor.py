@@ -13,6 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF, Landmarks
+from specmargin.spectra import Eigenvectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
 
@@ -45,7 +48,9 @@ def literal(X, y, gamma, gamma_A, gamma_I, k=6, power=1):
 
 def test_predictions_are_those_of_the_normal_equations(sines):
     X, _, y = sines
-    model = sm.LapRLSRegressor(gamma=1.5, gamma_A=0.02, gamma_I=0.3, n_neighbors=6, power=2).fit(X, y)
+    model = sm.LapRLSRegressor(
+        gamma_A=0.02, gamma_I=0.3, kernel=RBF(1.5), graph=6, laplacian=Laplacian(power=2, normalized="auto")
+    ).fit(X, y)
     f = literal(X, y, 1.5, 0.02, 0.3, power=2)
     np.testing.assert_allclose(model.predict(X), f, atol=1e-8)
     np.testing.assert_allclose(model.transduction_, f, atol=1e-8)
@@ -56,14 +61,14 @@ def test_predictions_are_those_of_the_normal_equations(sines):
 def test_without_the_graph_it_is_scikit_learns_kernel_ridge(sines):
     X, _, y = sines
     known = ~np.isnan(y)
-    model = sm.LapRLSRegressor(gamma=2.0, gamma_A=0.1, gamma_I=0.0, fit_intercept=False).fit(X, y)
+    model = sm.LapRLSRegressor(gamma_A=0.1, gamma_I=0.0, fit_intercept=False, kernel=RBF(2.0)).fit(X, y)
     ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=2.0).fit(X[known], y[known])
     np.testing.assert_allclose(model.predict(X), ridge.predict(X), atol=1e-9)
 
 
 def test_signs_for_targets_are_the_classifier(moons):
     X, _, y = moons
-    weights = {"gamma": 2.0, "gamma_A": 0.02, "gamma_I": 0.5, "n_neighbors": 6, "power": 1}
+    weights = {"kernel": RBF(2.0), "gamma_A": 0.02, "gamma_I": 0.5, "graph": 6, "laplacian": 1}
     clf = sm.LapRLS(**weights, class_balance=None).fit(X, y)
     z = np.where(y == -1, np.nan, np.where(y == 1, 1.0, -1.0))
     np.testing.assert_allclose(sm.LapRLSRegressor(**weights).fit(X, z).predict(X), clf.decision_function(X), atol=1e-9)
@@ -74,10 +79,12 @@ def test_weights_are_those_of_the_squares(sines, rng):
     known = np.flatnonzero(~np.isnan(y))
     c = np.full(len(y), np.nan)
     c[known] = np.exp(rng.normal(size=len(known)))
-    model = sm.LapRLSRegressor(gamma=2.0, gamma_A=0.1, gamma_I=0.0, fit_intercept=False).fit(X, y, sample_weight=c)
+    model = sm.LapRLSRegressor(gamma_A=0.1, gamma_I=0.0, fit_intercept=False, kernel=RBF(2.0)).fit(
+        X, y, sample_weight=c
+    )
     ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=2.0).fit(X[known], y[known], sample_weight=c[known])
     np.testing.assert_allclose(model.predict(X), ridge.predict(X), atol=1e-9)
-    options = {"gamma": 1.5, "gamma_A": 0.02, "gamma_I": 0.3}
+    options = {"kernel": RBF(1.5), "gamma_A": 0.02, "gamma_I": 0.3}
     plain = sm.LapRLSRegressor(**options).fit(X, y)
     one = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=np.ones(len(y)))
     np.testing.assert_array_equal(one.transduction_, plain.transduction_)
@@ -90,7 +97,7 @@ def test_weights_are_those_of_the_squares(sines, rng):
 def test_left_out_targets_with_weights_are_those_of_refits(sines, rng, fit_intercept):
     X, _, y = sines
     c = np.exp(rng.normal(size=len(y)))
-    options = {"gamma": 1.5, "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
+    options = {"kernel": RBF(1.5), "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
     model = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=c)
     for k, i in enumerate(np.flatnonzero(~np.isnan(y))[:5]):
         without = np.where(np.arange(len(y)) == i, 0.0, c)
@@ -118,12 +125,12 @@ def test_weights_that_make_no_sense_are_refused(sines):
         model.fit(X, y, sample_weight=np.arange(120.0) + 1.0).conformal_intervals()
 
 
-@pytest.mark.parametrize("params", [{}, {"span": "landmarks", "n_landmarks": 60}, {"span": "eigenvectors", "q": 40}])
-def test_every_span_predicts_what_it_fits(sines, params):
+@pytest.mark.parametrize("params", [{}, {"functions": Landmarks(60)}, {"functions": Eigenvectors(40)}])
+def test_all_functions_predict_what_it_fits(sines, params):
     X, truth, y = sines
-    model = sm.LapRLSRegressor(gamma=1.0, gamma_A=1e-3, gamma_I=1e-3, **params).fit(X, y)
+    model = sm.LapRLSRegressor(gamma_A=1e-3, gamma_I=1e-3, kernel=RBF(1.0), **params).fit(X, y)
     assert model.result_.certificate.is_optimal(1e-6)
-    if params.get("span") != "eigenvectors":
+    if not isinstance(params.get("functions"), Eigenvectors):
         np.testing.assert_allclose(model.predict(X), model.transduction_, atol=1e-9)
     assert model.score(X, truth) > 0.6
 
@@ -135,7 +142,11 @@ def test_a_graph_helps_where_targets_are_smooth_along_it(rng):
     known = rng.permutation(400)[:30]
     y[known] = t[known]
     scores = [
-        sm.LapRLSRegressor(gamma=1.0, gamma_A=1e-4, gamma_I=gamma_I, power=2).fit(X, y).score(X, t)
+        sm.LapRLSRegressor(
+            gamma_A=1e-4, gamma_I=gamma_I, kernel=RBF(1.0), laplacian=Laplacian(power=2, normalized="auto")
+        )
+        .fit(X, y)
+        .score(X, t)
         for gamma_I in (0.0, 0.1)
     ]
     assert scores[1] > 0.9
@@ -146,7 +157,7 @@ def test_left_out_predictions_are_those_of_refits(sines):
     X, _, y = sines
     both = np.column_stack([y, 3.0 - 2.0 * y])
     for fit_intercept in (True, False):
-        weights = {"gamma": 1.0, "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
+        weights = {"kernel": RBF(1.0), "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
         model = sm.LapRLSRegressor(**weights).fit(X, both)
         for i, row in enumerate(np.flatnonzero(~np.isnan(y))[:5]):
             without = both.copy()
@@ -158,33 +169,33 @@ def test_left_out_predictions_are_those_of_refits(sines):
 def test_several_outputs_are_as_many_fits(sines):
     X, _, y = sines
     both = np.column_stack([y, np.cos(y), y**2])
-    model = sm.LapRLSRegressor(gamma=1.0).fit(X, both)
+    model = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, both)
     assert len(model.result_) == 3
     assert model.predict(X[:4]).shape == (4, 3)
     assert model.transduction_.shape == (120, 3)
     intervals = model.conformal_intervals(level=0.8)
     assert intervals.shape == (120, 2, 3)
     for k in range(3):
-        one = sm.LapRLSRegressor(gamma=1.0).fit(X, both[:, k])
+        one = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, both[:, k])
         np.testing.assert_allclose(model.predict(X)[:, k], one.predict(X), atol=1e-10)
         np.testing.assert_allclose(intervals[:, :, k], one.conformal_intervals(level=0.8), atol=1e-9)
-    column = sm.LapRLSRegressor(gamma=1.0).fit(X, y[:, None])
+    column = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y[:, None])
     assert column.predict(X).shape == (120, 1)
-    np.testing.assert_allclose(column.predict(X)[:, 0], sm.LapRLSRegressor(gamma=1.0).fit(X, y).predict(X))
+    np.testing.assert_allclose(column.predict(X)[:, 0], sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e8), (1e6, -1e9)])
 def test_units_and_levels_of_the_targets_change_nothing(sines, scale, offset):
     X, _, y = sines
-    plain = sm.LapRLSRegressor(gamma=1.0).fit(X, y)
-    other = sm.LapRLSRegressor(gamma=1.0).fit(X, scale * y + offset)
+    plain = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y)
+    other = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, scale * y + offset)
     assert other.result_.certificate.is_optimal(1e-6)
     np.testing.assert_allclose(other.predict(X), scale * plain.predict(X) + offset, rtol=1e-12, atol=1e-9 * scale)
 
 
 def test_score_is_that_of_the_labelled_samples(sines):
     X, truth, y = sines
-    model = sm.LapRLSRegressor(gamma=1.0).fit(X, y)
+    model = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y)
     known = ~np.isnan(y)
     assert model.score(X, y) == pytest.approx(r2_score(y[known], model.predict(X)[known]))
     weight = np.arange(120.0)
@@ -195,7 +206,7 @@ def test_score_is_that_of_the_labelled_samples(sines):
 
 def test_scikit_learns_tools_take_it(sines):
     X, truth, _ = sines
-    scores = cross_val_score(sm.LapRLSRegressor(gamma=1.0, gamma_A=1e-3, gamma_I=1e-3), X, truth, cv=4)
+    scores = cross_val_score(sm.LapRLSRegressor(gamma_A=1e-3, gamma_I=1e-3, kernel=RBF(1.0)), X, truth, cv=4)
     assert scores.min() > 0.8
     pipeline = make_pipeline(StandardScaler(), sm.LapRLSRegressor(gamma_A=1e-3))
     search = GridSearchCV(pipeline, {"laprlsregressor__gamma_I": [0.0, 1e-3, 1e3]}, cv=3).fit(X, truth)
@@ -204,7 +215,7 @@ def test_scikit_learns_tools_take_it(sines):
 
 def test_pickles_are_small_and_predict_alike(sines):
     X, _, y = sines
-    model = sm.LapRLSRegressor(gamma=1.0).fit(X, y)
+    model = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y)
     stored = pickle.dumps(model)
     assert len(stored) < 8 * 120 * 120 / 2, "an n x n matrix is kept"
     again = pickle.loads(stored)
@@ -215,7 +226,7 @@ def test_pickles_are_small_and_predict_alike(sines):
 def test_a_precomputed_kernel_predicts_alike(sines):
     X, _, y = sines
     W = sm.graphs.knn_graph(X, n_neighbors=6)
-    plain = sm.LapRLSRegressor(gamma=1.0).fit(X, y, graph=W)
+    plain = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y, graph=W)
     given = sm.LapRLSRegressor(kernel="precomputed").fit(sm.kernels.gram(X, gamma=1.0), y, graph=W)
     np.testing.assert_allclose(given.predict(sm.kernels.gram(X + 0.1, X, gamma=1.0)), plain.predict(X + 0.1), atol=1e-9)
     with pytest.raises(InvalidInputError, match="ConformalRidge"):
@@ -225,7 +236,7 @@ def test_a_precomputed_kernel_predicts_alike(sines):
 def test_intervals_are_where_refits_fit_no_worse_than_the_level(sines):
     """The studentised residuals of a literal augmented fit, at both ends of an interval."""
     X, _, y = sines
-    weights = {"gamma": 1.0, "gamma_A": 0.05, "gamma_I": 0.2, "n_neighbors": 6}
+    weights = {"kernel": RBF(1.0), "gamma_A": 0.05, "gamma_I": 0.2, "graph": 6}
     low, high = sm.LapRLSRegressor(**weights).fit(X, y).conformal_intervals(level=0.8).T
     known = np.flatnonzero(~np.isnan(y))
 
@@ -254,7 +265,7 @@ def test_intervals_cover(rng):
         X = rng.uniform(0.0, 3.0, size=(90, 1))
         truth = np.sin(2.0 * X[:, 0]) + (0.1 + 0.3 * X[:, 0]) * rng.normal(size=90)
         y = np.where(np.arange(90) < 30, truth, np.nan)
-        model = sm.LapRLSRegressor(gamma=1.0, gamma_A=0.05, gamma_I=0.05).fit(X, y)
+        model = sm.LapRLSRegressor(gamma_A=0.05, gamma_I=0.05, kernel=RBF(1.0)).fit(X, y)
         low, high = model.conformal_intervals(level=0.8).T
         covered.append(((low <= truth) & (truth <= high))[30:].mean())
         known_alone &= bool((low[:30] == truth[:30]).all() and (high[:30] == truth[:30]).all())
@@ -265,12 +276,12 @@ def test_intervals_cover(rng):
 def test_new_samples_of_a_supervised_model_get_intervals(sines):
     X, _, y = sines
     new = np.isnan(y)
-    model = sm.LapRLSRegressor(gamma=1.0, gamma_I=0.0).fit(X, y)
+    model = sm.LapRLSRegressor(gamma_I=0.0, kernel=RBF(1.0)).fit(X, y)
     np.testing.assert_allclose(model.conformal_intervals(X[new]), model.conformal_intervals()[new], atol=1e-10)
     with pytest.raises(InvalidInputError, match="no nodes of the graph"):
         sm.LapRLSRegressor().fit(X, y).conformal_intervals(X[:2])
     with pytest.raises(InvalidInputError, match="landmarks"):
-        sm.LapRLSRegressor(span="landmarks", n_landmarks=30).fit(X, y).conformal_intervals()
+        sm.LapRLSRegressor(functions=Landmarks(30)).fit(X, y).conformal_intervals()
     for level in (0.0, 1.0, "high", np.nan):
         with pytest.raises(InvalidInputError, match="level="):
             model.conformal_intervals(level=level)
@@ -301,7 +312,7 @@ def test_all_labelled_equal_targets_and_duplicates_are_answered(sines):
 @pytest.mark.parametrize("params", [{"gamma_A": 1e-10}, {"gamma_A": 1e10}, {"gamma_I": 1e10}, {"gamma_I": 1e-10}])
 def test_extreme_weights_are_answered_with_a_proof(sines, params):
     X, _, y = sines
-    assert sm.LapRLSRegressor(gamma=1.0, **params).fit(X, y).result_.certificate.is_optimal(1e-6)
+    assert sm.LapRLSRegressor(kernel=RBF(1.0), **params).fit(X, y).result_.certificate.is_optimal(1e-6)
 
 
 def test_an_unlabelled_component_is_warned_of(rng):
@@ -333,9 +344,9 @@ def test_targets_that_make_no_sense_are_refused(sines, y, error, message):
 
 def test_missing_targets_in_every_spelling_are_unlabelled(sines):
     X, _, y = sines
-    plain = sm.LapRLSRegressor(gamma=1.0).fit(X, y).predict(X)
+    plain = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y).predict(X)
     objects = y.astype(object)
     objects[np.isnan(y)] = None
     masked = np.ma.masked_array(np.nan_to_num(y, nan=-9.0), mask=np.isnan(y))
     for other in (objects, objects.tolist(), masked, y.astype(np.float32).astype(float) * 0 + y):
-        np.testing.assert_array_equal(sm.LapRLSRegressor(gamma=1.0).fit(X, other).predict(X), plain)
+        np.testing.assert_array_equal(sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, other).predict(X), plain)

@@ -5,10 +5,12 @@ import pytest
 from sklearn.base import clone
 
 import specmargin as sm
+from specmargin.graphs import Laplacian
+from specmargin.kernels import Landmarks
 
 pytestmark = pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
 
-GRID = {"kernels": ["linear", "rbf"], "gammas": [1.0], "n_neighbors": [4, 7], "powers": [1, 2], "ratios": [0.0, 10.0]}
+GRID = {"kernel": ["linear", 1.0], "graph": [4, 7], "laplacian": [1, 2], "gamma_I": ["0 gamma_A", "10 gamma_A"]}
 
 
 @pytest.fixture
@@ -23,16 +25,16 @@ def sines(rng):
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("params", [{}, {"span": "landmarks", "n_landmarks": 20}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"functions": Landmarks(20)}, {"fit_intercept": False}], ids=str)
 def test_every_number_is_that_of_refits(sines, several, params):
     X, _, y, known = sines
     y = y if several else y[:, 0]
-    search = sm.LapRLSRegressorCV(**GRID, gamma_As=[0.01, 0.3], **params).fit(X, y)
+    search = sm.LapRLSRegressorCV(sm.LapRLSRegressor(**params), {**GRID, "gamma_A": [0.01, 0.3]}).fit(X, y)
     results = search.cv_results_
     assert len(results["params"]) == 2 * 2 + 2 * 2 * 2 * 2
     for at in range(0, 20, 3):
         model = sm.LapRLSRegressor(**results["params"][at])
-        if params.get("span") == "landmarks":  # which are drawn next to the labelled ones
+        if "functions" in params:  # which are drawn next to the labelled ones
             left_out = model.fit(X, y).leave_one_out_
         else:
             hidden = [
@@ -50,7 +52,10 @@ def test_every_number_is_that_of_refits(sines, several, params):
 def test_the_best_parameters_make_the_fit_again(sines, own_graph):
     X, truth, y, _ = sines
     graph = sm.graphs.knn_graph(X, 5) if own_graph else None
-    search = sm.LapRLSRegressorCV(**GRID, normalized=False, tol=1e-8).fit(X, y, graph=graph)
+    powers = {"laplacian": [Laplacian(1, False), Laplacian(2, False)]}
+    search = sm.LapRLSRegressorCV(
+        sm.LapRLSRegressor(tol=1e-8, laplacian=Laplacian(normalized=False)), {**GRID, **powers}
+    ).fit(X, y, graph=graph)
     again = sm.LapRLSRegressor(**search.best_params_).fit(X, y, graph=graph)
     np.testing.assert_array_equal(again.transduction_, search.transduction_)
     np.testing.assert_array_equal(again.predict(X[:4] + 0.1), search.predict(X[:4] + 0.1))
@@ -64,11 +69,11 @@ def test_the_best_parameters_make_the_fit_again(sines, own_graph):
 
 def test_one_output_and_no_supervised_candidate(sines):
     X, _, y, _ = sines
-    search = sm.LapRLSRegressorCV(**{**GRID, "ratios": [10.0]}).fit(X, y[:, 0])
+    search = sm.LapRLSRegressorCV(grid={**GRID, "gamma_I": ["10 gamma_A"]}).fit(X, y[:, 0])
     assert search.baseline_ is None
     assert search.predict(X).shape == (80,)
     np.testing.assert_allclose(search.predict(X), search.transduction_, atol=1e-9)
-    alone = sm.LapRLSRegressorCV(**{**GRID, "ratios": [0.0]}).fit(X, y[:, 0])
+    alone = sm.LapRLSRegressorCV(grid={**GRID, "gamma_I": [0.0]}).fit(X, y[:, 0])
     assert alone.baseline_ is alone.estimator_
 
 
@@ -76,4 +81,4 @@ def test_one_label_leaves_none_to_learn_from(sines):
     X, _, y, known = sines
     y[known[1:]] = np.nan
     with pytest.raises(ValueError, match="leaving one of fewer than 2 labelled samples out leaves none"):
-        sm.LapRLSRegressorCV(**GRID).fit(X, y)
+        sm.LapRLSRegressorCV(grid=GRID).fit(X, y)

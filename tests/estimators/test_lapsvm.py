@@ -13,8 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF, Polynomial
+from specmargin.solvers import Solver
 
-PLAIN = {"gamma_A": 0.01, "gamma_I": 1.0, "n_neighbors": 6, "power": 1, "class_balance": None}
+PLAIN = {"gamma_A": 0.01, "gamma_I": 1.0, "graph": 6, "laplacian": 1, "class_balance": None}
 """The papers' LapSVM: given weights, one graph, decisions compared with 0."""
 ALONE = {**PLAIN, "gamma_A": 0.1, "gamma_I": 0.0}
 """The same without the graph."""
@@ -22,7 +25,14 @@ ALONE = {**PLAIN, "gamma_A": 0.1, "gamma_I": 0.0}
 
 def test_decisions_are_those_of_the_literal_formula(moons, tol):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=4.0, gamma_A=0.02, gamma_I=0.5, n_neighbors=8, power=2, class_balance=None).fit(X, y)
+    clf = sm.LapSVM(
+        gamma_A=0.02,
+        gamma_I=0.5,
+        class_balance=None,
+        kernel=RBF(4.0),
+        graph=8,
+        laplacian=Laplacian(power=2, normalized="auto"),
+    ).fit(X, y)
     W = sm.graphs.knn_graph(X, n_neighbors=8).toarray()
     d = W.sum(1)
     L = np.eye(len(X)) - W / np.sqrt(np.outer(d, d))
@@ -45,7 +55,7 @@ def test_every_solver_finds_the_same_objective(moons):
     X, _, y = moons
     installed = sm.problems.default_solvers()
     values = [
-        sm.LapSVM(gamma=2.0, solver=solver).fit(X, y).result_.certificate.primal_objective
+        sm.LapSVM(kernel=RBF(2.0), solver=solver).fit(X, y).result_.certificate.primal_objective
         for solver in ("auto", "factorized", "dual", *installed, installed[::-1])
     ]
     np.testing.assert_allclose(values, values[0], rtol=2e-6)
@@ -54,13 +64,13 @@ def test_every_solver_finds_the_same_objective(moons):
 @pytest.mark.parametrize("loss", [*sm.losses.LOSSES, sm.losses.HuberHinge(0.1), sm.losses.SmoothHinge(2.0)], ids=str)
 def test_auto_fits_every_convex_loss(moons, loss):
     X, _, y = moons
-    clf = clone(sm.LapSVM(gamma=4.0, loss=loss)).fit(X, y)
+    clf = clone(sm.LapSVM(loss=loss, kernel=RBF(4.0))).fit(X, y)
     assert clf.result_.status is sm.Status.OPTIMAL
     assert clf.result_.certificate.is_optimal(1e-6)
     takes_it = sm.losses.get_loss(loss).piecewise_quadratic
     assert clf.result_.solver.startswith("factorized") == takes_it
     # The dual in words is that of the same problem.
-    other = sm.LapSVM(gamma=4.0, loss=loss, solver="dual").fit(X, y)
+    other = sm.LapSVM(loss=loss, kernel=RBF(4.0), solver="dual").fit(X, y)
     assert other.result_.certificate.primal_objective == pytest.approx(
         clf.result_.certificate.primal_objective, rel=2e-6
     )
@@ -93,7 +103,7 @@ def test_a_loss_of_ones_own_fits_once_cvxpy_knows_it(moons):
     import cvxpy as cp
 
     X, _, y = moons
-    clf = sm.LapSVM(gamma=4.0, gamma_A=0.1, loss=Exponential())
+    clf = sm.LapSVM(gamma_A=0.1, loss=Exponential(), kernel=RBF(4.0))
     with pytest.raises(TypeError, match=r"has no convex CVXPY expression.*as_cvxpy\.register"):
         clf.fit(X, y)
     sm.problems.as_cvxpy.register(Exponential, lambda loss, t: cp.exp(-t))
@@ -112,7 +122,7 @@ def test_a_loss_of_ones_own_fits_once_cvxpy_knows_it(moons):
 def test_without_the_graph_it_is_scikit_learns_svm(moons):
     X, _, y = moons
     known = y != -1
-    clf = sm.LapSVM(**ALONE, gamma=2.0).fit(X, y)
+    clf = sm.LapSVM(kernel=RBF(2.0), **ALONE).fit(X, y)
     svc = SVC(C=1 / (2 * 0.1), gamma=2.0, tol=1e-10).fit(X[known], y[known])
     np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-6)
 
@@ -120,12 +130,12 @@ def test_without_the_graph_it_is_scikit_learns_svm(moons):
 def test_the_kernels_parameters_reach_the_kernel(moons):
     X, _, y = moons
     known = y != -1
-    for params in (
-        {"kernel": "poly", "degree": 2, "coef0": 0.5},
-        {"kernel": "poly", "degree": 4},
-        {"kernel": "linear"},
+    for kernel, params in (
+        (Polynomial(2, 0.7, 0.5), {"kernel": "poly", "degree": 2, "coef0": 0.5}),
+        (Polynomial(4, 0.7), {"kernel": "poly", "degree": 4}),
+        ("linear", {"kernel": "linear"}),
     ):
-        clf = sm.LapSVM(**ALONE, gamma=0.7, **params).fit(X, y)
+        clf = sm.LapSVM(kernel=kernel, **ALONE).fit(X, y)
         svc = SVC(C=5.0, gamma=0.7, tol=1e-10, **{"coef0": 1.0, **params}).fit(X[known], y[known])
         np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-5)
 
@@ -133,7 +143,11 @@ def test_the_kernels_parameters_reach_the_kernel(moons):
 @pytest.mark.parametrize("normalized", [True, False])
 def test_the_laplacian_is_the_one_that_was_asked_for(moons, normalized, tol):
     X, _, y = moons
-    clf = sm.LapSVM(**{**PLAIN, "gamma_A": 0.1}, gamma=4.0, normalized=normalized, loss="squared").fit(X, y)
+    clf = sm.LapSVM(
+        loss="squared",
+        kernel=RBF(4.0),
+        **{**PLAIN, "gamma_A": 0.1, "laplacian": Laplacian(normalized=normalized)},
+    ).fit(X, y)
     K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6), normalized=normalized)
     obj = sm.objectives.LapSVM(K, L, sm.encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=1.0)
     assert clf.result_.certificate.primal_objective == pytest.approx(obj.value_at(clf.dual_coef_[0], *clf.intercept_))
@@ -144,7 +158,7 @@ def test_the_laplacian_is_the_one_that_was_asked_for(moons, normalized, tol):
 def test_without_an_intercept_there_is_none(moons):
     X, _, y = moons
     for solver in ("auto", "dual"):
-        assert sm.LapSVM(gamma=2.0, fit_intercept=False, solver=solver).fit(X, y).intercept_.tolist() == [0.0]
+        assert sm.LapSVM(fit_intercept=False, kernel=RBF(2.0), solver=solver).fit(X, y).intercept_.tolist() == [0.0]
 
 
 def test_tolerance_and_parameters_reach_the_solver(moons, monkeypatch):
@@ -157,7 +171,7 @@ def test_tolerance_and_parameters_reach_the_solver(moons, monkeypatch):
         return genuine(objective, **options)
 
     monkeypatch.setattr(sm.solvers, "factorized", spy)
-    sm.LapSVM(gamma=2.0, tol=1e-3, solver_params={"max_iter": 7}).fit(X, y)
+    sm.LapSVM(kernel=RBF(2.0), solver=Solver(tol=1e-3, options={"max_iter": 7})).fit(X, y)
     assert seen == {"tol": 1e-3, "max_iter": 7}
 
 
@@ -168,28 +182,28 @@ def test_a_precomputed_kernel_is_sliced_on_both_sides():
 
 def test_unlabelled_samples_help_on_the_moons(moons):
     X, y_true, y = moons
-    semi = sm.LapSVM(gamma=4.0, gamma_A=0.01, gamma_I=1.0, n_neighbors=10).fit(X, y)
-    supervised = sm.LapSVM(gamma=4.0, gamma_A=0.01, gamma_I=0.0).fit(X, y)
+    semi = sm.LapSVM(gamma_A=0.01, gamma_I=1.0, kernel=RBF(4.0), graph=10).fit(X, y)
+    supervised = sm.LapSVM(gamma_A=0.01, gamma_I=0.0, kernel=RBF(4.0)).fit(X, y)
     errors = [(fitted.transduction_ != y_true).mean() for fitted in (semi, supervised)]
     assert errors[0] <= 0.02 < errors[1]
 
 
 def test_new_samples_next_to_old_ones_agree(moons):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=4.0).fit(X, y)
+    clf = sm.LapSVM(kernel=RBF(4.0)).fit(X, y)
     np.testing.assert_array_equal(clf.predict(X + 1e-9), clf.transduction_)
 
 
 def test_several_classes_are_one_against_the_rest(blobs):
     X, y_true, y = blobs
-    clf = sm.LapSVM(**PLAIN, gamma=0.5, unlabeled="?").fit(X, y)
+    clf = sm.LapSVM(unlabeled="?", kernel=RBF(0.5), **PLAIN).fit(X, y)
     assert clf.decision_function(X).shape == (120, 3)
     assert len(clf.result_) == 3
     assert all(result.certificate.is_optimal(1e-9) for result in clf.result_)
     assert (clf.transduction_ == y_true).mean() > 0.9
     for k, name in enumerate("abc"):
         one = np.where(y == "?", -1, (y == name).astype(int))
-        alone = sm.LapSVM(**PLAIN, gamma=0.5).fit(X, one)
+        alone = sm.LapSVM(kernel=RBF(0.5), **PLAIN).fit(X, one)
         np.testing.assert_allclose(clf.decision_function(X)[:, k], alone.decision_function(X), atol=1e-8)
 
 
@@ -198,23 +212,23 @@ def test_a_precomputed_kernel_with_a_graph(moons):
     W = sm.graphs.knn_graph(X, n_neighbors=6)
     K = sm.kernels.gram(X, gamma=2.0)
     clf = sm.LapSVM(kernel="precomputed").fit(K, y, graph=W)
-    expected = sm.LapSVM(gamma=2.0, n_neighbors=6).fit(X, y)
+    expected = sm.LapSVM(kernel=RBF(2.0), graph=6).fit(X, y)
     np.testing.assert_allclose(clf.decision_function(K[:5]), expected.decision_function(X[:5]), atol=1e-8)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
         sm.LapSVM(kernel="precomputed").fit(K, y)
-    sm.LapSVM(kernel="precomputed", gamma_I=0.0).fit(K, y)
+    sm.LapSVM(gamma_I=0.0, kernel="precomputed").fit(K, y)
 
 
 def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
     X, y_true, y = moons
     twice, labels = np.concatenate([X, X]), np.concatenate([y, y])
-    clf = sm.LapSVM(gamma=2.0, n_neighbors=12, ratio=100.0).fit(twice, labels)
+    clf = sm.LapSVM(kernel=RBF(2.0), graph=12, gamma_I="100.0 gamma_A").fit(twice, labels)
     assert clf.result_.certificate.is_optimal(1e-8)
-    default = sm.LapSVM(gamma=2.0, n_neighbors=12).fit(twice, labels)
+    default = sm.LapSVM(kernel=RBF(2.0), graph=12).fit(twice, labels)
     assert default.result_.certificate.is_optimal(1e-6)
-    linear = sm.LapSVM(kernel="linear", ratio=100.0).fit(X, y)  # Gram matrix of rank two
+    linear = sm.LapSVM(kernel="linear", gamma_I="100.0 gamma_A").fit(X, y)  # Gram matrix of rank two
     assert linear.result_.certificate.is_optimal(1e-8)
-    full = sm.LapSVM(gamma=2.0).fit(X, y_true)
+    full = sm.LapSVM(kernel=RBF(2.0)).fit(X, y_true)
     assert full.result_.certificate.is_optimal(1e-8)
     assert full.score(X, y_true) > 0.99
 
@@ -222,7 +236,7 @@ def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
 def test_it_can_be_piped_and_searched(moons):
     X, _, y = moons
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), sm.LapSVM(**{**PLAIN, "n_neighbors": 8}, gamma="scale")),
+        make_pipeline(StandardScaler(), sm.LapSVM(kernel=RBF("scale"), **{**PLAIN, "graph": 8})),
         {"lapsvm__gamma_I": [0.0, 1.0]},
         cv=sm.LabeledKFold(4, random_state=0),
         scoring=lambda model, X, y: (model.predict(X) == y)[y != -1].mean(),
@@ -232,7 +246,7 @@ def test_it_can_be_piped_and_searched(moons):
 
 def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=2.0).fit(X, y)
+    clf = sm.LapSVM(kernel=RBF(2.0)).fit(X, y)
     expected = clf.decision_function(X)
     monkeypatch.setattr("specmargin.estimators._semi_supervised.BATCH_ELEMENTS", 500)
     np.testing.assert_array_equal(clf.decision_function(X), expected)
@@ -240,10 +254,10 @@ def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch
 
 def test_the_problem_can_be_built_and_taken_apart(moons):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=2.0)
+    clf = sm.LapSVM(kernel=RBF(2.0))
     built = clf.build_problem(X, y)
     result = sm.solve(built)
-    expected = sm.LapSVM(gamma=2.0).fit(X, y).result_.certificate.primal_objective
+    expected = sm.LapSVM(kernel=RBF(2.0)).fit(X, y).result_.certificate.primal_objective
     assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
     assert set(built.constraints) == {"balance", "nonnegative", "box"}
 
@@ -251,4 +265,4 @@ def test_the_problem_can_be_built_and_taken_apart(moons):
 def test_an_uncertified_answer_warns_with_its_gap(moons):
     X, _, y = moons
     with pytest.warns(ConvergenceWarning, match=r"proved to a relative gap of .*e-"):
-        sm.LapSVM(**PLAIN, gamma=2.0, solver="SCS", solver_params={"max_iters": 5}).fit(X, y)
+        sm.LapSVM(kernel=RBF(2.0), solver=Solver("SCS", options={"max_iters": 5}), **PLAIN).fit(X, y)

@@ -15,32 +15,36 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 import specmargin as sm
 from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._feature_maps import FeatureMap
+from specmargin.estimators._feature_maps import FeatureMap, usual_functions
 from specmargin.estimators.laprls import LapRLS
+from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF, Landmarks, Linear, Polynomial, Precomputed
+from specmargin.solvers import Solver
+from specmargin.spectra import Eigenvectors
 
 both = pytest.mark.parametrize("cls", [LapRLSCV, LapSVMCV])
-SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+SMALL = {"kernel": [RBF(2.0)], "graph": [6], "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 GRID = {
-    "kernels": ["rbf"],
-    "gammas": [0.5, 4.0],
-    "n_neighbors": [4, 8],
-    "powers": [1, 2],
-    "gamma_As": [1e-3, 0.1],
-    "ratios": [1.0, 1e3],
+    "kernel": [RBF(0.5), RBF(4.0)],
+    "graph": [4, 8],
+    "laplacian": [1, 2],
+    "gamma_I": ["1 gamma_A", "1e3 gamma_A"],
+    "gamma_A": [1e-3, 0.1],
 }
 
 
 def grid_of(kwargs):
     """All settings as parameters of the underlying estimator."""
-    names = ("gammas", "n_neighbors", "powers", "ratios", "gamma_As")
-    for gamma, k, p, r, a in itertools.product(*(kwargs[name] for name in names)):
-        yield {"kernel": "rbf", "gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
+    for kernel, k, p, r, a in itertools.product(*(kwargs[name] for name in GRID)):
+        gamma_I = a * float(r.removesuffix(" gamma_A"))
+        yield {"kernel": kernel, "graph": KNN(k), "laplacian": Laplacian(p), "gamma_A": a, "gamma_I": gamma_I}
 
 
 def of_the_grid(params):
     """What of a setting was tried: the rest is common to all."""
-    return {name: params[name] for name in ("kernel", "gamma", "n_neighbors", "power", "gamma_A", "gamma_I")}
+    return {name: params[name] for name in ("kernel", "graph", "laplacian", "gamma_A", "gamma_I")}
 
 
 def left_out_scores(make, X, y, marker, splits, balance):
@@ -75,8 +79,8 @@ def literal_nll(scores, own, n_classes):
 def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     X, _, y = blobs if several else moons
     marker = "?" if several else -1
-    kwargs = {**GRID, "gammas": [2.0], "n_neighbors": [5], "powers": [3, 1]}
-    cv = LapRLSCV(**kwargs, class_balance=balance, unlabeled=marker).fit(X, y)
+    kwargs = {**GRID, "kernel": [RBF(2.0)], "graph": [5], "laplacian": [3, 1]}
+    cv = LapRLSCV(estimator=LapRLS(class_balance=balance, unlabeled=marker), grid=kwargs).fit(X, y)
     labels = sm.encode_labels(y, marker)
     own = labels.sign.argmax(axis=1) if several else (labels.sign > 0).astype(int)
     splits = [np.array([i]) for i in range(labels.n_labeled)]
@@ -102,7 +106,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
 @pytest.mark.parametrize("criterion", ["nll", "sq", "01"])
 def test_the_choice_is_the_best_of_the_grid(moons, cls, criterion):
     X, _, y = moons
-    cv = cls(**GRID, criterion=criterion).fit(X, y)
+    cv = cls(grid=GRID, criterion=criterion).fit(X, y)
     values = cv.cv_results_[criterion]
     assert len(values) == 32
     assert sorted(str(of_the_grid(one)) for one in cv.cv_results_["params"]) == sorted(map(str, grid_of(GRID)))
@@ -119,7 +123,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=8, random_state=1)
     known = y[y != -1]
-    params = {"kernel": "rbf", "gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": 0.1, "gamma_I": 10.0}
+    params = {"kernel": RBF(2.0), "graph": KNN(6), "laplacian": Laplacian(), "gamma_A": 0.1, "gamma_I": 10.0}
     splitters = (
         3,
         StratifiedKFold(4, shuffle=True, random_state=2),
@@ -127,8 +131,8 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
         ShuffleSplit(3, test_size=0.2, train_size=0.8, random_state=0),
     )
     for splitter in splitters:
-        cv = LapRLSCV(**SMALL, gamma_As=[0.1], cv=splitter, class_balance=None).fit(X, y)
-        assert cv.best_params_ == {**params, "class_balance": None, "normalized": True}
+        cv = LapRLSCV(estimator=LapRLS(class_balance=None), grid={**SMALL, "gamma_A": [0.1]}, cv=splitter).fit(X, y)
+        assert cv.best_params_ == {**params, "class_balance": None}
         whole = sm.LabeledKFold(3, shuffle=False) if splitter == 3 else splitter
         splits = [test for _, test in whole.split(known, known)]
         raw, _ = left_out_scores(lambda: LapRLS(**params, class_balance=None), X, y, -1, splits, None)
@@ -139,10 +143,13 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_support_vector_machine_is_refitted_without_the_sample(blobs, loss):
     X, _, y = blobs
-    cv = LapSVMCV(**SMALL, gamma_As=[0.01, 0.5], loss=loss, class_balance="zscore", unlabeled="?").fit(X, y)
+    cv = LapSVMCV(
+        estimator=LapSVM(loss=loss, class_balance="zscore", unlabeled="?"), grid={**SMALL, "gamma_A": [0.01, 0.5]}
+    ).fit(X, y)
     labels = sm.encode_labels(y, "?")
     for at, gamma_A in enumerate((0.01, 0.5)):
-        params = {"gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
+        weights = {"gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
+        params = {"kernel": RBF(2.0), "graph": 6, "laplacian": 1, **weights}
         raw, scores = left_out_scores(
             partial(sm.LapSVM, **params, loss=loss, class_balance=None, unlabeled="?"),
             X,
@@ -177,12 +184,13 @@ def counted_factorisations(monkeypatch, n):
 def test_a_factorisation_per_width_graph_power_and_ratio_and_one_to_refit(moons, blobs, cls, several, monkeypatch):
     X, _, y = blobs if several else moons
     sizes = counted_factorisations(monkeypatch, len(X))
-    clf = cls(**{**GRID, "gamma_As": [1e-3, 0.1, 1.0]}, unlabeled="?" if several else -1).fit(X, y)
+    clf = cls(grid={**GRID, "gamma_A": [1e-3, 0.1, 1.0]}).set_params(estimator__unlabeled="?" if several else -1)
+    clf.fit(X, y)
     assert len(sizes) == 2 * 2 * 2 * 2 + 1
     assert len(clf.cv_results_["params"]) == 48
     sizes.clear()
     gammas = [1e-2, 1e-1, 1.0, 10.0]
-    clf = clf.set_params(**{**SMALL, "gamma_As": gammas, "gamma_Is": [0.0, *gammas]}).fit(X, y)
+    clf = clf.set_params(grid={**SMALL, "gamma_A": gammas, "gamma_I": [0.0, *gammas]}).fit(X, y)
     results = clf.cv_results_
     assert len(sizes) == 7 + (clf.best_params_["gamma_I"] > 0)
     pairs = set(zip(results["param_gamma_A"], results["param_gamma_I"], strict=True))
@@ -191,9 +199,9 @@ def test_a_factorisation_per_width_graph_power_and_ratio_and_one_to_refit(moons,
 
 def test_pairs_of_gammas_and_ratios_are_the_same_problems(moons):
     X, _, y = moons
-    by_pairs = LapRLSCV(**{**SMALL, "gamma_As": [0.01, 0.1], "gamma_Is": [1.0, 10.0]}).fit(X, y).cv_results_
+    by_pairs = LapRLSCV(grid={**SMALL, "gamma_A": [0.01, 0.1], "gamma_I": [1.0, 10.0]}).fit(X, y).cv_results_
     for ratio in (10.0, 100.0, 1000.0):
-        alone = LapRLSCV(**{**SMALL, "gamma_As": [0.01, 0.1], "ratios": [ratio]}).fit(X, y).cv_results_
+        alone = LapRLSCV(grid={**SMALL, "gamma_A": [0.01, 0.1], "gamma_I": [f"{ratio} gamma_A"]}).fit(X, y).cv_results_
         for params, value in zip(alone["params"], alone["nll"], strict=True):
             at = [
                 i
@@ -205,7 +213,7 @@ def test_pairs_of_gammas_and_ratios_are_the_same_problems(moons):
 
 def test_the_default_path_is_in_units_of_the_deformed_kernel(moons):
     X, _, y = moons
-    a = LapRLSCV(**SMALL).fit(X, y)
+    a = LapRLSCV(grid=SMALL).fit(X, y)
     K = sm.kernels.gram(X, gamma=2.0)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, 6)).toarray()
     labeled = np.flatnonzero(y != -1)
@@ -220,7 +228,7 @@ def test_the_default_path_is_in_units_of_the_deformed_kernel(moons):
 @pytest.mark.parametrize("balance", ["shrunk", "zscore", "mass", None])
 def test_the_estimator_is_the_one_that_was_chosen(moons, cls, balance, tol):
     X, y_true, y = moons
-    clf = cls(**GRID, class_balance=balance).fit(X, y)
+    clf = cls(grid=GRID).set_params(estimator__class_balance=balance).fit(X, y)
     plain = LapRLS if cls is LapRLSCV else sm.LapSVM
     expected = plain(**{**clf.best_params_, "class_balance": None}).fit(X, y)
     np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
@@ -238,54 +246,63 @@ def test_the_estimator_is_the_one_that_was_chosen(moons, cls, balance, tol):
 def test_a_graph_of_ones_own_and_a_precomputed_kernel(moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, 6)
-    expected = LapRLSCV(**SMALL).fit(X, y)
-    own = LapRLSCV(**SMALL).fit(X, y, graph=W)
-    assert "n_neighbors" not in own.best_params_
+    expected = LapRLSCV(grid=SMALL).fit(X, y)
+    own = LapRLSCV(grid=SMALL).fit(X, y, graph=W)
+    assert "graph" not in own.best_params_
     np.testing.assert_allclose(own.cv_results_["nll"], expected.cv_results_["nll"], atol=1e-9)
     K = sm.kernels.gram(X, gamma=2.0)
-    pre = LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y, graph=W)
-    assert "gamma" not in pre.best_params_
+    pre = LapRLSCV(grid={**SMALL, "kernel": ["precomputed"]}).fit(K, y, graph=W)
+    assert pre.best_params_["kernel"] == Precomputed()
     np.testing.assert_allclose(pre.decision_function(K[:4]), expected.decision_function(X[:4]), atol=1e-6)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
-        LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y)
-    LapRLSCV(**{**SMALL, "kernels": ["precomputed"], "ratios": [0.0]}).fit(K, y)
+        LapRLSCV(grid={**SMALL, "kernel": ["precomputed"]}).fit(K, y)
+    LapRLSCV(grid={**SMALL, "kernel": ["precomputed"], "gamma_I": [0.0]}).fit(K, y)
+    own = LapRLSCV(estimator=LapRLS(kernel="precomputed"), grid={"laplacian": [1], "gamma_I": ["100 gamma_A"]})
+    np.testing.assert_array_equal(own.fit(K, y, graph=W).scores_, pre.scores_)
 
 
 def test_widths_in_every_dress(moons):
     X, _, y = moons
     median = sm.kernels.resolve_gamma(X, "median")
-    kwargs = {**SMALL, "gammas": ["median", "0.5 median", "scale", 3.0, "1 median"]}
-    widths = LapRLSCV(**kwargs).fit(X, y).cv_results_["param_gamma"]
+    rules = ["median", "0.5 median", "scale", 3.0, "1 median"]
+    kernels = LapRLSCV(grid={**SMALL, "kernel": [RBF(rule) for rule in rules]}).fit(X, y).cv_results_["param_kernel"]
+    widths = [kernel.gamma for kernel in kernels]
     expected = [median, 4 * median, sm.kernels.resolve_gamma(X, "scale"), 3.0]
     np.testing.assert_allclose(list(dict.fromkeys(widths)), expected)
-    assert "param_gamma" not in LapRLSCV(**{**kwargs, "kernels": ["linear"]}).fit(X, y).cv_results_
+    by_name = LapRLSCV(grid={**SMALL, "kernel": [1.0]}).set_params(grid={"kernel__gamma": rules, "graph": [6]})
+    named = by_name.fit(X, y).cv_results_["param_kernel"]
+    assert list(dict.fromkeys(named)) == list(dict.fromkeys(kernels))
+    linear = LapRLSCV(grid={**SMALL, "kernel": ["linear"]}).fit(X, y).cv_results_
+    assert set(linear["param_kernel"]) == {Linear()}
+    tried = {"kernel", "graph", "laplacian", "gamma_A", "gamma_I"}
+    assert {name for name in linear if name.startswith("param_")} == {f"param_{name}" for name in tried}
 
 
 def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
     X, _, y = moons
     sizes = counted_factorisations(monkeypatch, len(X))
-    clf = LapRLSCV(**{**GRID, "ratios": [0.0]}).fit(X, y)
+    clf = LapRLSCV(grid={**GRID, "gamma_I": ["0 gamma_A"]}).fit(X, y)
     assert sizes == []  # and no graph
-    assert set(clf.best_params_) == {"kernel", "gamma", "gamma_A", "gamma_I", "normalized"}
+    assert set(clf.best_params_) == {"kernel", "gamma_A", "gamma_I"}
     assert clf.best_params_["gamma_I"] == 0
-    mixed = LapRLSCV(**{**GRID, "ratios": [0.0, 10.0]}).fit(X, y)
+    mixed = LapRLSCV(grid={**GRID, "gamma_I": [0.0, "10 gamma_A"]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_I"].min() == 0
     assert len(mixed.cv_results_["params"]) == 4 + 16
 
 
-@pytest.mark.parametrize("span", ["landmarks", "eigenvectors"])
-def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
-    """The criteria are those of the span: each left-out sample refitted in it."""
+@pytest.mark.parametrize("functions", [Landmarks(20), Eigenvectors(20)])
+def test_fewer_functions_for_many_samples(moons, functions, monkeypatch):
+    """The criteria are those of the functions: each left-out sample refitted in it."""
     monkeypatch.setattr(FeatureMap, "forget", lambda self: None)  # the kernel of the functions is asked for below
     X, _, y = moons
-    kwargs = {"span": span, "n_landmarks": 20, "q": 20, "class_balance": None}
-    grid = {**GRID, "gammas": [2.0], "n_neighbors": [6], "ratios": [10.0]}
-    cv = LapRLSCV(**grid, **kwargs).fit(X, y)
+    template = LapRLS(functions=functions, class_balance=None)
+    grid = {**GRID, "kernel": [RBF(2.0)], "graph": [6], "gamma_I": ["10 gamma_A"]}
+    cv = LapRLSCV(estimator=template, grid=grid).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
         estimator = LapRLS(**params).fit(X, y)
         K, W = estimator._functions.kernel, sm.graphs.knn_graph(X, 6)
-        L = sm.graphs.laplacian(W, power=params["power"])
+        L = params["laplacian"](W)
         errors = []
         for i in range(labels.n_labeled):
             kept = np.arange(labels.n_labeled) != i
@@ -302,14 +319,15 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
         assert cv.cv_results_["sq"][at] == pytest.approx(np.mean(errors), rel=1e-6)
     np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_).fit(X, y).transduction_)
     # Two widths and two graphs: landmarks have a kernel, eigenvectors do not.
-    several = LapRLSCV(**{**GRID, "gammas": [0.5, 2.0, 4.0]}, **kwargs).fit(X, y).cv_results_
-    assert len(several["params"]) == (48 if span == "landmarks" else 16)
+    three = {**GRID, "kernel": [RBF(0.5), RBF(2.0), RBF(4.0)]}
+    several = LapRLSCV(estimator=template, grid=three).fit(X, y).cv_results_
+    assert len(several["params"]) == (48 if isinstance(functions, Landmarks) else 16)
 
 
 def test_candidates_may_be_arrays(moons):
     X, _, y = moons
-    lists = LapRLSCV(**GRID).fit(X, y)
-    arrays = LapRLSCV(**{name: np.array(value) for name, value in GRID.items()}).fit(X, y)
+    lists = LapRLSCV(grid=GRID).fit(X, y)
+    arrays = LapRLSCV(grid={name: np.array(value) for name, value in GRID.items()}).fit(X, y)
     assert arrays.best_params_ == lists.best_params_
 
 
@@ -317,36 +335,48 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
     X, _, y = moons
     monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 17.9 * 120**2 / 0.9)
     with pytest.raises(MemoryError, match="sharing L K among the settings of 120 samples needs about"):
-        LapRLSCV(**SMALL).fit(X, y)
+        LapRLSCV(grid=SMALL).fit(X, y)
 
 
 # The best parameters, and the supervised candidates
 
 
 @pytest.mark.parametrize(
-    ("cls", "params"),
+    ("search", "grid"),
     [
-        (LapRLSCV, {}),
-        (LapRLSCV, {"class_balance": "zscore", "fit_intercept": False, "normalized": False}),
+        (LapRLSCV(), {}),
         (
-            LapRLSCV,
-            {"kernels": ["poly", "cosine", sm.kernels.gram], "degree": 2, "weight": "heat", "gammas": ["scale"]},
+            LapRLSCV(LapRLS(class_balance="zscore", fit_intercept=False, laplacian=Laplacian(2, False))),
+            {"laplacian__power": [1, 2]},
         ),
-        (LapRLSCV, {"span": "landmarks", "n_landmarks": 25, "random_state": 3}),
-        (LapRLSCV, {"span": "eigenvectors", "q": 15, "class_balance": None}),
-        (LapRLSCV, {"gamma_As": [0.01, "auto"], "metric": "manhattan", "kind": "mutual", "criterion": "01"}),
-        (LapSVMCV, {"kernels": ["linear"]}),
-        (LapSVMCV, {"loss": "hinge", "class_balance": "mass", "gamma_As": [0.1], "gamma_Is": [0.0, 1.0], "tol": 1e-7}),
+        (
+            LapRLSCV(LapRLS(graph=KNN(weight="heat"))),
+            {"kernel": [Polynomial(2), "cosine", sm.kernels.gram], "graph__n_neighbors": [3, 8]},
+        ),
+        (LapRLSCV(LapRLS(functions=Landmarks(25, random_state=3))), {}),
+        (LapRLSCV(LapRLS(functions=Eigenvectors(15), class_balance=None)), {}),
+        (
+            LapRLSCV(LapRLS(graph=KNN(metric="manhattan", kind="mutual")), criterion="01"),
+            {"gamma_A": [0.01, "auto"], "graph__n_neighbors": [3, 8]},
+        ),
+        (LapSVMCV(), {"kernel": ["linear"]}),
+        (
+            LapSVMCV(LapSVM(loss="hinge", class_balance="mass", solver=Solver(tol=1e-7))),
+            {"gamma_A": [0.1], "gamma_I": [0.0, 1.0]},
+        ),
     ],
-    ids=lambda one: ", ".join(one) or "defaults" if isinstance(one, dict) else one.__name__,
+    ids=["defaults", "balance", "kernels", "landmarks", "eigenvectors", "graphs", "linear", "hinge"],
 )
 @pytest.mark.parametrize("own_graph", [False, True])
-def test_the_best_parameters_make_the_fit_again(moons, cls, params, own_graph):
+def test_the_best_parameters_make_the_fit_again(moons, search, grid, own_graph):
     X, _, y = moons
     y = np.where(y == -1, "?", y.astype(str))
     graph = sm.graphs.knn_graph(X, 7) if own_graph else None
-    grid = {"n_neighbors": [3, 8], "powers": [1, 2], "ratios": [0.0, 100.0], "unlabeled": "?", **params}
-    search = cls(**grid).fit(X, y, graph=graph)
+    own = {} if "graph__n_neighbors" in grid else {"graph__n_neighbors": [3, 8]}
+    grid = {"laplacian__power": [1, 2], "gamma_I": [0.0, "100 gamma_A"], **own, **grid}
+    if "gamma_A" in grid and "auto" not in grid["gamma_A"]:
+        grid["gamma_I"] = [0.0, 1.0]
+    search = clone(search).set_params(grid=grid, estimator__unlabeled="?").fit(X, y, graph=graph)
     again = type(search.estimator_)(**search.best_params_).fit(X, y, graph=graph)
     np.testing.assert_array_equal(again.scores_, search.scores_)
     np.testing.assert_array_equal(again.transduction_, search.transduction_)
@@ -361,12 +391,13 @@ def test_the_best_parameters_make_the_fit_again(moons, cls, params, own_graph):
     np.testing.assert_array_equal(results["supervised"], results["param_gamma_I"] == 0)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(gamma=1.0), RBF(1.0)])
 def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
     X, _, y = moons
-    grid = {"n_neighbors": [4, 9], "powers": [1, 4], "ratios": [0.0, 1e2, 1e4], "gamma_As": [1e-3, "auto"]}
-    both = LapRLSCV(kernels=["cosine", "linear", "rbf", "poly"], gammas=[1.0], **grid).fit(X, y)
-    alone = LapRLSCV(kernels=[kernel], gammas=[1.0], **grid).fit(X, y)
+    grid = {"graph": [4, 9], "laplacian": [1, 4], "gamma_I": ["0 gamma_A", "1e2 gamma_A", "1e4 gamma_A"]}
+    grid["gamma_A"] = [1e-3, "auto"]
+    both = LapRLSCV(grid={"kernel": ["cosine", "linear", RBF(1.0), Polynomial(gamma=1.0)], **grid}).fit(X, y)
+    alone = LapRLSCV(grid={"kernel": [kernel], **grid}).fit(X, y)
     of_it = np.array([one["kernel"] == kernel for one in both.cv_results_["params"]])
     assert of_it.sum() == len(alone.cv_results_["params"]) == 2 + 2 * 2 * 2 * 2
     for name in ("nll", "sq", "01", "gcv"):
@@ -374,11 +405,10 @@ def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
     # A linear kernel is worked with as that of its features: refits know the kernel matrix only.
     for at in np.flatnonzero(of_it)[::5]:
         params = both.cv_results_["params"][at]
-        one = {name: [params[name]] for name in ("n_neighbors",) if name in params}
-        K, W = sm.kernels.gram(X, kernel=kernel, gamma=1.0), sm.graphs.knn_graph(X, one.get("n_neighbors", [4])[0])
-        by_pairs = {"gamma_As": [params["gamma_A"]], "gamma_Is": [params["gamma_I"]]}
-        powers = [params.get("power", 1)]
-        stored = LapRLSCV(kernels=["precomputed"], powers=powers, **by_pairs).fit(K, y, graph=W).cv_results_
+        K, W = kernel(X), params.get("graph", KNN(4))(X)
+        by_pairs = {"gamma_A": [params["gamma_A"]], "gamma_I": [params["gamma_I"]]}
+        by_pairs |= {"kernel": ["precomputed"], "laplacian": [params.get("laplacian", 1)]}
+        stored = LapRLSCV(grid=by_pairs).fit(K, y, graph=W).cv_results_
         assert stored["sq"][0] == pytest.approx(both.cv_results_["sq"][at], rel=1e-6)
 
 
@@ -386,21 +416,31 @@ def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_unit_of_the_features_changes_nothing(moons, kernel, scale):
     X, _, y = moons
-    grid = {"kernels": [kernel], "n_neighbors": [5], "powers": [1, 4]}
-    here, there = (LapRLSCV(**grid).fit(Z, y) for Z in (X, scale * X))
+    kernels = [Linear()] if kernel == "linear" else [RBF("0.5 median"), RBF("median")]
+    grid = {"kernel": kernels, "graph": [5], "laplacian": [1, 4]}
+    here, there = (LapRLSCV(grid=grid).fit(Z, y) for Z in (X, scale * X))
     np.testing.assert_allclose(there.cv_results_["nll"], here.cv_results_["nll"], rtol=1e-6)
     np.testing.assert_array_equal(there.transduction_, here.transduction_)
 
 
 def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch):
     monkeypatch.setattr("specmargin.estimators._feature_maps._FULL_SAMPLES", 100)
+    fewer = {Eigenvectors(): Eigenvectors(20), Landmarks(): Landmarks(20)}
+    monkeypatch.setattr("specmargin.estimators._manifold.usual_functions", lambda *of: fewer[usual_functions(*of)])
     X, _, y = moons
-    clf = LapRLSCV(kernels=["linear", "rbf"], n_neighbors=[4, 8], powers=[1, 2], q=20, n_landmarks=20).fit(X, y)
+    clf = LapRLSCV(
+        grid={
+            "kernel": ["linear", RBF("0.5 median"), RBF("median")],
+            "graph__n_neighbors": [4, 8],
+            "laplacian__power": [1, 2],
+        },
+    ).fit(X, y)
     results = clf.cv_results_
     assert results["supervised"].sum() == 9 * 3
     assert len(results["params"]) == 9 * (3 + 2 * 2)  # the eigenvectors of a graph have no kernel
     np.testing.assert_array_equal(LapRLS(**clf.best_params_).fit(X, y).scores_, clf.scores_)
-    assert type(clf.baseline_._functions).__name__ == "Landmarks"
+    assert type(clf.baseline_._functions).__name__ == "LandmarkFunctions"
+    assert clf.baseline_._functions._map.landmarks.shape == (20, 2)
 
 
 def test_neighbours_are_searched_once(moons, monkeypatch):
@@ -415,9 +455,26 @@ def test_neighbours_are_searched_once(moons, monkeypatch):
 
     monkeypatch.setattr(neighbors, "exact_neighbors", spy)
     X, _, y = moons
-    clf = LapRLSCV(kernels=["rbf"], n_neighbors=[2, 12, 5], powers=[1], ratios=[1.0]).fit(X, y)
-    assert searched == [13, clf.best_params_["n_neighbors"] + 1]  # and once for the refit
-    expected = [LapRLSCV(kernels=["rbf"], n_neighbors=[k], powers=[1], ratios=[1.0]).fit(X, y) for k in (2, 12, 5)]
+    clf = LapRLSCV(
+        grid={
+            "kernel": [RBF("0.5 median"), RBF("median")],
+            "graph__n_neighbors": [2, 12, 5],
+            "laplacian__power": [1],
+            "gamma_I": ["1.0 gamma_A"],
+        }
+    ).fit(X, y)
+    assert searched == [13, clf.best_params_["graph"].n_neighbors + 1]  # and once for the refit
+    expected = [
+        LapRLSCV(
+            grid={
+                "kernel": [RBF("0.5 median"), RBF("median")],
+                "graph__n_neighbors": [k],
+                "laplacian__power": [1],
+                "gamma_I": ["1.0 gamma_A"],
+            }
+        ).fit(X, y)
+        for k in (2, 12, 5)
+    ]
     for name in ("nll", "sq"):
         np.testing.assert_allclose(
             np.sort(clf.cv_results_[name]), np.sort(np.concatenate([one.cv_results_[name] for one in expected]))
@@ -426,9 +483,9 @@ def test_neighbours_are_searched_once(moons, monkeypatch):
 
 def test_without_a_supervised_candidate_there_is_no_baseline(moons):
     X, _, y = moons
-    clf = LapRLSCV(**SMALL).fit(X, y)
+    clf = LapRLSCV(grid=SMALL).fit(X, y)
     assert (clf.baseline_, clf.comparison_) == (None, None)
-    alone = LapRLSCV(**{**SMALL, "ratios": [0.0]}).fit(X, y)
+    alone = LapRLSCV(grid={**SMALL, "gamma_I": [0.0]}).fit(X, y)
     assert alone.baseline_ is alone.estimator_
     assert (alone.comparison_.gains, alone.comparison_.losses, alone.comparison_.disagreement) == (0, 0, 0.0)
     assert alone.comparison_.verdict == "too few labels to judge"
@@ -440,8 +497,9 @@ def test_the_comparison_counts_labels_that_others_chose_for(helps):
     X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     y_true = y_true if helps else (X[:, 0] > np.median(X[:, 0])).astype(int)
     y = sm.hide_labels(y_true, n_labeled=14, random_state=1)
-    grid = {"kernels": ["linear", "rbf"], "gammas": [0.3, 10.0], "n_neighbors": [6], "powers": [1, 2]}
-    clf = LapRLSCV(**grid, ratios=[0.0, 1e2], gamma_As=[1e-3, 1e-1], class_balance=None, criterion="sq").fit(X, y)
+    grid = {"kernel": ["linear", 0.3, 10.0], "graph": [6], "laplacian": [1, 2], "gamma_A": [1e-3, 1e-1]}
+    grid["gamma_I"] = ["0 gamma_A", "100 gamma_A"]
+    clf = LapRLSCV(LapRLS(class_balance=None), grid, criterion="sq").fit(X, y)
     labeled, params = np.flatnonzero(y != -1), clf.cv_results_["params"]
     f = np.empty((len(params), 14))
     for j, one in enumerate(params):
@@ -462,15 +520,15 @@ def test_the_verdict_says_when_a_graph_helps_and_when_labels_are_few(moons):
     X, truth, _ = moons
     W = sm.graphs.knn_graph(X, 6)
     X = np.column_stack([X, np.random.default_rng(0).normal(size=(120, 8))])  # noise that the graph is spared
-    grid = {"kernels": ["rbf"], "gammas": ["median"], "powers": [1], "ratios": [0.0, 100.0]}
-    clf = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=60, random_state=0), graph=W)
+    grid = {"kernel": [RBF("median")], "laplacian": [1], "gamma_I": ["0 gamma_A", "100 gamma_A"]}
+    clf = LapRLSCV(grid=grid).fit(X, sm.hide_labels(truth, n_labeled=60, random_state=0), graph=W)
     comparison = clf.comparison_
     assert comparison.verdict == "better than supervised"
     assert (clf.baseline_.transduction_ != truth).mean() > (clf.transduction_ != truth).mean() + 0.05
     assert comparison.p_better == pytest.approx(
         scipy.stats.binomtest(comparison.gains, comparison.gains + comparison.losses, alternative="greater").pvalue
     )
-    few = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=9, random_state=0), graph=W)
+    few = LapRLSCV(grid=grid).fit(X, sm.hide_labels(truth, n_labeled=9, random_state=0), graph=W)
     assert few.comparison_.verdict.startswith("too few labels to judge")
 
 
@@ -481,12 +539,13 @@ def test_the_verdict_says_when_a_graph_helps_and_when_labels_are_few(moons):
 def test_one_label_per_class_cannot_choose(moons, cls):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=1, random_state=0)
-    grid = {**GRID, "kernels": ["linear", "rbf"], "gammas": ["0.5 median", "median"], "ratios": [0.0, 100.0, 1e4]}
+    grid = {**GRID, "kernel": ["linear", RBF("0.5 median"), RBF("median")]}
+    grid["gamma_I"] = ["0 gamma_A", "100 gamma_A", "1e4 gamma_A"]
     with pytest.warns(UserWarning, match="cannot choose; the setting nearest to the defaults of Lap... is taken"):
-        clf = cls(**grid).fit(X, y)
+        clf = cls(grid=grid).fit(X, y)
     chosen = of_the_grid(clf.best_params_)
-    assert (chosen["kernel"], chosen["n_neighbors"], chosen["power"]) == ("rbf", 8, 2)
-    assert chosen["gamma"] == pytest.approx(sm.kernels.resolve_gamma(X, "median"))
+    assert (chosen["graph"].n_neighbors, chosen["laplacian"].power) == (8, 2)
+    assert chosen["kernel"] == RBF("median").at(X)
     assert chosen["gamma_I"] == pytest.approx(100.0 * chosen["gamma_A"])
     assert clf.comparison_.verdict.startswith("too few labels to judge")
     assert np.isnan(clf.best_score_)
@@ -498,7 +557,7 @@ def test_a_class_of_one_label_does_not_count(blobs):
     X, _, y = blobs
     y = y.copy()
     y[np.flatnonzero(y == "c")[1:]] = "?"
-    clf = LapRLSCV(**SMALL, gamma_As=[0.1], class_balance=None, unlabeled="?").fit(X, y)
+    clf = LapRLSCV(LapRLS(class_balance=None, unlabeled="?"), {**SMALL, "gamma_A": [0.1]}).fit(X, y)
     labels = sm.encode_labels(y, "?")
     alone = int(np.flatnonzero(labels.sign[:, 2] > 0)[0])
     errors = []
@@ -514,8 +573,8 @@ def test_a_class_of_one_label_does_not_count(blobs):
 def test_neighbours_beyond_the_samples_are_cut():
     X = np.arange(8.0)[:, None]
     y = [0, 0, -1, -1, -1, -1, 1, 1]
-    counts = LapRLSCV(n_neighbors=[3, 20, 30], ratios=[1.0]).fit(X, y).cv_results_["param_n_neighbors"]
-    assert set(counts) == {3, 7}
+    search = LapRLSCV(grid={"graph__n_neighbors": [3, 20, 30], "gamma_I": ["1.0 gamma_A"]}).fit(X, y)
+    assert {graph.n_neighbors for graph in search.cv_results_["param_graph"]} == {3, 7}
 
 
 # Habits
@@ -526,7 +585,7 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
     X, _, y = moons
     with warnings.catch_warnings(), caplog.at_level(logging.DEBUG, logger="specmargin"):
         warnings.simplefilter("error")
-        clf = clone(cls(**SMALL)).fit(X, y)
+        clf = clone(cls(grid=SMALL)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
     told = [record.levelname for record in caplog.records if record.name.endswith("manifold_search")]
@@ -539,14 +598,27 @@ def test_bad_input_is_named(moons):
     for estimator, text in (
         (LapRLSCV(criterion="auc"), "criterion='auc' is unknown here; take one of nll, sq, 01, gcv"),
         (LapSVMCV(criterion="gcv"), "criterion='gcv' is unknown here; take one of nll, sq, 01"),
-        (LapSVMCV(loss="squared"), "loss='squared' must be 'hinge' or 'squared_hinge'; LapRLSCV"),
+        (
+            LapSVMCV(estimator=LapSVM(loss="squared")),
+            "loss='squared', and left-out samples follow for 'hinge' or 'squared_hinge' only",
+        ),
         (LapRLSCV(cv=9), "8 labelled samples for n_splits=9"),
-        (LapRLSCV(**SMALL, cv=[(np.arange(8), np.arange(2))]), "tests labelled samples that it trains on"),
-        (LapRLSCV(gammas=["-1 median"]), "'-1 median'; write a multiple of the median distance as '0.5 median'"),
-        (LapRLSCV(gamma_Is=[1.0]), "gamma_Is=.* needs numbers in gamma_As=None"),
-        (LapRLSCV(weight="golden"), "self_tuning"),
-        (LapRLSCV(kernels="rbf"), "kernels='rbf' must be a list of at least one candidate"),
-        (LapRLSCV(kernels=["rbf", "precomputed"]), "X is a Gram matrix then, of which no other kernel can be made"),
+        (LapRLSCV(grid=SMALL, cv=[(np.arange(8), np.arange(2))]), "tests labelled samples that it trains on"),
+        (LapRLSCV(grid={"kernel__gamma": ["-1 median"]}), "'-1 median' is unknown; .* such as '0.5 median'"),
+        (LapRLSCV(grid={"gamma_I": [1.0]}), "holds numbers, which need numbers for gamma_A"),
+        (LapRLSCV(grid={"graph__weight": ["golden"]}), "self_tuning"),
+        (LapRLSCV(grid={"kernel": "rbf"}), "grid.'kernel'.='rbf' must be a list of at least one candidate"),
+        (LapRLSCV(grid={"graph": []}), "must be a list of at least one candidate"),
+        (LapRLSCV(grid={"class_weight": [None]}), "this search does not try; it takes kernel, graph, laplacian"),
+        (LapRLSCV(grid={"graph__neighbours": [5]}), "graph__neighbours is unknown"),
+        (LapRLSCV(grid={"kernel": ["linear"], "kernel__gamma": [1.0]}), r"kernel=Linear\(\) has no parameters"),
+        (LapRLSCV(grid=[5]), "must be a dict from names of parameters to lists"),
+        (LapRLSCV(LapSVM()), "is no LapRLS; pass specmargin.LapRLS"),
+        (LapRLSCV(LapRLS), "is no LapRLS; pass specmargin.LapRLS"),
+        (
+            LapRLSCV(grid={"kernel": [RBF("0.5 median"), RBF("median"), "precomputed"]}),
+            "X is a Gram matrix then, of which no other kernel can be made",
+        ),
     ):
         with pytest.raises(ValueError, match=text):
             estimator.fit(X, y)
@@ -559,7 +631,14 @@ def test_digits_by_fifty_labels(data_folder):
     keep = np.random.default_rng(0).permutation(len(data.y))[:1200]
     X, y_true = data.X[keep], data.y[keep]
     y = sm.hide_labels(y_true, n_labeled=50, random_state=0)
-    clf = LapRLSCV(kernels=["rbf"], gammas=["median"], n_neighbors=[5, 10], powers=[1, 2], ratios=[0.0, 1e4]).fit(X, y)
+    clf = LapRLSCV(
+        grid={
+            "kernel": [RBF("median")],
+            "graph__n_neighbors": [5, 10],
+            "laplacian__power": [1, 2],
+            "gamma_I": ["0.0 gamma_A", "1e4 gamma_A"],
+        }
+    ).fit(X, y)
     errors = [(fitted.transduction_ != y_true)[y == -1].mean() for fitted in (clf, clf.baseline_)]
     assert errors[0] < 0.2
     assert errors[0] < 0.8 * errors[1]
@@ -573,7 +652,11 @@ def test_a_class_of_one_label_may_be_left_out(loss, cv):
     y[:6] = 0, 0, 0, 0, 0, 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = LapSVMCV(loss=loss, kernels=["rbf"], gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
+        model = LapSVMCV(
+            estimator=LapSVM(loss=loss),
+            grid={"kernel": [RBF(1.0)], "graph__n_neighbors": [5], "laplacian__power": [1]},
+            cv=cv,
+        ).fit(X, y)
     assert np.isfinite(model.best_score_)
 
 
@@ -583,10 +666,11 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
     y = np.full(20, -1)
     y[:6] = 0, 0, 0, 1, 1, 1
     graph = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
-    kwargs = {"kernels": [kernel], "powers": [1], "ratios": [0.0, 1.0, 1e6]}
+    kernels = [Linear()] if kernel == "linear" else [RBF("0.5 median"), RBF("median")]
+    grid = {"kernel": kernels, "laplacian": [1], "gamma_I": [0.0, "1 gamma_A", "1e6 gamma_A"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for estimator in (LapRLSCV(**kwargs), LapSVMCV(**kwargs), LapSVMCV(loss="hinge", **kwargs)):
+        for estimator in (LapRLSCV(grid=grid), LapSVMCV(grid=grid), LapSVMCV(LapSVM(loss="hinge"), grid)):
             assert np.isfinite(estimator.fit(X, y, graph=graph).decision_function(X)).all()
 
 
@@ -602,7 +686,7 @@ def test_the_fit_and_what_is_left_out_choose_the_same_intercept():
         X, sign = rng.normal(size=(7, 2)), rng.choice([-1.0, 1.0], size=7)
         sign[:2] = -1.0, 1.0
         G = 0.05 * sm.kernels.gram(X, gamma=1.0)  # a weak kernel: multipliers at their bounds
-        model = LapSVMCV(loss="hinge")
+        model = LapSVMCV(estimator=LapSVM(loss="hinge"))
 
         def fitted(G, sign, model=model):
             return model._solve(G, sign)

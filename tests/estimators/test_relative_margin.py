@@ -7,18 +7,24 @@ import scipy.sparse as sp
 from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.kernels import RBF, Polynomial, Precomputed
 
 
 @pytest.mark.parametrize(
-    "params",
-    [{}, {"gamma": 2.0}, {"kernel": "poly", "degree": 2, "coef0": 0.5, "gamma": 0.7}, {"kernel": "linear"}],
+    ("kernel", "params"),
+    [
+        (RBF("scale"), {}),
+        (RBF(2.0), {"gamma": 2.0}),
+        (Polynomial(2, 0.7, 0.5), {"kernel": "poly", "degree": 2, "coef0": 0.5, "gamma": 0.7}),
+        ("linear", {"kernel": "linear"}),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_without_a_bound_it_is_the_svm_of_scikit_learn(moons, params, C):
+def test_without_a_bound_it_is_the_svm_of_scikit_learn(moons, kernel, params, C):
     X, _, y = moons
     known = y != -1
-    rmm = sm.RMM(C=C, B=np.inf, **params).fit(X, y)
+    rmm = sm.RMM(C=C, B=np.inf, kernel=kernel).fit(X, y)
     svc = SVC(C=C, tol=1e-10, **params).fit(X[known], y[known])  # gamma="scale", too, looks at the labelled samples
     assert rmm.result_.certificate.is_optimal(1e-9)
     difference = rmm.decision_function(X) - svc.decision_function(X)
@@ -33,7 +39,7 @@ def test_without_a_bound_it_is_the_svm_of_scikit_learn(moons, params, C):
 @pytest.mark.parametrize("solver", ["auto", sm.problems.default_solvers()[0], sm.problems.default_solvers()[::-1]])
 def test_with_a_bound_it_is_the_literal_problem(moons, solver):
     X, _, y = moons
-    rmm = sm.RMM(C=5.0, B=1.2, gamma=2.0, solver=solver).fit(X, y)
+    rmm = sm.RMM(C=5.0, B=1.2, kernel=RBF(2.0), solver=solver).fit(X, y)
     rows, sign = np.flatnonzero(y != -1), np.where(y[y != -1] == 1, 1.0, -1.0)
     np.testing.assert_array_equal(rmm.labeled_, rows)
     K = np.exp(-2.0 * ((X[rows, None] - X[rows]) ** 2).sum(axis=2))
@@ -54,7 +60,7 @@ def test_unlabelled_samples_play_no_part(moons, rng):
     X, _, y = moons
     moved = np.where((y == -1)[:, None], 10 * rng.normal(size=X.shape), X)
     a, b = sm.RMM(C=5.0).fit(X, y), sm.RMM(C=5.0).fit(moved, y)
-    assert a.gamma_ == b.gamma_
+    assert a.kernel_ == b.kernel_
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
     np.testing.assert_array_equal(b.transduction_, b.predict(moved))
     assert not np.array_equal(a.transduction_, b.transduction_)
@@ -81,12 +87,12 @@ def test_several_classes_are_one_against_the_rest(blobs):
 def test_a_precomputed_kernel(moons):
     X, _, y = moons
     K = sm.kernels.gram(X, gamma=2.0)
-    expected = sm.RMM(C=5.0, gamma=2.0).fit(X, y)
+    expected = sm.RMM(C=5.0, kernel=RBF(2.0)).fit(X, y)
     for matrix in (K, sp.csr_array(K)):
         clf = sm.RMM(C=5.0, kernel="precomputed").fit(matrix, y)
         np.testing.assert_array_equal(clf.transduction_, expected.transduction_)
         np.testing.assert_allclose(clf.decision_function(matrix[:5]), expected.decision_function(X[:5]), atol=1e-8)
-    assert np.isnan(clf.gamma_)
+    assert clf.kernel_ == Precomputed()
     assert clf.__sklearn_tags__().input_tags.pairwise
     with pytest.raises(ValueError, match=r"square kernel matrix, got the shape \(120, 2\)"):
         sm.RMM(kernel="precomputed").fit(X, y)
@@ -97,10 +103,10 @@ def test_a_precomputed_kernel(moons):
 
 def test_sparse_features_callable_kernels_and_duplicates(moons):
     X, y_true, y = moons
-    dense = sm.RMM(C=5.0, gamma=2.0).fit(X, y)
-    sparse = sm.RMM(C=5.0, gamma=2.0).fit(sp.csr_array(X), y)
+    dense = sm.RMM(C=5.0, kernel=RBF(2.0)).fit(X, y)
+    sparse = sm.RMM(C=5.0, kernel=RBF(2.0)).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-8)
     called = sm.RMM(C=5.0, kernel=lambda A, B: np.exp(-2.0 * ((A[:, None] - B) ** 2).sum(axis=2))).fit(X, y)
     np.testing.assert_allclose(called.decision_function(X), dense.decision_function(X), atol=1e-8)
-    twice = sm.RMM(C=5.0, gamma=2.0).fit(np.concatenate([X, X]), np.concatenate([y_true, y_true]))
+    twice = sm.RMM(C=5.0, kernel=RBF(2.0)).fit(np.concatenate([X, X]), np.concatenate([y_true, y_true]))
     assert twice.result_.certificate.is_optimal(1e-6)

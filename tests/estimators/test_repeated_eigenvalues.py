@@ -8,6 +8,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import EigenspaceWarning, UndecidedWarning
+from specmargin.spectra import Eigenvectors
 
 GRAPHS = {
     "complete": (nx.complete_graph(12), {0: 0, 1: 0, 2: 1, 3: 1}),
@@ -65,8 +66,8 @@ def test_several_classes_of_equal_decisions_are_decided_by_a_rule(name):
 @pytest.mark.parametrize("graph", list(GRAPHS))
 @pytest.mark.parametrize("name", [*SHARING, "MKL", "SpectralGraphTransducer"])
 def test_where_q_cuts_an_eigenspace_its_part_is_left_out_or_said(name, graph):
-    options = {"span": "eigenvectors"} if name == "LapRLS" else {}
-    share, said = changed(name, *GRAPHS[graph], q=6, **options)
+    options = {"functions": Eigenvectors(6)} if name == "LapRLS" else {"q": 6}
+    share, said = changed(name, *GRAPHS[graph], **options)
     assert share == 0 or EigenspaceWarning in said
 
 

@@ -12,25 +12,30 @@ from sklearn.preprocessing import FunctionTransformer
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import Laplacian
 
 METHODS = [
     sm.STORM(C=10.0, B="auto"),
-    sm.STOAM(power=2),
-    sm.MKL(normalized=True),
+    sm.STOAM(laplacian=Laplacian(power=2)),
+    sm.MKL(laplacian=Laplacian(normalized=True)),
     sm.KTA(),
-    sm.SpectralKernelSVM(transformation="inverse", power=2),
+    sm.SpectralKernelSVM(laplacian=Laplacian(power=2), transformation="inverse"),
     sm.XuSpectralSVM(),
     sm.SpectralGraphTransducer(),
-    sm.SpectralRidge(normalized=False),
+    sm.SpectralRidge(laplacian=Laplacian(normalized=False)),
 ]
 methods = pytest.mark.parametrize("method", METHODS, ids=repr)
 
 
 def of(method, X, q=30):
     """Eigenpairs of the graph that the estimator makes by itself."""
-    W = sm.graphs.knn_graph(X, n_neighbors=10, weight=method.weight)
+    W = method.graph(X)
     tol = {"tol": method.eigen_tol} if isinstance(method, sm.SpectralRidge) else {}
-    return sm.spectra.laplacian_eigenpairs(W, q=q, normalized=method.normalized, **tol)
+    return sm.spectra.laplacian_eigenpairs(W, q=q, normalized=method.laplacian.normalized, **tol)
+
+
+def refused(*args):
+    raise AssertionError("a graph was made")
 
 
 def assert_same(one, other, X):
@@ -49,7 +54,7 @@ def test_fits_are_the_same_to_the_last_bit(moons, blobs, method, several, monkey
     spectrum = of(method, X)
     for module in ("_spectrum_classifier", "spectral_ridge"):
         monkeypatch.delattr(f"specmargin.estimators.{module}.laplacian_eigenpairs")
-    monkeypatch.delattr("specmargin.estimators._spectrum_classifier.knn_graph")
+    monkeypatch.setattr("specmargin.graphs.KNN.__call__", refused)
     assert_same(clone(method).fit(X, y, graph=spectrum), literal, X)
     assert_same(clone(method).fit(X, y, graph=literal.spectrum_), literal, X)
 
@@ -72,15 +77,22 @@ def test_several_graphs_may_be_mixed(moons):
     X, _, y = moons
     W = [sm.graphs.knn_graph(X, n_neighbors=k) for k in (5, 12)]
     spectra = [sm.spectra.laplacian_eigenpairs(graph, q=15) for graph in W]
-    storm = sm.STORM(q=15, n_neighbors=[5, 12], normalized=False)
+    storm = sm.STORM(q=15, graph=[5, 12], laplacian=Laplacian(normalized=False))
     literal = clone(storm).fit(X, y)
     for graph in (spectra, [spectra[0], W[1]], literal.spectrum_):
         assert_same(clone(storm).fit(X, y, graph=graph), literal, X)
     with pytest.raises(ValueError, match="works on one graph, got 2"):
-        sm.KTA(q=15, normalized=False).fit(X, y, graph=spectra)
+        sm.KTA(q=15, laplacian=Laplacian(normalized=False)).fit(X, y, graph=spectra)
 
 
-@pytest.mark.parametrize("method", [sm.STORM(q=8, normalized=False), sm.SpectralRidge(q=8, normalized=False)], ids=repr)
+@pytest.mark.parametrize(
+    "method",
+    [
+        sm.STORM(q=8, laplacian=Laplacian(normalized=False)),
+        sm.SpectralRidge(q=8, laplacian=Laplacian(normalized=False)),
+    ],
+    ids=repr,
+)
 def test_components_without_a_label_are_warned_of(method):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((30, 2)) + 20.0 * c for c in range(3)])

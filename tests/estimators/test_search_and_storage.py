@@ -15,13 +15,16 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import specmargin as sm
 from specmargin import estimators
+from specmargin.kernels import RBF
+from specmargin.solvers.parts import SEARCHES
 
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
+MANIFOLD: dict[str, Any] = {"kernel": [4.0], "graph": [5], "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 SMALL = {
-    name: {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]}
-    for name in ("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV")
-} | {name: {"n_neighbors": [5], "qs": [15], "Cs": [10.0]} for name in ("KTACV", "STORMCV")}
+    **{name: {"grid": MANIFOLD} for name in ("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV")},
+    **{name: {"grid": {"graph": [5], "q": [15], "C": [10.0]}} for name in ("KTACV", "STORMCV")},
+}
 
 
 def make(name: str, **more: Any) -> Any:
@@ -31,18 +34,18 @@ def make(name: str, **more: Any) -> Any:
 def test_score_leaves_unlabelled_samples_out() -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=20, random_state=0)
-    clf = sm.LapSVM(gamma=4.0).fit(X, y)
+    clf = sm.LapSVM(kernel=RBF(4.0)).fit(X, y)
     right = clf.predict(X) == y
     assert clf.score(X, y) == right[y != -1].mean() > 0.9
     weight = np.arange(120.0)
     assert clf.score(X, y, weight) == pytest.approx(np.average(right[y != -1], weights=weight[y != -1]))
     # Plain folds: the marker was a class before, and nearly every sample of the test folds an error.
-    search = GridSearchCV(sm.LapSVM(gamma=4.0), {"gamma_I": [0.0, 1.0]}, cv=4).fit(X, y)
+    search = GridSearchCV(sm.LapSVM(kernel=RBF(4.0)), {"gamma_I": [0.0, 1.0]}, cv=4).fit(X, y)
     assert search.best_score_ > 0.9
-    by_hand = cross_val_score(sm.LapSVM(gamma=4.0), X, y, cv=4, scoring=sm.labeled_accuracy)
-    np.testing.assert_allclose(cross_val_score(sm.LapSVM(gamma=4.0), X, y, cv=4), by_hand)
+    by_hand = cross_val_score(sm.LapSVM(kernel=RBF(4.0)), X, y, cv=4, scoring=sm.labeled_accuracy)
+    np.testing.assert_allclose(cross_val_score(sm.LapSVM(kernel=RBF(4.0)), X, y, cv=4), by_hand)
     missing = GridSearchCV(
-        sm.LapSVM(gamma=4.0, unlabeled=None), {"gamma_I": [0.0, 1.0]}, cv=sm.LabeledKFold(4, unlabeled=None)
+        sm.LapSVM(unlabeled=None, kernel=RBF(4.0)), {"gamma_I": [0.0, 1.0]}, cv=sm.LabeledKFold(4, unlabeled=None)
     ).fit(X, np.where(y == -1, None, y))
     assert missing.best_score_ > 0.9
 
@@ -59,11 +62,15 @@ def test_a_graph_that_a_search_cut_is_explained() -> None:
             search.fit(X, y, graph=graph)
 
 
-HYBRIDS = [name for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
 
 
 @pytest.mark.parametrize(
-    ("name", "params"), [*((name, {}) for name in estimators.__all__), *((name, {"gamma_I": 1.0}) for name in HYBRIDS)]
+    ("name", "params"),
+    [
+        *((name, {}) for name in estimators.__all__),
+        *(("S3VM", {"search": search, **more}) for search in LOCAL for more in ({}, {"gamma_I": 1.0})),
+    ],
 )
 def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str, Any]) -> None:
     n = 160
@@ -83,10 +90,13 @@ def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str,
             assert repr(other.result_) == repr(fitted.result_)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_nothing_kept_is_a_method_of_the_estimator(name: str) -> None:
+EACH = [*((name, {}) for name in estimators.__all__), *(("S3VM", {"search": search}) for search in LOCAL)]
+
+
+@pytest.mark.parametrize(("name", "more"), EACH)
+def test_nothing_kept_is_a_method_of_the_estimator(name: str, more: dict[str, Any]) -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
-    fitted = make(name).fit(X, sm.hide_labels(truth, per_class=4, random_state=0))
+    fitted = make(name, **more).fit(X, sm.hide_labels(truth, per_class=4, random_state=0))
     seen, todo = set(), [fitted]
     while todo:
         item = todo.pop()
@@ -99,14 +109,23 @@ def test_nothing_kept_is_a_method_of_the_estimator(name: str) -> None:
         todo += gc.get_referents(item)
 
 
-@pytest.mark.parametrize("name", ["LapSVM", "LapRLS", "RegularizedSpectralClustering", "AnnealedS3VM", "CCCPS3VM"])
-def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("LapSVM", {}),
+        ("LapRLS", {}),
+        ("RegularizedSpectralClustering", {}),
+        ("S3VM", {"search": "annealing"}),
+        ("S3VM", {"search": "cccp"}),
+    ],
+)
+def test_a_precomputed_kernel_is_not_kept(name: str, more: dict[str, Any]) -> None:
     n = 160
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
     K, W = sm.kernels.gram(X, gamma=4.0), sm.graphs.knn_graph(X)
-    kwargs = {} if "S3VM" in name else {"graph": W}
-    stored, plain = make(name, kernel="precomputed"), make(name, kernel="rbf", gamma=4.0)
+    kwargs = {} if name == "S3VM" else {"graph": W}
+    stored, plain = make(name, kernel="precomputed", **more), make(name, kernel=4.0, **more)
     fitted, other = stored.fit(K, y, **kwargs), plain.fit(X, y, **kwargs)
     assert len(pickle.dumps(fitted)) < 8 * n * n / 2
     new = X[:7] + 0.01
@@ -115,11 +134,11 @@ def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_the_global_random_state_is_left_alone(name: str) -> None:
+@pytest.mark.parametrize(("name", "more"), EACH)
+def test_the_global_random_state_is_left_alone(name: str, more: dict[str, Any]) -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
-    kwargs = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else {}
+    kwargs = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else more
     before = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

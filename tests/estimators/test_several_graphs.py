@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
 
-RAW = {"C": 10.0, "normalized": False, "class_balance": None}
+RAW = {"C": 10.0, "laplacian": Laplacian(normalized=False), "class_balance": None}
 JOINT = [sm.STORM(B=1.2, **RAW), sm.STOAM(**RAW), sm.MKL(**RAW), sm.MKL(B=1.2, **RAW)]
 methods = pytest.mark.parametrize("method", JOINT, ids=repr)
 
@@ -103,23 +104,28 @@ def test_the_trace_goes_to_the_graph_that_knows_the_classes(moons, graphs, rng):
 
 def test_lists_of_parameters_build_the_graphs(moons):
     X, _, y = moons
-    a = sm.STORM(q=15, n_neighbors=[5, 9], metric=["euclidean", "manhattan"], weight="heat").fit(X, y)
+    parts = [KNN(5, weight="heat"), KNN(9, weight="heat", metric="manhattan")]
+    a = sm.STORM(q=15, graph=parts).fit(X, y)
     built = [
         sm.graphs.knn_graph(X, n_neighbors=k, metric=metric, weight="heat")
         for k, metric in ((5, "euclidean"), (9, "manhattan"))
     ]
     b = sm.STORM(q=15).fit(X, y, graph=built)
     np.testing.assert_array_equal(a.scores_, b.scores_)
-    for spelled in ((5, 9), np.array([5, 9])):
-        c = sm.STORM(q=15, n_neighbors=spelled, metric=["euclidean", "manhattan"], weight="heat").fit(X, y)
-        np.testing.assert_array_equal(a.scores_, c.scores_)
+    c = sm.STORM(q=15, graph=tuple(parts)).fit(X, y)
+    np.testing.assert_array_equal(a.scores_, c.scores_)
+    short = [
+        sm.STORM(q=15, graph=spelled).fit(X, y).scores_ for spelled in ([KNN(5), KNN(9)], (5, 9), np.array([5, 9]))
+    ]
+    np.testing.assert_array_equal(short[0], short[1])
+    np.testing.assert_array_equal(short[0], short[2])
     again = clone(a)
     assert again.get_params() == a.get_params()
 
 
 def test_new_samples_find_neighbours_graph_by_graph(moons, rng):
     X, _, y = moons
-    fitted = sm.STORM(C=10.0, q=15, n_neighbors=[5, 9], metric=["euclidean", "manhattan"]).fit(X, y)
+    fitted = sm.STORM(C=10.0, q=15, graph=[KNN(5), KNN(9, metric="manhattan")]).fit(X, y)
     np.testing.assert_allclose(fitted.decision_function(X), fitted.scores_, atol=1e-12)
     new = X[:20] + 0.02 * rng.normal(size=(20, 2))
     expected = np.full(20, fitted.intercept_[0])
@@ -135,7 +141,7 @@ def test_new_samples_find_neighbours_graph_by_graph(moons, rng):
 
 def test_graphs_that_are_passed_share_the_neighbours_of_new_samples(moons, graphs, rng):
     X, _, y = moons
-    fitted = sm.STORM(C=10.0, q=15, n_neighbors=6).fit(X, y, graph=graphs)
+    fitted = sm.STORM(C=10.0, q=15, graph=6).fit(X, y, graph=graphs)
     new = X[:20] + 0.02 * rng.normal(size=(20, 2))
     expected = sm.spectra.extend(fitted.scores_, sm.graphs.neighbor_weights(new, X, 6))
     np.testing.assert_array_equal(fitted.decision_function(new), expected)
@@ -143,13 +149,13 @@ def test_graphs_that_are_passed_share_the_neighbours_of_new_samples(moons, graph
 
 def test_several_classes_over_several_graphs(blobs, rng):
     X, y_true, y = blobs
-    fitted = sm.STOAM(**RAW, q=15, n_neighbors=[5, 9], unlabeled="?").fit(X, y)
+    fitted = sm.STOAM(q=15, unlabeled="?", graph=[5, 9], **RAW).fit(X, y)
     assert fitted.delta_.shape == (3, 30)
     assert fitted.graph_weights_.shape == (3, 2)
     np.testing.assert_allclose(fitted.graph_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(fitted.decision_function(X), fitted.scores_, atol=1e-12)
     assert (fitted.transduction_ == y_true).mean() > 0.9
-    one = sm.STOAM(**RAW, q=15, n_neighbors=[5, 9]).fit(X, np.where(y == "?", -1, (y == "b").astype(int)))
+    one = sm.STOAM(q=15, graph=[5, 9], **RAW).fit(X, np.where(y == "?", -1, (y == "b").astype(int)))
     np.testing.assert_allclose(fitted.decision_function(X + 0.1)[:, 1], one.decision_function(X + 0.1), atol=1e-7)
 
 
@@ -170,18 +176,18 @@ def test_the_others_work_on_one_graph(moons, graphs, cls):
     with pytest.raises(ValueError, match=text):
         cls().fit(X, y, graph=graphs)
     with pytest.raises(ValueError, match=text):
-        cls(weight=["binary", "heat"]).fit(X, y)
-    cls(n_neighbors=[6]).fit(X, y, graph=graphs[:1])
+        cls(graph=[KNN(weight="binary"), KNN(weight="heat")]).fit(X, y)
+    cls(graph=[6]).fit(X, y, graph=graphs[:1])
 
 
 def test_lists_that_do_not_fit(moons, graphs):
     X, _, y = moons
-    with pytest.raises(ValueError, match=r"one length, got {'n_neighbors': 2, 'metric': 3}"):
-        sm.STORM(n_neighbors=[5, 6], metric=["euclidean"] * 3).fit(X, y)
-    with pytest.raises(ValueError, match=r"one length, got {'n_neighbors': 0}"):
-        sm.STORM(n_neighbors=[]).fit(X, y)
+    with pytest.raises(ValueError, match=r"one length, got {'graph': 2, 'q': 3}"):
+        sm.STORM(graph=[5, 6], q=[10, 20, 30]).fit(X, y)
+    with pytest.raises(ValueError, match=r"one length, got {'graph': 0}"):
+        sm.STORM(graph=[]).fit(X, y)
     with pytest.raises(ValueError, match=r"2 graphs were passed, but .* describe 3; give single values or 2 each"):
-        sm.STORM(n_neighbors=[5, 6, 7]).fit(X, y, graph=graphs)
+        sm.STORM(graph=[5, 6, 7]).fit(X, y, graph=graphs)
     with pytest.raises(ValueError, match="graph has 60 nodes but the data has 120 rows"):
         sm.STORM().fit(X, y, graph=[graphs[0], graphs[1][:60, :60]])
 

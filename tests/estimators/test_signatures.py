@@ -16,47 +16,35 @@ from typing import Any
 import pytest
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin import estimators, solvers
+from specmargin import estimators, graphs, kernels, solvers, spectra
+from specmargin.estimators._parameters import Composed
+from specmargin.parts import Part
 
 PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"
-S3VMS = tuple(sorted(name for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))))
 
 CONCEPTS = {
     "weight of the labelled losses": "C",
     "weight of the unlabelled losses": "C_star",
     "weight of the ambient norm": "gamma_A",
     "weight of the intrinsic norm": "gamma_I",
-    "gamma_I / gamma_A where gamma_I is chosen": "ratio",
     "weight of the norm in least squares": "penalty",
     "relative margin": "B",
     "loss": "loss",
-    "where a ramp ends": "s",
+    "how the minimum of an S3VM is looked for": "search",
     "kernel": "kernel",
-    "kernel parameter": "gamma",
-    "degree of the polynomial kernel": "degree",
-    "constant of the polynomial kernel": "coef0",
-    "neighbours of the graph": "n_neighbors",
-    "how the neighbour relation is made symmetric": "kind",
-    "edge weights": "weight",
-    "metric of the neighbours": "metric",
-    "components in which neighbours are searched": "reduce",
-    "kind of the Laplacian": "normalized",
-    "power of the Laplacian": "power",
-    "functions to choose from": "span",
-    "number of landmarks": "n_landmarks",
+    "graph of the samples": "graph",
+    "Laplacian of the graph": "laplacian",
+    "functions to choose from": "functions",
     "number of eigenvectors": "q",
+    "exponent of the graph norm of a fixed spectrum": "power",
     "accuracy of the eigenvectors": "eigen_tol",
-    "leading components of the kernel map": "rank",
     "filters of the features": "filters",
     "how the weights of filters are learned": "learn",
     "weight of the loop at every node": "self_loops",
-    "rules of weights to try": "learns",
     "normalisation of filtered features": "normalization",
     "one filter for all classes": "joint",
     "transform of the spectrum": "transformation",
-    "width of a transform": "sigma",
-    "exponent of a transform": "exponent",
-    "number of equal weights": "k",
+    "exponent of the penalties of a cut": "exponent",
     "ratio of consecutive weights": "w",
     "least drop between consecutive weights": "eps",
     "comparison of the classes": "class_balance",
@@ -64,34 +52,54 @@ CONCEPTS = {
     "constraint on the mean decision of an S3VM": "balance",
     "known shares of the classes": "class_prior",
     "intercept of a convex classifier": "fit_intercept",
-    "intercept of an S3VM, three kinds": "intercept",
     "several classes": "multi_class",
     "clusters from the classes": "refine",
-    "label flips after the search": "one_flip",
-    "weights of the labelled losses to try": "Cs",
-    "relative margins to try": "Bs",
-    "numbers of eigenvectors to try": "qs",
-    "kernels to try": "kernels",
-    "kernel parameters to try": "gammas",
-    "ambient weights to try": "gamma_As",
-    "intrinsic weights to try": "gamma_Is",
-    "ratios gamma_I / gamma_A to try": "ratios",
-    "powers of the Laplacian to try": "powers",
+    "estimator whose parameters are chosen": "estimator",
+    "what is tried": "grid",
     "what chooses": "criterion",
     "folds": "cv",
     "number of clusters": "n_clusters",
     "number of eigenfunctions": "n_components",
     "how clusters are assigned": "assign",
-    "solver": "solver",
-    "options of the solver": "solver_params",
-    "accuracy: relative gap, or relative gradient where there is no proof": "tol",
-    "limit of iterations": "max_iter",
+    "solver of a convex problem, its accuracy and limits": "solver",
+    "accuracy, where there is one solver": "tol",
+    "metric of the neighbours, where the graph is not one": "metric",
     "randomness": "random_state",
     "families of candidates": "families",
     "what is not learned from the data": "constants",
     "marker of unlabelled samples": "unlabeled",
 }
 """Concepts of the estimators, each with its one name."""
+
+PART_CONCEPTS = {
+    "inverse width of a kernel": "gamma",
+    "degree of the polynomial kernel": "degree",
+    "constant of the polynomial kernel": "coef0",
+    "number of landmarks": "n",
+    "leading components of the kernel map": "rank",
+    "neighbours of the graph": "n_neighbors",
+    "edge weights": "weight",
+    "how the neighbour relation is made symmetric": "kind",
+    "metric of the neighbours": "metric",
+    "components in which neighbours are searched": "reduce",
+    "power of the Laplacian": "power",
+    "kind of the Laplacian": "normalized",
+    "number of eigenvectors": "q",
+    "rule of a spectrum": "rule",
+    "width of a rule": "sigma",
+    "exponent of a rule": "exponent",
+    "number of equal weights": "k",
+    "ratio of consecutive weights": "w",
+    "name of a solver or a search": "name",
+    "accuracy: relative gap, or relative gradient where there is no proof": "tol",
+    "limit of iterations": "max_iter",
+    "options of the solver": "options",
+    "intercept of an S3VM, three kinds": "intercept",
+    "label flips after the search": "one_flip",
+    "where a ramp ends": "s",
+    "randomness": "random_state",
+}
+"""Concepts of the parts, each with its one name."""
 
 SOLVER_CONCEPTS = {
     "objective": "obj",
@@ -154,10 +162,9 @@ OTHER_SPELLINGS = {
 TO_BE_UNIFIED = "To be unified; until then the value that results were computed with."
 
 REASONS: dict[str, dict[str, str]] = {
-    "Bs": {"(1.5, inf)": "The relative margin is what `STORM` is for; without a bound it is `STOAM`."},
     "B": {"1.5": "The relative margin is what `RMM` and `STORM` are for; elsewhere it is an option."},
     "C": {
-        "1.0": "As in `sklearn.svm.SVC`, or per unit mean kernel diagonal; an S3VM takes units of the features.",
+        '"auto"': "In units of the features, which its kernel works in.",
         "10.0": "The alignment chose the spectrum already; on 19 sets ten errs less than one, whatever the labels.",
         "10000.0": "Its loss is a mean per class, which is not the loss of a margin.",
         '"loo"': "Left-out samples of the ridge regression that follows tell how hard the margin should be.",
@@ -167,46 +174,32 @@ REASONS: dict[str, dict[str, str]] = {
         '"shrunk"': "With few labels the error is mostly the threshold's, whatever the decisions' own share.",
         "None": "Weights of filters make decisions of features, whose own threshold serves.",
     },
-    "filters": {"('resolvents', 'powers')": "Candidates of a search."},
-    "gamma": {
-        '"local"': "In two or three dimensions the median is too wide; in many it is nearly the same.",
-        '"median"': 'The width that the searches try first: on eleven sets it errs a point less than "scale".',
-    },
-    "gamma_A": {
-        '"auto"': "In units of the data: no number suits every kernel, graph and number of labels.",
-        "0.01": "Without labels there is no unit; an S3VM weighs the loss by C, and only gamma_I / gamma_A counts.",
-    },
-    "gamma_I": {
-        '"auto"': "The graph is what these are for; an S3VM is a hybrid with one only where that is asked for.",
+    "gamma_A": {"0.01": "Without labels there is no unit in which the labels' losses would weigh it."},
+    "gamma_I": {"0.0": "An S3VM is a hybrid with a graph only where that is asked for."},
+    "graph": {
+        "KNN(weight='self_tuning')": "The weights that its results were computed with; binary ones were not compared.",
     },
     "kernel": {
-        '"rbf"': "Convex classifiers choose from many functions; an S3VM errs least with a linear kernel.",
+        "Linear()": "An S3VM errs least with a linear kernel; convex classifiers choose from many functions.",
+        "RBF()": "In two or three dimensions the median is too wide; in many it is nearly the same.",
+        "RBF(gamma='median')": 'Tried first by the searches: on eleven sets it errs a point less than "scale".',
     },
-    "loss": {
-        '"hinge"': "The SVM's; weights of filters take least squares: one factorisation for all classes, errors alike.",
-        '"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted.",
+    "laplacian": {
+        "Laplacian(normalized=False)": "D - W, as in the paper, whose condition 1'f = 0 takes the null space out.",
+        "Laplacian(power=2, normalized='auto')": "By the mean error on 19 sets, with weights in units of the data.",
     },
+    "loss": {'"squared"': "One factorisation for all classes and filters; errors are those of the hinge."},
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
-    "n_neighbors": {
-        "(10, 20, 5)": "Candidates of a search; its graphs cost little compared with its folds.",
-        "(2, 5, 15, 50)": "Candidates of a search.",
-    },
     "normalization": {'"centered"': "Words count by their direction; for numbers, as in regression, sizes matter."},
-    "normalized": {
-        "False": "D - W, as in the paper on clustering, whose condition 1'f = 0 takes the null space out.",
-        "None": "D - W where the ratio is in units of the graph: the normalized norm follows the degrees.",
-    },
-    "power": {
-        "2": "With ten neighbours and weights in units of the data: by the mean error on 19 data sets.",
-        "2.0": "It makes the spectrum there, lambda^-power, and may be any number >= 0.",
-    },
-    "random_state": {"None": TO_BE_UNIFIED},
-    "self_loops": {"(1.0,)": "Candidates of a search."},
-    "tol": {"None": "The solver's own: some of the seven have no proof, and mean a relative gradient."},
-    "w": {"1.0": "An order without a ratio; the geometric spectrum has no order at w = 1."},
-    "weight": {'"self_tuning"': TO_BE_UNIFIED},
 }
 """Why a default is not the usual one (that of most classes), by parameter and default."""
+
+PART_REASONS: dict[str, dict[str, str]] = {
+    "gamma": {'"local"': "RBF: the width of what is curved or in pieces; a polynomial has no width."},
+    "name": {'"auto"': "Of `Solver`: the package's own; a search has its losses, and is named."},
+    "tol": {"1e-06": "Of `Solver`, which has to prove a relative gap; a search has its own, mostly without a proof."},
+}
+"""The same for parts."""
 
 SOLVER_REASONS: dict[str, dict[str, str]] = {
     "dtype": {"None": "The precision of the kernel."},
@@ -236,18 +229,17 @@ SOLVER_REASONS: dict[str, dict[str, str]] = {
 
 NOTES = """`tol` is the relative gap that the certificate has to prove. Where nothing can be proved (the descents of
 an S3VM) it is the relative gradient. `pcg` stops by a rule of the paper, on which `tol` is the threshold; `gap_tol` is
-what its certificate has to prove, and `LapSVM(solver="pcg", tol=)` sets that one. `annealing` ends by entropy, `cccp`
-and `one_flip` by the share by which the objective still falls.
+what its certificate has to prove, and `LapSVM(solver=Solver("pcg", tol=...))` sets that one. `annealing`
+ends by entropy, `cccp` and `one_flip` by the share by which the objective still falls.
 
-The seven S3VM classes have no `solver`: each is named after its own. `SpectralGraphTransducer` has one solver, too.
-`SpectralRidge`, `RegularizedSpectralClustering` and `RegularizedEigenmaps` solve a linear system or an eigenproblem by
-LAPACK: they have a `tol`, which their certificate is held against, and neither `solver` nor `max_iter`."""
+`SpectralGraphTransducer`, the regressors, `SpectralRidge`, `RegularizedSpectralClustering` and `RegularizedEigenmaps`
+have one way to be solved: they have a `tol`, which their certificate is held against, and no `solver`."""
 
 
 def _shown(default: Any) -> str:
     if default is inspect.Parameter.empty:
         return "required"
-    return f'"{default}"' if isinstance(default, str) else getattr(default, "__name__", str(default))
+    return f'"{default}"' if isinstance(default, str) else getattr(default, "__name__", repr(default))
 
 
 def defaults(objects: Mapping[str, Callable[..., Any]]) -> dict[str, dict[str, list[str]]]:
@@ -263,9 +255,18 @@ def public(module: Any) -> dict[str, Callable[..., Any]]:
     return {name: getattr(module, name) for name in module.__all__ if callable(getattr(module, name))}
 
 
+def parts() -> dict[str, Callable[..., Any]]:
+    """Return the parts that estimators are composed of, by name."""
+    rooms = (kernels, graphs, spectra, solvers)
+    named = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    made = {name: value for name, value in named.items() if isinstance(value, type) and issubclass(value, Part)}
+    return {name: value for name, value in made.items() if name != "Kernel"}
+
+
 GROUPS = {
     "Estimators": (public(estimators), CONCEPTS, REASONS),
-    "Solvers": (public(solvers), SOLVER_CONCEPTS, SOLVER_REASONS),
+    "Parts": (parts(), PART_CONCEPTS, PART_REASONS),
+    "Solvers": ({n: f for n, f in public(solvers).items() if not isinstance(f, type)}, SOLVER_CONCEPTS, SOLVER_REASONS),
 }
 groups = pytest.mark.parametrize("group", GROUPS)
 
@@ -294,13 +295,7 @@ def faults(
 
 
 def _who(names: list[str], everyone: list[str]) -> str:
-    missing = [name for name in everyone if name not in names]
-    if not missing:
-        return f"all {len(everyone)}"
-    texts = [f"`{name}`" for name in names if name not in S3VMS]
-    kept = [name for name in S3VMS if name in names]
-    texts += ["all S3VMs"] if len(kept) == len(S3VMS) else [f"`{name}`" for name in kept]
-    return ", ".join(texts)
+    return f"all {len(everyone)}" if set(everyone) == set(names) else ", ".join(f"`{name}`" for name in names)
 
 
 def page() -> str:
@@ -308,9 +303,10 @@ def page() -> str:
     lines = [
         "# Parameters",
         "",
-        "One word for one thing: what every public estimator and solver calls its parameters, and their defaults. This",
-        "page is written by `python tests/estimators/test_signatures.py` from the signatures; a test checks that it is",
-        "current, that no concept has two names, and that a default which is not the usual one has a reason.",
+        "One word for one thing: what every public estimator, part and solver calls its parameters, and their",
+        "defaults. This page is written by `python tests/estimators/test_signatures.py` from the signatures; a test",
+        "checks that it is current, that no concept has two names, and that a default which is not the usual one has a",
+        "reason.",
         "",
         NOTES,
     ]
@@ -357,25 +353,18 @@ def test_what_is_wrong_is_noticed() -> None:
     assert faults({"one": one}, {**concepts, "loss": "loss"}, {}) == ["loss: nobody has it"]
 
 
-GRAPH = ("n_neighbors", "kind", "weight", "metric")
-LAPLACIAN = ("normalized", "power")
-
-
 @pytest.mark.parametrize("name", estimators.__all__)
-def test_groups_of_parameters_come_whole(name: str) -> None:
-    has = set(inspect.signature(getattr(estimators, name)).parameters)
-    has |= {word.removesuffix("s") for word in ("powers", "gammas", "kernels", "qs") if word in has}
-    for whole in (GRAPH, LAPLACIAN, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
-        if whole[0] in has:
-            assert set(whole) <= has
-    if "span" in has:
-        assert {"n_landmarks", "q", "random_state"} <= has
-    if "solver" in has:
-        assert "solver_params" in has
+def test_parameters_are_few_and_so_are_the_classes_above(name: str) -> None:
+    cls = getattr(estimators, name)
+    has = list(inspect.signature(cls).parameters)
+    own = [each for each in cls.__mro__[1:] if each.__module__.startswith("specmargin.")]
+    assert len(has) <= 12
+    assert len(own) <= 6
+    assert Composed in own
+    assert not {"fit_intercept", "intercept"} <= set(has)
+    assert not {"class_balance", "balance"} <= set(has)
     if "q" in has:  # eigenvectors are searched for from a random start
         assert "random_state" in has
-    assert not {"fit_intercept", "intercept"} <= has
-    assert not {"class_balance", "balance"} <= has
 
 
 def described(cls: type) -> dict[str, str]:
@@ -387,8 +376,7 @@ def described(cls: type) -> dict[str, str]:
         names, _, kind = head.partition(" : ")
         default = re.search(r"(?:, default (.*)|, (optional))$", kind)
         assert default, head
-        values = (default[1] or "None").split(" and ")
-        table |= dict(zip(names.split(", "), values, strict=True))
+        table |= dict.fromkeys(names.split(", "), default[1] or "None")
     return table
 
 
@@ -397,16 +385,16 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
     cls = getattr(estimators, name)
     documented = described(cls)
     signature = {name: _shown(value.default) for name, value in inspect.signature(cls).parameters.items()}
+    signature = {name: text.replace("'", '"') for name, text in signature.items()}
     written = {name: text.replace("e-", "e-0") for name, text in documented.items()}
     assert list(written.items()) == list(signature.items()), "in the order of the signature"
 
 
+MANIFOLD: dict[str, Any] = {"grid": {"kernel": [1.0], "graph": [5], "laplacian": [1]}}
+SPECTRUM: dict[str, Any] = {"grid": {"graph": [5], "q": [10]}}
 SMALL = {
-    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
-    "LapRLSRegressorCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
-    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
-    "KTACV": {"n_neighbors": [5], "qs": [10]},
-    "STORMCV": {"n_neighbors": [5], "qs": [10]},
+    **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), MANIFOLD),
+    **dict.fromkeys(("KTACV", "STORMCV"), SPECTRUM),
 }
 
 

@@ -33,6 +33,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 import specmargin as sm
 from specmargin.exceptions import MarkerWarning
+from specmargin.kernels import RBF
 
 X, TRUTH = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
 Y = sm.hide_labels(TRUTH, per_class=12, random_state=0)
@@ -41,7 +42,7 @@ FOLDS = sm.LabeledKFold(3, random_state=0)
 
 
 def laprls(**more: Any) -> sm.LapRLS:
-    return sm.LapRLS(gamma=4.0, **more)
+    return sm.LapRLS(kernel=RBF(4.0), **more)
 
 
 def by_hand(estimator: Any, folds: Any = FOLDS) -> list[float]:
@@ -155,7 +156,7 @@ def test_calibration_takes_the_marker_for_a_class_in_silence() -> None:
 
 
 @pytest.mark.parametrize("tool", [*TAKE_IT_FOR_A_CLASS, "calibration", "threshold"])
-@pytest.mark.parametrize("estimator", [laprls(), make_pipeline(StandardScaler(), sm.LapSVM(gamma=4.0))])
+@pytest.mark.parametrize("estimator", [laprls(), make_pipeline(StandardScaler(), sm.LapSVM(kernel=RBF(4.0)))])
 def test_they_work_with_the_unlabelled_samples_inside(tool: str, estimator: Any) -> None:
     tools = {
         **TAKE_IT_FOR_A_CLASS,

@@ -1,15 +1,17 @@
-"""Spans of fewer functions than samples: exact in themselves, near the whole, and chosen by size and memory."""
+"""Fewer functions than samples: exact in themselves, near the whole, and chosen by size and memory."""
 
 import numpy as np
 import pytest
 
 import specmargin as sm
 from specmargin.estimators import _feature_maps, _memory
-from specmargin.estimators._feature_maps import Eigenvectors, KernelFunctions, Landmarks
-from specmargin.kernels import LowRankKernel, landmark_features
+from specmargin.estimators._feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
+from specmargin.kernels import RBF, Landmarks, LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
+from specmargin.solvers import Solver
+from specmargin.spectra import Eigenvectors
 
-OPTIONS = {"gamma": 4.0, "gamma_A": 1e-2, "gamma_I": 1.0, "n_neighbors": 6, "power": 1, "class_balance": None}
+OPTIONS = {"kernel": RBF(4.0), "gamma_A": 1e-2, "gamma_I": 1.0, "graph": 6, "laplacian": 1, "class_balance": None}
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 
 
@@ -17,7 +19,7 @@ losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 def test_all_samples_as_landmarks_are_the_whole_expansion(moons, loss):
     X, _, y = moons
     whole = sm.LapSVM(**OPTIONS, loss=loss).fit(X, y)
-    landmarks = sm.LapSVM(**OPTIONS, loss=loss, span="landmarks").fit(X, y)
+    landmarks = sm.LapSVM(loss=loss, functions=Landmarks(), **OPTIONS).fit(X, y)
     assert landmarks.result_.certificate.is_optimal(1e-9)
     np.testing.assert_allclose(landmarks.decision_function(X), whole.decision_function(X), atol=1e-4)
     np.testing.assert_allclose(landmarks.decision_function(X + 0.1), whole.decision_function(X + 0.1), atol=1e-4)
@@ -25,7 +27,7 @@ def test_all_samples_as_landmarks_are_the_whole_expansion(moons, loss):
 
 def test_landmarks_are_the_optimum_in_their_span(moons):
     X, _, y = moons
-    clf = sm.LapSVM(**OPTIONS, span="landmarks", n_landmarks=30, random_state=3).fit(X, y)
+    clf = sm.LapSVM(functions=Landmarks(30, random_state=3), **OPTIONS).fit(X, y)
     labels = sm.encode_labels(y)
     F = landmark_features(X, 30, gamma=4.0, include=labels.labeled, random_state=3)(X)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=True)
@@ -39,7 +41,7 @@ def test_landmarks_are_the_optimum_in_their_span(moons):
 def test_every_labelled_sample_is_a_landmark_however_few_are_asked_for(moons):
     X, _, y = moons
     n_labeled = sm.encode_labels(y).n_labeled
-    few, all_labelled = (sm.LapSVM(**OPTIONS, span="landmarks", n_landmarks=m).fit(X, y) for m in (2, n_labeled))
+    few, all_labelled = (sm.LapSVM(functions=Landmarks(m), **OPTIONS).fit(X, y) for m in (2, n_labeled))
     assert few.dual_coef_.shape == (1, n_labeled)
     np.testing.assert_array_equal(few.decision_function(X), all_labelled.decision_function(X))
 
@@ -50,7 +52,7 @@ def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, lo
     import cvxpy as cp
 
     X, _, y = moons
-    clf = sm.LapSVM(**{**OPTIONS, "power": 2}, loss=loss, span="eigenvectors", q=20).fit(X, y)
+    clf = sm.LapSVM(loss=loss, functions=Eigenvectors(20), **{**OPTIONS, "laplacian": 2}).fit(X, y)
     labels = sm.encode_labels(y)
     s = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=6), q=20, normalized=True)
     scale = len(X) / 19  # the first is the intercept's
@@ -70,10 +72,10 @@ def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, lo
     np.testing.assert_allclose(clf.decision_function(X), clf.result_.variables["f"], atol=1e-9)
 
 
-def test_several_classes_in_a_span(blobs):
+def test_several_classes_of_fewer_functions(blobs):
     X, y_true, y = blobs
-    for span in ("landmarks", "eigenvectors"):
-        clf = sm.LapSVM(gamma=0.5, span=span, n_landmarks=40, q=40, class_balance="zscore", unlabeled="?").fit(X, y)
+    for functions in (Landmarks(40), Eigenvectors(40)):
+        clf = sm.LapSVM(class_balance="zscore", unlabeled="?", kernel=RBF(0.5), functions=functions).fit(X, y)
         assert (clf.transduction_ == y_true).mean() > 0.85
         assert (clf.predict(X + 1e-3) == clf.transduction_).mean() > 0.95
         f = np.column_stack([result.variables["f"] for result in clf.result_])
@@ -83,8 +85,8 @@ def test_several_classes_in_a_span(blobs):
 def test_the_size_decides(moons, monkeypatch):
     X, _, y = moons
     monkeypatch.setattr(_feature_maps, "_FULL_SAMPLES", len(X) - 1)
-    assert isinstance(sm.LapSVM(q=10).fit(X, y)._functions, Eigenvectors)
-    assert isinstance(sm.LapSVM(n_landmarks=20, gamma_I=0.0).fit(X, y)._functions, Landmarks)
+    assert isinstance(sm.LapSVM().fit(X, y)._functions, EigenvectorFunctions)
+    assert isinstance(sm.LapSVM(gamma_I=0.0).fit(X, y)._functions, LandmarkFunctions)
     monkeypatch.setattr(_feature_maps, "_FULL_SAMPLES", len(X))
     assert isinstance(sm.LapSVM().fit(X, y)._functions, KernelFunctions)
 
@@ -93,10 +95,12 @@ def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
     X, _, y = moons
     monkeypatch.setattr(_memory, "available_memory", lambda: 1e5)
     monkeypatch.setattr(KernelFunctions, "values", lambda *a: pytest.fail("computed"))
-    with pytest.raises(MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take span='eigenvectors'"):
+    with pytest.raises(
+        MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take functions=Eigenvectors"
+    ):
         sm.LapSVM().fit(X, y)
     with pytest.raises(MemoryError, match="landmarks for 120 samples"):
-        sm.LapSVM(span="landmarks").fit(X, y)
+        sm.LapSVM(functions=Landmarks()).fit(X, y)
     monkeypatch.setattr(_memory, "available_memory", lambda: None)
     sm.LapSVM().fit(X, y)
 
@@ -111,15 +115,15 @@ def test_bad_input_is_named(moons):
     K = sm.kernels.gram(X)
     W = sm.graphs.knn_graph(X, n_neighbors=5)
     with pytest.raises(ValueError, match="kernel='precomputed' holds none"):
-        sm.LapSVM(kernel="precomputed", span="landmarks").fit(K, y, graph=W)
+        sm.LapSVM(kernel="precomputed", functions=Landmarks()).fit(K, y, graph=W)
     with pytest.raises(ValueError, match="which gamma_I=0 leaves out"):
-        sm.LapSVM(gamma_I=0.0, span="eigenvectors").fit(X, y)
+        sm.LapSVM(gamma_I=0.0, functions=Eigenvectors()).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["newton", "pcg"])
 def test_solvers_in_the_primal_end_at_the_same_classifier(moons, blobs, solver):
     for (X, y), marker in (((moons[0], moons[2]), -1), ((blobs[0], blobs[2]), "?")):
-        kwargs = {"gamma": 1.0, "gamma_A": 0.1, "loss": "squared_hinge", "unlabeled": marker}
+        kwargs = {"kernel": RBF(1.0), "gamma_A": 0.1, "loss": "squared_hinge", "unlabeled": marker}
         exact = sm.LapSVM(**kwargs).fit(X, y)
         clf = sm.LapSVM(**kwargs, solver=solver).fit(X, y)
         np.testing.assert_allclose(clf.decision_function(X), exact.decision_function(X), atol=1e-4)
@@ -129,8 +133,8 @@ def test_solvers_in_the_primal_end_at_the_same_classifier(moons, blobs, solver):
 
 def test_an_early_stop_is_asked_for_by_its_name(moons):
     X, _, y = moons
-    kwargs = {"gamma": 1.0, "gamma_A": 1e-4, "loss": "squared_hinge", "solver": "pcg"}
-    clf = sm.LapSVM(**kwargs, solver_params={"stopping": "safe"}).fit(X, y)
+    kwargs = {"kernel": RBF(1.0), "gamma_A": 1e-4, "loss": "squared_hinge"}
+    clf = sm.LapSVM(solver=Solver("pcg", options={"stopping": "safe"}), **kwargs).fit(X, y)
     assert clf.result_.status is sm.Status.EARLY_STOPPED
     with pytest.raises(ValueError, match=r"takes it: solvers\.factorized"):
         sm.LapSVM(solver="pcg").fit(X, y)

@@ -36,13 +36,10 @@ def test_criteria_are_those_of_refits(two, joint, loss):
     W, X, y = block_graph(0.8, n=120)
     seen = hidden((y > 0).astype(int) if two else y, 8)
     search = SpectralFilterCV(
-        learns=["alignment", "margin", "single"],
-        filters=[Resolvents([0.0, 0.8]), Powers(2)],
-        cv=4,
+        estimator=SpectralFilterClassifier(joint=joint, loss=loss, C=1.0),
+        grid={"learn": ["alignment", "margin", "single"], "filters": [Resolvents([0.0, 0.8]), Powers(2)]},
         criterion="sq",
-        joint=joint,
-        loss=loss,
-        C=1.0,
+        cv=4,
     ).fit(X, seen, graph=W)
     labels = sm.encode_labels(seen)
     folds = search._folds(X, labels)
@@ -54,7 +51,9 @@ def test_criteria_are_those_of_refits(two, joint, loss):
 
 def test_the_refit_is_that_of_the_best_parameters():
     W, X, y = block_graph(0.9)
-    search = SpectralFilterCV(self_loops=[0.0, 1.0], learns=["alignment", "mean"]).fit(X, hidden(y), graph=W)
+    search = SpectralFilterCV(grid={"learn": ["alignment", "mean"], "self_loops": [0.0, 1.0]}).fit(
+        X, hidden(y), graph=W
+    )
     again = SpectralFilterClassifier(**search.best_params_).fit(X, hidden(y), graph=W)
     np.testing.assert_array_equal(again.scores_, search.scores_)
     np.testing.assert_array_equal(search.filter_weights_, again.filter_weights_)
@@ -66,7 +65,11 @@ def test_the_refit_is_that_of_the_best_parameters():
 
 def test_balancing_takes_part_in_the_choice():
     W, X, y = block_graph(0.7, n=120)
-    search = SpectralFilterCV(learns=["alignment"], filters=["resolvents"], class_balance="zscore", cv=3)
+    search = SpectralFilterCV(
+        estimator=SpectralFilterClassifier(class_balance="zscore"),
+        grid={"learn": ["alignment"], "filters": ["resolvents"]},
+        cv=3,
+    )
     search.fit(X, hidden(y, 4), graph=W)
     labels = sm.encode_labels(hidden(y, 4))
     losses = []
@@ -84,27 +87,36 @@ def test_a_fold_without_a_class_still_tells_the_others_apart():
     W, X, y = block_graph(0.9)
     seen = hidden(y)
     seen[np.flatnonzero(seen == 0)[1:]] = -1
-    search = SpectralFilterCV(joint=False, filters=["resolvents"], learns=["alignment"]).fit(X, seen, graph=W)
+    search = SpectralFilterCV(
+        estimator=SpectralFilterClassifier(joint=False), grid={"learn": ["alignment"], "filters": ["resolvents"]}
+    ).fit(X, seen, graph=W)
     assert search.cv_results_["01"][0] < 0.1
 
 
 def test_one_label_a_class_cannot_choose():
     W, X, y = block_graph(0.9, n=60)
     with pytest.warns(UserWarning, match="cannot choose; the first candidates are taken"):
-        search = SpectralFilterCV(learns=["single", "mean"]).fit(X, hidden(y, 1), graph=W)
+        search = SpectralFilterCV(grid={"learn": ["single", "mean"]}).fit(X, hidden(y, 1), graph=W)
     assert search.best_params_["learn"] == "single"
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"learns": []}, "learns"),
-        ({"learns": ["best"]}, "learns"),
-        ({"filters": "resolvents"}, "filters"),
-        ({"cv": 1}, "cv"),
+        ({"grid": {"learn": []}}, r"grid\['learn'\]=\[\] must be a list of at least one candidate"),
+        ({"grid": {"learn": ["single", "best"]}}, "learn='best' is unknown; take one of alignment, margin, ordered"),
+        (
+            {"grid": {"filters": "resolvents"}},
+            r"grid\['filters'\]='resolvents' must be a list of at least one candidate",
+        ),
+        ({"grid": {"filters": []}}, r"grid\['filters'\]=\[\] must be a list of at least one candidate"),
+        ({"grid": {"self_loops": [1.0, -1.0]}}, r"self_loops=-1\.0 must be a number >= 0"),
+        ({"grid": {"joint": [True]}}, "which this search does not try; it takes learn, filters, self_loops"),
+        ({"estimator": sm.LapRLS()}, "is no SpectralFilterClassifier; pass specmargin.SpectralFilterClassifier"),
+        ({"cv": 1}, "cv=1 must be a whole number of at least 2"),
     ],
 )
 def test_candidates_are_checked(parameters, message):
     W, X, y = block_graph(0.9, n=60)
-    with pytest.raises((InvalidInputError, TypeError), match=message):
+    with pytest.raises(InvalidInputError, match=message):
         SpectralFilterCV(**parameters).fit(X, hidden(y, 3), graph=W)

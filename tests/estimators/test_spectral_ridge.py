@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 import specmargin as sm
 from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import KNN, Laplacian
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty
 
@@ -67,7 +68,7 @@ def test_several_classes_are_one_against_the_rest_in_one_problem(blobs, balance,
 
 def test_the_laplacian_is_the_one_that_was_asked_for(moons, tol):
     X, _, y = moons
-    clf = SpectralRidge(q=10, normalized=False, n_neighbors=7, weight="binary").fit(X, y)
+    clf = SpectralRidge(q=10, graph=KNN(7, weight="binary"), laplacian=Laplacian(normalized=False)).fit(X, y)
     W = sm.graphs.knn_graph(X, n_neighbors=7).toarray()
     values = np.linalg.eigvalsh(np.diag(W.sum(axis=1)) - W)[:10]
     np.testing.assert_allclose(clf.eigenvalues_, values, atol=tol["linalg"])
@@ -125,7 +126,9 @@ def test_constant_decisions_are_no_division_by_zero():
     W = sp.block_diag([np.ones((4, 4)) - np.eye(4), np.ones((3, 3)) - np.eye(3)])
     y = [0, 1, -1, -1, -1, -1, -1]
     with np.errstate(all="raise"):
-        clf = SpectralRidge(q=2, penalty=0.1, n_neighbors=2, normalized=False).fit(np.eye(7), y, graph=W)
+        clf = SpectralRidge(
+            q=2, penalty=0.1, graph=KNN(2, weight="self_tuning"), laplacian=Laplacian(normalized=False)
+        ).fit(np.eye(7), y, graph=W)
     np.testing.assert_array_equal(clf.scores_, np.zeros(7))
 
 
@@ -223,8 +226,9 @@ def test_new_samples_are_extended_by_the_weights_of_the_graph(moons):
         {"metric": "cosine"},
         {"weight": "cosine"},
     ):
-        clf = SpectralRidge(q=30, **kwargs).fit(X, y)
-        weights = sm.graphs.neighbor_weights(new, X, **{"n_neighbors": 10, "weight": "self_tuning", **kwargs})
+        own = {"n_neighbors": 10, "weight": "self_tuning", **kwargs}
+        clf = SpectralRidge(q=30, graph=KNN(**own)).fit(X, y)
+        weights = sm.graphs.neighbor_weights(new, X, **own)
         np.testing.assert_allclose(clf.decision_function(new), sm.spectra.extend(clf.scores_, weights), atol=1e-12)
 
 
@@ -234,7 +238,7 @@ def test_neighbours_are_searched_among_projected_samples(rng):
     y_true = np.repeat([0, 1], 60)
     X = 0.5 * centres[y_true] + rng.normal(size=(120, 30))
     y = sm.hide_labels(y_true, per_class=2, random_state=0)
-    clf = SpectralRidge(reduce=3, q=20).fit(X, y)
+    clf = SpectralRidge(q=20, graph=KNN(reduce=3, weight="self_tuning")).fit(X, y)
     W = sm.graphs.knn_graph(X, 10, weight="self_tuning", reduce=3)
     expected = SpectralRidge(q=20).fit(X, y, graph=W)
     np.testing.assert_allclose(clf.scores_, expected.scores_, atol=1e-9)
@@ -260,7 +264,7 @@ def test_sparse_text_like_features_with_the_cosine(rng):
     y_true = np.repeat([0, 1, 2], 40)
     X = sp.csr_matrix(rng.poisson(3 * topics[y_true]))
     y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    clf = SpectralRidge(q=30, metric="cosine").fit(X, y)
+    clf = SpectralRidge(q=30, graph=KNN(metric="cosine", weight="self_tuning")).fit(X, y)
     assert (clf.transduction_ == y_true).mean() > 0.9
     lengths = sp.diags_array(rng.uniform(1, 9, size=120))
     np.testing.assert_array_equal(clf.predict(lengths @ X), clf.predict(X))
@@ -335,8 +339,10 @@ def test_bad_input_is_named(moons):
     for params, text in (
         ({"class_balance": "mass"}, "class_balance='mass' is unknown; take one of credible, zscore, shrunk, None"),
         ({"q": 1}, "q=1 leaves nothing"),
-        ({"n_neighbors": 120}, "120"),
-        ({"weight": "golden"}, "self_tuning"),
+        ({"graph": 120}, "120"),
+        ({"laplacian": 2}, r"SpectralRidge has a power of its own, .* write power=2"),
     ):
         with pytest.raises(ValueError, match=text):
             SpectralRidge(**params).fit(X, y)
+    with pytest.raises(ValueError, match="self_tuning"):
+        KNN(weight="golden")

@@ -16,10 +16,13 @@ from specmargin.estimators._label_search import judged
 from specmargin.estimators._spectrum_grid import _Path
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import KNN, Laplacian, parts
+from specmargin.solvers import Solver
 
 both = pytest.mark.parametrize("cls", [sm.STORMCV, sm.KTACV])
-GRID = {"n_neighbors": [5, 8], "qs": [6, 15], "Bs": [1.2, np.inf], "Cs": [10.0, 0.5]}
-ONE = {"n_neighbors": [5], "qs": [12], "Bs": [1.3], "Cs": [2.0]}
+GRID = {"graph": [5, 8], "q": [6, 15], "B": [1.2, np.inf], "C": [10.0, 0.5]}
+ONE = {"graph": [5], "q": [12], "B": [1.3], "C": [2.0]}
+REFITTED = {sm.STORMCV: sm.STORM, sm.KTACV: sm.KTA}
 
 
 def left_out(estimator, X, y, marker, splits, graph):
@@ -40,9 +43,10 @@ def left_out(estimator, X, y, marker, splits, graph):
 def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several):
     X, _, y = blobs if several else moons
     marker = "?" if several else -1
-    grid = GRID if several else {**GRID, "Cs": [10.0]}
-    more = {"class_balance": balance, "unlabeled": marker, "tol": 1e-9, "normalized": False}
-    cv = cls(**{**grid, "qs": [12], "n_neighbors": [5]}, **more, cv=3 if several else "auto").fit(X, y)
+    Cs = GRID["C"] if several else [10.0]
+    more = {"class_balance": balance, "unlabeled": marker, "solver": Solver(tol=1e-9), "laplacian": Laplacian(1, False)}
+    grid = {**GRID, "C": Cs, "q": [12], "graph": [5]}
+    cv = cls(REFITTED[cls](**more), grid, cv=3 if several else "auto").fit(X, y)
     labels = sm.encode_labels(y, marker)
     known = y[y != marker]
     splits = (
@@ -51,11 +55,11 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
         else [np.array([i]) for i in range(labels.n_labeled)]
     )
     tested = np.concatenate(splits)
-    assert len(cv.cv_results_["params"]) == (2 if cv.Cs == [10.0] else 4)
+    assert len(cv.cv_results_["params"]) == 2 * len(Cs)
     graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
     found = []
     for at, params in enumerate(cv.cv_results_["params"]):
-        own = cv._refitted(**params)
+        own = REFITTED[cls](**params)
         compared = raw = left_out(own, X, y, marker, splits, graph)
         if balance is not None:
             raw = left_out(own.set_params(class_balance=None), X, y, marker, splits, graph)
@@ -64,7 +68,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
             assert cv.cv_results_[name][at] == pytest.approx(value[0], abs=2e-4), name
     losses, wrong = (np.concatenate([getattr(one, name) for one in found]) for name in ("losses", "wrong"))
     chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(len(tested))]
-    twin = supervised_twin(X, labels, cv._folds(X, labels), tuple(cv.Cs), cv.criterion)
+    twin = supervised_twin(X, labels, cv._folds(X, labels), tuple(Cs), cv.criterion)
     n_wrong = wrong[chosen, np.arange(len(tested))].sum()
     assert cv.comparison_.gains - cv.comparison_.losses == twin.wrong.sum() - n_wrong
 
@@ -74,16 +78,16 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
 )
 def test_the_choice_is_the_best_of_the_grid_and_reproduces_the_fit(moons, cls, criterion):
     X, _, y = moons
-    cv = cls(**GRID, criterion=criterion, cv=3).fit(X, y)
+    cv = cls(grid=GRID, criterion=criterion, cv=3).fit(X, y)
     assert len(cv.cv_results_["params"]) == 16
-    assert {(p["n_neighbors"], p["q"], p["B"], p["C"]) for p in cv.cv_results_["params"]} == {
+    assert {(p["graph"].n_neighbors, p["q"], p["B"], p["C"]) for p in cv.cv_results_["params"]} == {
         (k, q, B, C) for k in (5, 8) for q in (6, 15) for B in (1.2, np.inf) for C in (0.5, 10.0)
     }
     values = cv.cv_results_[criterion]
     assert cv.best_index_ == values.argmin()
     assert cv.best_score_ == -values.min()
     assert cv.best_params_ == cv.cv_results_["params"][cv.best_index_]
-    again = cv._refitted(**cv.best_params_).fit(X, y)
+    again = REFITTED[cls](**cv.best_params_).fit(X, y)
     for name in ("scores_", "delta_", "eigenvectors_", "transduction_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(cv, name))
     new = X[:9] + 0.02
@@ -99,16 +103,42 @@ def test_best_parameters_hold_every_word_that_is_not_the_default(moons, cls):
     y = np.where(y == -1, np.nan, y)
     W = sm.graphs.knn_graph(X, n_neighbors=7)
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=False)
-    words = {"normalized": False, "class_balance": "shrunk", "tol": 1e-8, "unlabeled": np.nan}
-    grid = {"qs": [6, 15], "Bs": [1.2], "Cs": [2.0], "cv": 2}
+    words = {"class_balance": "shrunk", "solver": Solver(tol=1e-8), "unlabeled": np.nan}
+    template = REFITTED[cls](**words, graph=KNN(weight="heat"), laplacian=Laplacian(1, False))
+    grid = {"q": [6, 15], "B": [1.2], "C": [2.0], "graph__n_neighbors": [6]}
     for graph in (None, W, spectrum):
-        cv = cls(**grid, n_neighbors=[6], weight="heat", **words).fit(X, y, graph=graph)
+        cv = cls(template, grid, cv=2).fit(X, y, graph=graph)
         assert words.items() <= cv.best_params_.items()
-        assert ("n_neighbors" in cv.best_params_) == (graph is None)
-        again = cv._refitted(**cv.best_params_).fit(X, y, graph=graph)
+        assert cv.best_params_["graph"] == KNN(6 if graph is None else None, weight="heat")
+        again = clone(template).set_params(**cv.best_params_).fit(X, y, graph=graph)
         np.testing.assert_array_equal(again.scores_, cv.scores_)
         np.testing.assert_array_equal(again.decision_function(X + 0.01), cv.decision_function(X + 0.01))
-    assert set(cls(**ONE, cv=2).fit(X, np.nan_to_num(y, nan=-1)).best_params_) == {"n_neighbors", "q", "B", "C"}
+    assert set(cls(grid=ONE, cv=2).fit(X, np.nan_to_num(y, nan=-1)).best_params_) == {"graph", "q", "B", "C"}
+
+
+@both
+def test_laplacians_are_searched_as_if_each_were_alone(moons, cls):
+    """The orders of the eigenvectors are alike for all powers, those of the two kinds of Laplacians are not."""
+    X, _, y = moons
+    words, W = [Laplacian(), Laplacian(2), Laplacian(1, False)], sm.graphs.knn_graph(X, n_neighbors=7)
+    for graph in (None, W):
+        cv = cls(grid={**ONE, "laplacian": words}, cv=2).fit(X, y, graph=graph)
+        assert [one["laplacian"] for one in cv.cv_results_["params"]] == words
+        alone = [cls(REFITTED[cls](laplacian=word), ONE, cv=2).fit(X, y, graph=graph) for word in words]
+        for name in ("nll", "sq", "01"):
+            np.testing.assert_array_equal(cv.cv_results_[name], [one.cv_results_[name][0] for one in alone])
+        assert cv.cv_results_["nll"][0] == pytest.approx(cv.cv_results_["nll"][1], abs=1e-6)
+        assert cv.cv_results_["nll"][0] != pytest.approx(cv.cv_results_["nll"][2], abs=1e-6)
+        again = REFITTED[cls](**cv.best_params_).fit(X, y, graph=graph)
+        np.testing.assert_array_equal(again.scores_, cv.scores_)
+        powers = cls(grid={**ONE, "laplacian__power": [1, 2]}, cv=2).fit(X, y, graph=graph)
+        np.testing.assert_array_equal(powers.cv_results_["nll"], cv.cv_results_["nll"][:2])
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=True)
+    given = cls(grid={**ONE, "laplacian": words[:2]}, cv=2).fit(X, y, graph=spectrum)
+    assert [one["laplacian"] for one in given.cv_results_["params"]] == words[:2]
+    np.testing.assert_allclose(given.cv_results_["nll"], cv.cv_results_["nll"][:2], atol=1e-6)
+    with pytest.raises(ValueError, match="that of the normalized Laplacian, but normalized=False"):
+        cls(grid={**ONE, "laplacian": words[2:]}, cv=2).fit(X, y, graph=spectrum)
 
 
 @both
@@ -117,11 +147,13 @@ def test_a_left_out_label_is_not_looked_at(moons, cls):
     X, _, y = moons
     labels = sm.encode_labels(y)
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
-    search = cls(Cs=[1.0, 10.0], Bs=[1.5, "auto"], class_balance="shrunk")
+    search = cls().set_params(estimator__class_balance="shrunk")
+    search._Cs, search._Bs = [1.0, 10.0], [1.5, "auto"]
     for fold in search._folds(X, labels)[2:4]:
         turned = sm.labels.Labels(labels.sign.copy(), labels.labeled, labels.classes, labels.n_samples)
         turned.sign[fold.left_out] *= -1.0
-        for one, other in zip(*(search._held_out(spectrum, each, [fold]) for each in (labels, turned)), strict=True):
+        found = (search._left_out_decisions(spectrum, each, [fold]) for each in (labels, turned))
+        for one, other in zip(*found, strict=True):
             assert one.shape == (4, 1)
             np.testing.assert_array_equal(one, other)
 
@@ -130,15 +162,16 @@ def test_a_left_out_label_is_not_looked_at(moons, cls):
 def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
     X, _, y = moons
     calls = []
-    for name in ("NeighborSearch", "knn_graph", "laplacian_eigenpairs"):
-        genuine = getattr(_spectrum_grid, name)
+    for place, name in ((parts, "NeighborSearch"), (parts, "knn_graph"), (_spectrum_grid, "laplacian_eigenpairs")):
+        genuine = getattr(place, name)
 
-        def spy(*args, name=name, genuine=genuine, **options):
-            calls.append(name)
-            return genuine(*args, **options)
+        class Spy(genuine if isinstance(genuine, type) else object):
+            def __new__(cls, *args, name=name, genuine=genuine, **options):
+                calls.append(name)
+                return super().__new__(cls) if isinstance(genuine, type) else genuine(*args, **options)
 
-        monkeypatch.setattr(_spectrum_grid, name, spy)
-    cls(**{**GRID, "Cs": [1.0], "Bs": [np.inf]}, cv=2).fit(X, y)
+        monkeypatch.setattr(place, name, Spy)
+    cls(grid={**GRID, "C": [1.0], "B": [np.inf]}, cv=2).fit(X, y)
     assert (calls.count("NeighborSearch"), calls.count("knn_graph"), calls.count("laplacian_eigenpairs")) == (1, 2, 2)
 
 
@@ -169,9 +202,10 @@ def test_a_path_of_light_labels_has_the_answers_of_every_C_alone(moons):
     X, _, y = moons
     labels = sm.encode_labels(y).weighted(np.full(8, 0.05))
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
-    search = sm.STORMCV(Bs=[np.inf], Cs=[0.1, 1.0, 1e3, 1e4])
+    search = sm.STORMCV()
+    search._Cs, search._Bs = [0.1, 1.0, 1e3, 1e4], [np.inf]
     found = search._decisions(spectrum, labels)
-    for C, f in zip(search.Cs, found, strict=True):
+    for C, f in zip(search._Cs, found, strict=True):
         alone = sm.solvers.spectrum_margin(sm.objectives.SpectrumMargin(spectrum, labels, C=C, B=np.inf), tol=1e-9)
         np.testing.assert_allclose(f, alone.variables["f"], atol=1e-3)
 
@@ -223,7 +257,7 @@ def test_the_comparison_is_in_words():
     """A line through a Gaussian: the graph sees nothing, the twin does. And the other way round."""
     X = np.random.default_rng(1).standard_normal((150, 20))
     y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=60, random_state=0)
-    clf = sm.KTACV(**{**ONE, "Bs": [np.inf]}).fit(X, y)
+    clf = sm.KTACV(grid={**ONE, "B": [np.inf]}).fit(X, y)
     assert clf.comparison_.verdict.startswith("worse: take the supervised one")
     assert clf.baseline_score_ > clf.best_score_
     unlabeled = y == -1
@@ -231,7 +265,7 @@ def test_the_comparison_is_in_words():
     errors = [np.mean(one.transduction_[unlabeled] != truth[unlabeled]) for one in (clf, clf.baseline_)]
     assert errors[1] < errors[0] - 0.1
     assert clf.comparison_.disagreement == np.mean(clf.transduction_ != clf.baseline_.transduction_)
-    few = sm.KTACV(**ONE).fit(X, np.where(np.arange(150) < np.flatnonzero(y != -1)[8], y, -1))
+    few = sm.KTACV(grid=ONE).fit(X, np.where(np.arange(150) < np.flatnonzero(y != -1)[8], y, -1))
     assert few.comparison_.verdict.startswith("too few labels to judge")
 
 
@@ -240,16 +274,16 @@ def test_small_and_odd_data(moons, cls):
     X, y_true, _ = moons
     one_each = sm.hide_labels(y_true, per_class=1, random_state=0)
     with pytest.warns(UserWarning, match="no fold tests a class"):
-        clf = cls(**{**GRID, "n_neighbors": [5], "Cs": [0.5]}).fit(X, one_each)
+        clf = cls(grid={**GRID, "graph": [5], "C": [0.5]}).fit(X, one_each)
     assert clf.best_index_ == 0
     assert clf.comparison_ == compare_errors(np.zeros(0, bool), np.zeros(0, bool), clf.comparison_.disagreement)
     y = sm.hide_labels(y_true, n_labeled=5, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        large = cls(n_neighbors=[5, 500, 119], qs=[12, 7000], Bs=["auto"], Cs=[1.0]).fit(X, y)
+        large = cls(grid={"graph": [5, 500, 119], "q": [12, 7000], "B": ["auto"], "C": [1.0]}).fit(X, y)
         every = np.where(np.arange(120) % 3, y_true, -1)  # more labels than eigenvectors
-        dense, sparse = (cls(**ONE, cv=2).fit(data, every) for data in (X, sp.csr_array(X)))
-    assert [p["n_neighbors"] for p in large.cv_results_["params"]] == [5, 5, 119, 119]
+        dense, sparse = (cls(grid=ONE, cv=2).fit(data, every) for data in (X, sp.csr_array(X)))
+    assert [p["graph"].n_neighbors for p in large.cv_results_["params"]] == [5, 5, 119, 119]
     assert {p["q"] for p in large.cv_results_["params"]} == {12, 120}
     np.testing.assert_allclose(dense.scores_, sparse.scores_, atol=1e-9)
 
@@ -264,7 +298,7 @@ def test_settings_that_have_no_answer_come_last(moons, monkeypatch):
         return genuine(self, spectrum, labels)
 
     monkeypatch.setattr(sm.KTACV, "_problem_of", undefined)
-    clf = sm.KTACV(**{**ONE, "qs": [6, 15]}).fit(X, y)
+    clf = sm.KTACV(grid={**ONE, "q": [6, 15]}).fit(X, y)
     assert clf.best_params_["q"] == 15
     assert np.isnan(clf.cv_results_["01"]).tolist() == [True, False]
     assert clf.cv_results_["rank_test_score"].tolist() == [2, 1]

@@ -8,6 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.graphs import KNN, Laplacian
+from specmargin.solvers import Solver
 
 METHODS = [
     sm.STORM(C=10.0),
@@ -18,8 +20,8 @@ METHODS = [
     sm.KTA(C=10.0),
     sm.KTA(B=1.5),
     sm.SpectralKernelSVM(C=10.0),
-    sm.SpectralKernelSVM(transformation="power", B=1.5),
-    sm.XuSpectralSVM(C=10.0, normalized=False, class_balance=None),
+    sm.SpectralKernelSVM(B=1.5, transformation="power"),
+    sm.XuSpectralSVM(C=10.0, class_balance=None, laplacian=Laplacian(normalized=False)),
     sm.SpectralGraphTransducer(),
 ]
 WITH_A_MARGIN = METHODS[:-1]  # with a margin, and a choice of solvers
@@ -27,12 +29,12 @@ WITH_A_MARGIN = METHODS[:-1]  # with a margin, and a choice of solvers
 
 @pytest.fixture(params=METHODS, ids=lambda method: repr(method))
 def method(request):
-    return clone(request.param).set_params(q=30, n_neighbors=5)
+    return clone(request.param).set_params(q=30, graph=5)
 
 
 @pytest.fixture(params=WITH_A_MARGIN, ids=lambda method: repr(method))
 def classifier(request):
-    return clone(request.param).set_params(q=30, n_neighbors=5)
+    return clone(request.param).set_params(q=30, graph=5)
 
 
 def test_the_answer_is_certified_and_the_spectrum_admissible(moons, method):
@@ -61,7 +63,7 @@ def test_decisions_are_those_of_a_classifier_on_the_spectrum(moons, classifier):
         svc = SVC(C=fitted.C, kernel="precomputed", tol=1e-10).fit(K[np.ix_(known, known)], y[known])
         np.testing.assert_allclose(fitted.scores_, svc.decision_function(K[:, known]), atol=2e-4)
         return
-    rmm = sm.RMM(kernel="precomputed", C=fitted.C, B=bound, solver=sm.problems.default_solvers()).fit(K, y)
+    rmm = sm.RMM(C=fitted.C, B=bound, kernel="precomputed", solver=sm.problems.default_solvers()).fit(K, y)
     np.testing.assert_allclose(fitted.scores_, rmm.decision_function(K), atol=2e-4)
 
 
@@ -81,7 +83,7 @@ def test_the_solvers_agree(moons, classifier):
 @pytest.mark.parametrize("method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, B=1.05)])
 def test_the_bound_holds_on_the_labelled_samples(moons, method):
     X, _, y = moons
-    bounded = clone(method).set_params(q=30, n_neighbors=5).fit(X, y)
+    bounded = clone(method).set_params(q=30, graph=5).fit(X, y)
     assert np.abs(bounded.scores_[y != -1]).max() <= 1.05 * (1 + 1e-9)
     free = clone(bounded).set_params(B=np.inf).fit(X, y)
     assert np.abs(free.scores_[y != -1]).max() > (1.2 if isinstance(method, sm.KTA) else 1.06)
@@ -99,7 +101,7 @@ def test_storm_without_a_bound_is_stoam_and_without_order_is_mkl(moons):
 @pytest.mark.parametrize("normalized", [True, False])
 def test_the_eigenpairs_are_those_of_the_laplacian_that_was_asked_for(moons, normalized):
     X, _, y = moons
-    fitted = sm.STORM(q=15, normalized=normalized).fit(X, y)
+    fitted = sm.STORM(q=15, laplacian=Laplacian(normalized=normalized)).fit(X, y)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, 10), normalized=normalized).toarray()
     np.testing.assert_allclose(fitted.eigenvalues_, np.linalg.eigvalsh(L)[:15], atol=1e-12)
     np.testing.assert_allclose(L @ fitted.eigenvectors_, fitted.eigenvectors_ * fitted.eigenvalues_, atol=1e-12)
@@ -116,7 +118,7 @@ def test_tolerance_and_parameters_reach_the_solver(moons, monkeypatch, solver):
         return genuine(objective, **options)
 
     monkeypatch.setattr(sm.solvers, solver, spy)
-    sm.KTA(q=20, tol=1e-3, solver_params={"max_iter": 70}).fit(X, y)
+    sm.KTA(q=20, solver=Solver(tol=1e-3, options={"max_iter": 70})).fit(X, y)
     assert seen == [{"tol": 1e-3, "max_iter": 70}]
 
 
@@ -125,14 +127,14 @@ def test_an_answer_that_is_not_proved_warns_with_its_gap(moons):
     with pytest.warns(
         ConvergenceWarning, match=r"STORM: STORM: .* NOTHING is proved about .* \(relative gap"
     ) as caught:
-        sm.STORM(q=20, solver_params={"max_iter": 1}).fit(X, y)
+        sm.STORM(q=20, solver=Solver(options={"max_iter": 1})).fit(X, y)
     assert caught[0].filename == __file__
 
 
 def test_kta_warns_of_either_of_its_two_solves(moons):
     X, _, y = moons
     with pytest.warns(ConvergenceWarning) as caught:
-        sm.KTA(C=10.0, q=20, solver="SCS", solver_params={"max_iters": 2}).fit(X, y)
+        sm.KTA(C=10.0, q=20, solver=Solver("SCS", options={"max_iters": 2})).fit(X, y)
     messages = [str(entry.message) for entry in caught if entry.category is ConvergenceWarning]
     assert any("KTA: KTA" in text for text in messages)
     assert any("KTA: SVM" in text for text in messages)
@@ -185,7 +187,7 @@ def test_sparse_text_like_features_with_the_cosine(rng):
     y_true = np.repeat([0, 1], 40)
     X = sp.csr_matrix(rng.poisson(3 * topics[y_true]))
     y = sm.hide_labels(y_true, per_class=4, random_state=0)
-    fitted = sm.STORM(C=10.0, q=20, metric="cosine").fit(X, y)
+    fitted = sm.STORM(C=10.0, q=20, graph=KNN(metric="cosine")).fit(X, y)
     assert (fitted.transduction_ == y_true).mean() > 0.9
     # The cosine does not see the length of a document, neither here nor among the neighbours of new ones.
     new = sp.csr_matrix(rng.poisson(3 * topics[y_true]))
@@ -217,7 +219,7 @@ def test_duplicates_and_full_labels_simply_work(moons, method):
     X, y_true, y = moons
     full = method.fit(X, y_true)  # more labels than eigenvectors
     assert full.result_.certificate.is_optimal(1e-6)
-    twice = clone(method).set_params(n_neighbors=12).fit(np.concatenate([X, X]), np.concatenate([y, y]))
+    twice = clone(method).set_params(graph=12).fit(np.concatenate([X, X]), np.concatenate([y, y]))
     assert twice.result_.certificate.is_optimal(1e-6)
     np.testing.assert_allclose(twice.decision_function(X), (twice.scores_[:120] + twice.scores_[120:]) / 2, atol=1e-12)
 

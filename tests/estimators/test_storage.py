@@ -32,6 +32,11 @@ from specmargin.candidates.constants import CONSTANTS
 from specmargin.estimators import storage
 from specmargin.estimators._spectrum_classifier import GraphSpectrumClassifier
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
+from specmargin.graphs import KNN
+from specmargin.kernels import RBF, Landmarks
+from specmargin.solvers import Search, Solver
+from specmargin.solvers.parts import SEARCHES
+from specmargin.spectra import Eigenvectors
 
 N = 400
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
@@ -40,41 +45,60 @@ CONFORMAL = {
     "SpectralFilterClassifier": "conformal_p_values",
     "LapRLSRegressor": "conformal_intervals",
 }
-CV = {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
-SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
+CV: dict[str, Any] = {
+    "grid": {"kernel": [RBF(4.0)], "graph": np.array([5]), "laplacian": [1], "gamma_I": ["100 gamma_A"]}
+}
+SPECTRUM_CV: dict[str, Any] = {"grid": {"q": [20], "graph": [5], "C": [1.0]}, "cv": 3}
 SMALL = {
     **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
     **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
-    "SpectralFilterCV": {"learns": ["alignment", "single"], "filters": ["resolvents"], "cv": 3},
+    "SpectralFilterCV": {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}, "cv": 3},
 }
 
+LOCAL = [name for name in SEARCHES if name not in ("branch_and_bound", "continuation")]
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
     name: (name, dict(SMALL.get(name, {})), "targets" if "Regressor" in name else "moons")
     for name in estimators.__all__
 }
-VARIANTS |= {f"{name}, {span}": (name, {"span": span, **VARIANTS[name][1], **more}, VARIANTS[name][2])
-             for name in ("LapSVM", "LapRLS", "LapRLSCV", "LapRLSRegressor", "CCCPS3VM")
-             for span, more in (("landmarks", {"n_landmarks": 20}), ("eigenvectors", {"q": 20}))}  # fmt: skip
-VARIANTS["CCCPS3VM, eigenvectors"][1]["gamma_I"] = 1.0
+VARIANTS |= {f"S3VM, {name}": ("S3VM", {"search": name}, "moons") for name in LOCAL}
+FUNCTIONS = {"landmarks": Landmarks(20), "eigenvectors": Eigenvectors(20)}
 VARIANTS |= {
-    f"{name}, texts": (name, VARIANTS[name][1], "texts")
-    for name in ("LapSVM", "LapRLSCV", "STORM", "SpectralRidge", "GradientS3VM", "RMM")
+    f"{name}, {kind}": (name, {"functions": functions}, VARIANTS[name][2])
+    for name in ("LapSVM", "LapRLS", "LapRLSRegressor")
+    for kind, functions in FUNCTIONS.items()
 }
 VARIANTS |= {
+    f"LapRLSCV, {kind}": ("LapRLSCV", {"estimator": sm.LapRLS(functions=functions), **CV}, "moons")
+    for kind, functions in FUNCTIONS.items()
+}
+VARIANTS |= {
+    f"S3VM, {kind}": ("S3VM", {"search": Search("cccp", s=-0.2), "functions": functions, "gamma_I": 1.0}, "moons")
+    for kind, functions in FUNCTIONS.items()
+}
+VARIANTS |= {
+    f"{name}, texts": (name, VARIANTS[name][1], "texts")
+    for name in ("LapSVM", "LapRLSCV", "STORM", "SpectralRidge", "S3VM", "RMM")
+}
+VARIANTS |= {
+    "S3VM, gradient, texts": ("S3VM", {"search": "gradient"}, "texts"),
     "bools": ("LapRLS", {"unlabeled": None}, "bools"),
     "floats": ("LapSVM", {"unlabeled": np.nan, "gamma_A": np.float64(0.5)}, "floats"),
     "a frame": ("LapRLS", {}, "frame"),
-    "sparse": ("LapSVM", {"metric": "cosine", "weight": "cosine"}, "sparse"),
-    "sparse S3VM": ("AnnealedS3VM", {}, "sparse"),
+    "sparse": ("LapSVM", {"graph": KNN(metric="cosine", weight="cosine")}, "sparse"),
+    "sparse S3VM": ("S3VM", {"search": "annealing"}, "sparse"),
     "a given kernel": ("LapSVM", {"kernel": "precomputed", "gamma_I": 0.0}, "kernel"),
-    "several graphs": ("STORM", {"n_neighbors": [4, 5], "solver_params": {"max_iter": 50}}, "moons"),
-    "principal components": ("SpectralRidge", {"reduce": 3}, "wide"),
-    "sparse components": ("SpectralRidge", {"reduce": 3}, "sparse"),
+    "several graphs": ("STORM", {"graph": [4, KNN(5)], "solver": Solver(options={"max_iter": 50})}, "moons"),
+    "principal components": ("SpectralRidge", {"graph": KNN(reduce=3)}, "wide"),
+    "sparse components": ("SpectralRidge", {"graph": KNN(reduce=3)}, "sparse"),
     "weights of classes": ("LapSVM", {"class_weight": {"a": 2.0, "float": 0.5}}, "texts"),
     "several clusters": ("RegularizedSpectralClustering", {"n_clusters": 3}, "moons"),
-    "pairs of classes": ("CCCPS3VM", {"multi_class": "ovo", "balance": {"a": -0.4, "float": -0.2}}, "texts"),
+    "pairs of classes": (
+        "S3VM",
+        {"search": "cccp", "multi_class": "ovo", "balance": {"a": -0.4, "float": -0.2}},
+        "texts",
+    ),
     "the loss itself": ("LapSVM", {"loss": sm.losses.HuberHinge(0.5)}, "moons"),
-    "by CVXPY": ("LapSVM", {"solver": ("CLARABEL",), "n_neighbors": 5}, "few"),
+    "by CVXPY": ("LapSVM", {"solver": ("CLARABEL",), "graph": 5}, "few"),
     "folds": ("LapRLSCV", {**CV, "cv": StratifiedKFold(3)}, "moons"),
     "folds of the package": ("LapSVMCV", {**CV, "cv": sm.LabeledKFold(3)}, "moons"),
     "a mixture of texts": (
@@ -85,7 +109,12 @@ VARIANTS |= {
     "several targets": ("LapRLSRegressor", {}, "several targets"),
 }
 
-COPIED = [*estimators.__all__, *(name for name in VARIANTS if "landmarks" in name or "eigenvectors" in name), "folds"]
+COPIED = [
+    *estimators.__all__,
+    *(f"S3VM, {name}" for name in LOCAL),
+    *(name for name in VARIANTS if "landmarks" in name or "eigenvectors" in name),
+    "folds",
+]
 
 
 def data(kind: str) -> tuple[Any, Any, Any]:
@@ -123,12 +152,12 @@ def fitted(variant: str) -> tuple[Any, Any]:
     if hasattr(getattr(estimators, name)(), "q"):
         params.setdefault("q", 50)  # of the eigenvectors that are kept; the default would be half of n
     if kind in ("texts", "sparse"):
-        params["unlabeled"] = "?"
+        params |= {"estimator": sm.LapRLS(unlabeled="?")} if name == "LapRLSCV" else {"unlabeled": "?"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = getattr(estimators, name)(**params).fit(X, y)
-        if name.endswith(("S3VM", "TSVM")) and name != "GradientS3VM":
-            assert estimator.calibration_ > 0  # five fits, once; those of GradientS3VM wait in the file
+        if name == "S3VM" and params.get("search") != "gradient":
+            assert estimator.calibration_ > 0  # five fits, once; those of the gradient wait in the file
         return estimator, new
 
 
@@ -204,9 +233,15 @@ def test_a_loaded_estimator_scores_and_learns_again(variant: str, tmp_path: Path
     np.testing.assert_array_equal(again.fit(X, y).predict(new), estimator.predict(new))
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_unfitted_estimators_are_their_parameters(name: str, tmp_path: Path) -> None:
-    estimator = getattr(estimators, name)()
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *((name, {}) for name in estimators.__all__),
+        *(("S3VM", {"search": Search(name, tol=1e-4)}) for name in SEARCHES),
+    ],
+)
+def test_unfitted_estimators_are_their_parameters(name: str, params: dict[str, Any], tmp_path: Path) -> None:
+    estimator = getattr(estimators, name)(**params)
     sm.save(estimator, tmp_path / "model.npz")
     again = sm.load(tmp_path / "model.npz")
     require_same(estimator, again, "", {})
@@ -215,17 +250,16 @@ def test_unfitted_estimators_are_their_parameters(name: str, tmp_path: Path) -> 
 
 def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
     params = {
-        "gammas": [1, 2.0, "median", np.float32(3.0)],
-        "gamma_As": np.array([1.0, np.inf]),
-        "ratios": range(3),
-        "n_neighbors": (5, np.int64(7)),
-        "solver_params": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
-        "unlabeled": "?/\n\ud800",
-        "kernels": [np.str_("rbf")],
-        "criterion": np.str_("nll"),
-        "tol": 10**400,
+        "kernel__gamma": [1, 2.0, "median", np.float32(3.0)],
+        "gamma_A": np.array([1.0, np.inf]),
+        "gamma_I": range(3),
+        "graph": (5, np.int64(7), KNN(3)),
+        "kernel": [np.str_("rbf"), RBF(np.float64(2.0))],
+        "odd": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
+        "large": 10**400,
     }
-    estimator = sm.LapRLSCV(**params)
+    template = sm.LapRLS(unlabeled="?/\n\ud800", solver=Solver(options={"é/\\": [1.5] * 20}))
+    estimator = sm.LapRLSCV(template, params, criterion=np.str_("nll"))
     sm.save(estimator, tmp_path / "model.npz")
     require_same(estimator, sm.load(tmp_path / "model.npz"), "", {})
 
@@ -296,8 +330,8 @@ def by_cloudpickle(estimator: Any) -> Any:
     ("variant", "way"),
     [
         *((variant, by_skops) for variant in COPIED),
-        *((variant, by_joblib) for variant in ("LapRLS", "AutoSSL", "STORM", "GradientS3VM")),
-        *((variant, by_cloudpickle) for variant in ("LapRLS", "AutoSSL", "STORM", "GradientS3VM")),
+        *((variant, by_joblib) for variant in ("LapRLS", "AutoSSL", "STORM", "S3VM, gradient")),
+        *((variant, by_cloudpickle) for variant in ("LapRLS", "AutoSSL", "STORM", "S3VM, gradient")),
     ],
 )  # copies by copy and pickle: test_search_and_storage
 def test_copies_are_the_same(variant: str, way: Any) -> None:
@@ -328,12 +362,32 @@ def own_kernel(X: Any, Y: Any) -> Any:
     [
         ("LapSVM", {"kernel": own_kernel}, r"^kernel=<function own_kernel.*is a function.*'precomputed'"),
         ("LapSVM", {"kernel": partial(own_kernel)}, r"^kernel=functools\.partial.*is a function"),
-        ("STORM", {"metric": own_kernel}, r"^metric=.*is a function.*name one of the package's"),
-        ("LapSVM", {"random_state": np.random.default_rng(0)}, r"^random_state=.*numpy.*set a whole number"),
+        ("STORM", {"graph": KNN(metric=own_kernel)}, r"^graph/metric=.*is a function.*name one of the package's"),
+        ("STORM", {"random_state": np.random.default_rng(0)}, r"^random_state=.*numpy.*set a whole number"),
+        (
+            "LapSVM",
+            {"graph": KNN(random_state=np.random.default_rng(0))},
+            r"^graph/random_state=.*numpy.*set a whole number",
+        ),
+        (
+            "LapSVM",
+            {"functions": Landmarks(random_state=np.random.default_rng(0))},
+            r"^functions/random_state=.*numpy.*set a whole number",
+        ),
+        (
+            "LapRLSCV",
+            {"grid": {"kernel": ["linear", own_kernel]}},
+            r"^grid/kernel/1=<function own_kernel.*is a function",
+        ),
+        (
+            "LapRLSCV",
+            {"estimator": sm.LapRLS(kernel=own_kernel)},
+            r"^estimator/kernel=<function own_kernel.*is a function",
+        ),
         ("AutoSSL", {"random_state": np.random.RandomState(0)}, r"^random_state=.*set a whole number"),
         ("LapSVM", {"loss": OwnLoss(0.5)}, r"^loss=.*OwnLoss.*not among those that files hold"),
         ("LapRLSCV", {"cv": GroupKFold(2)}, r"^cv=.*GroupKFold.*not among"),
-        ("LapSVM", {"solver_params": {"callback": print}}, r"^solver_params/callback=.*function"),
+        ("LapSVM", {"solver": Solver(options={"callback": print})}, r"^solver/options/callback=.*function"),
         ("LapSVM", {"unlabeled": nx.path_graph(3)}, r"^unlabeled=.*networkx.*from_networkx"),
         ("LapSVM", {"unlabeled": sm.LapSVM}, r"^unlabeled=.*a function or a class"),
     ],
@@ -347,7 +401,7 @@ def test_parameters_that_no_file_can_hold_are_named(name: str, params: Any, mess
 def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
     X, y, _ = data("few")
     fit = sm.LapSVM(kernel=own_kernel).fit(X, y).set_params(kernel="linear")
-    with pytest.raises(InvalidTypeError, match=r"_functions/_matrix/kernel=<function own_kernel.*is a function"):
+    with pytest.raises(InvalidTypeError, match=r"kernel_/function=<function own_kernel.*is a function"):
         sm.save(fit, tmp_path / "model.npz")
 
 
@@ -409,8 +463,13 @@ def test_later_versions_are_refused_and_others_are_told(file: Path) -> None:
     with pytest.warns(SavedVersionWarning, match=r"written with specmargin 0\.0\.1, not .*Fit again") as caught:
         sm.load(file)
     assert caught[0].filename == __file__
-    changed(file, lambda header, arrays: header.update(contents_version=2))
-    with pytest.raises(InvalidInputError, match=r"in the version 2, written by specmargin 0\.0\.1.*use a newer"):
+    changed(file, lambda header, arrays: header.update(contents_version=1))
+    with pytest.raises(
+        InvalidInputError, match=r"estimator of specmargin 0\.0\.1, whose parameters were others; fit again"
+    ):
+        sm.load(file)
+    changed(file, lambda header, arrays: header.update(contents_version=3))
+    with pytest.raises(InvalidInputError, match=r"in the version 3, written by specmargin 0\.0\.1.*use a newer"):
         sm.load(file)
 
 

@@ -16,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.kernels import RBF
 
 X, TRUTH = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
 Y = sm.hide_labels(TRUTH, per_class=8, random_state=0)
 KNOWN = Y != -1
-PLAIN = sm.LapRLS(gamma=4.0).fit(np.vstack([X[KNOWN], X[~KNOWN]]), np.concatenate([Y[KNOWN], Y[~KNOWN]]))
+PLAIN = sm.LapRLS(kernel=RBF(4.0)).fit(np.vstack([X[KNOWN], X[~KNOWN]]), np.concatenate([Y[KNOWN], Y[~KNOWN]]))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ PLAIN = sm.LapRLS(gamma=4.0).fit(np.vstack([X[KNOWN], X[~KNOWN]]), np.concatenat
 )
 def test_any_value_is_a_class(classes: list[Any], kind: type) -> None:
     y = np.array(classes)[TRUTH]
-    fitted = sm.WithUnlabeled(sm.LapRLS(gamma=4.0), X[~KNOWN]).fit(X[KNOWN], y[KNOWN])
+    fitted = sm.WithUnlabeled(sm.LapRLS(kernel=RBF(4.0)), X[~KNOWN]).fit(X[KNOWN], y[KNOWN])
     assert fitted.classes_.tolist() == classes
     assert fitted.classes_.dtype == y.dtype == fitted.predict(X).dtype
     np.testing.assert_array_equal(fitted.predict(X), y[:0] if len(X) == 0 else np.array(classes)[PLAIN.predict(X)])
@@ -50,7 +51,7 @@ def test_any_value_is_a_class(classes: list[Any], kind: type) -> None:
     ],
 )
 def test_features_of_any_kind(own: Any, more: Any) -> None:
-    fitted = sm.WithUnlabeled(sm.LapRLS(gamma=4.0), more(X[~KNOWN])).fit(own(X[KNOWN]), Y[KNOWN][:, None])
+    fitted = sm.WithUnlabeled(sm.LapRLS(kernel=RBF(4.0)), more(X[~KNOWN])).fit(own(X[KNOWN]), Y[KNOWN][:, None])
     np.testing.assert_allclose(fitted.estimator_.scores_, PLAIN.scores_, atol=1e-9)
 
 
@@ -67,7 +68,7 @@ def test_frames_keep_their_names_through_a_pipeline() -> None:
 
 
 def test_clone_pickle_and_methods() -> None:
-    whole = sm.WithUnlabeled(sm.LapRLS(gamma=4.0), X[~KNOWN])
+    whole = sm.WithUnlabeled(sm.LapRLS(kernel=RBF(4.0)), X[~KNOWN])
     fitted = clone(whole).fit(X[KNOWN], Y[KNOWN])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
     assert fitted.score(X, TRUTH) > 0.9

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.graphs import NeighborSearch, knn_graph, neighbor_weights, radius_graph
+from specmargin.graphs import KNN, NeighborSearch, knn_graph, neighbor_weights, radius_graph
 from specmargin.graphs.weights import EDGE_WEIGHTS, edge_weight
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,18 +34,15 @@ y = np.where(np.arange(40) < 6, np.arange(40) % 2, -1)
 W = sm.graphs.knn_graph(X, 4, weight="inverse_planted").tocoo()
 expected = 1.0 / (1.0 + np.linalg.norm(X[W.row] - X[W.col], axis=1))
 np.testing.assert_allclose(W.data, expected, rtol=1e-12)
-fitted = sm.LapSVM(n_neighbors=4, weight="inverse_planted").fit(X, y)
+fitted = sm.LapSVM(graph=sm.graphs.KNN(4, weight="inverse_planted")).fit(X, y)
 given = sm.LapSVM().fit(X, y, graph=W.tocsr())
 np.testing.assert_array_equal(fitted.dual_coef_, given.dual_coef_)
-with_a_graph = [cls for cls in vars(sm.estimators).values() if "weight" in getattr(cls, "__dataclass_fields__", {})]
-assert len(with_a_graph) > 10, with_a_graph
-for cls in with_a_graph:
-    assert 'weight : {"binary", "heat", "cosine", "self_tuning", "inverse_planted"}' in cls.__doc__, cls
-    assert 'kind : {"symmetric", "mutual", "mutual+mst"}' in cls.__doc__, cls
+assert 'weight : {"binary", "heat", "cosine", "self_tuning", "inverse_planted"}' in sm.graphs.KNN.__doc__
+assert 'kind : {"symmetric", "mutual", "mutual+mst"}' in sm.graphs.KNN.__doc__
 listed = sm.graphs.knn_graph.__doc__
 assert '"inverse_planted"}' in listed and '* "inverse_planted": 1 / (1 + d), planted by a test.' in listed
 try:
-    sm.STORM(weight="no such weight").fit(X, y)
+    sm.graphs.KNN(4, weight="no such weight")
 except ValueError as error:
     assert "inverse_planted" in str(error)
 else:
@@ -91,7 +88,7 @@ def test_a_weight_is_checked_by_the_registry(registered):
     np.testing.assert_array_equal(radius_graph(X, 3.0, weight="third").data, 1.0 / 3.0)
     np.testing.assert_array_equal(neighbor_weights(X + 0.1, X, 2, weight="third").data, 1.0 / 3.0)
     y = np.array([0, -1, -1, 1, -1, -1])
-    assert sm.LapSVM(n_neighbors=2, weight="third").fit(X, y).score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+    assert sm.LapSVM(graph=KNN(2, weight="third")).fit(X, y).score(X, [0, 0, 0, 1, 1, 1]) == 1.0
     with pytest.raises(ValueError, match=r"weight='gauss' is unknown; take one of binary, .*, third"):
         knn_graph(X, 2, weight="gauss")
 

@@ -28,7 +28,8 @@ def test_known_widths(value):
             GAMMA,
             "auto",
             InvalidInputError,
-            "x='auto' is unknown; take a positive number, 'scale', 'median' or 'local'.",
+            "x='auto' is unknown; take a positive number, 'scale', 'median' or 'local', or a multiple of the median "
+            "distance such as '0.5 median'.",
         ),
         (GAMMA, 0.0, InvalidInputError, "x=0.0 is no inverse width; take a positive number"),
         (GAMMA, np.nan, InvalidInputError, "x=nan is no inverse width"),

@@ -5,7 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.kernels import BlockKernel, gram, is_semidefinite, landmark_features, require_semidefinite
+from specmargin.kernels import (
+    BlockKernel,
+    Landmarks,
+    Polynomial,
+    gram,
+    is_semidefinite,
+    landmark_features,
+    require_semidefinite,
+)
 from specmargin.kernels.maps import deformed_kernel
 from specmargin.kernels.semidefinite import require_minors, symmetric
 
@@ -80,18 +88,18 @@ def test_manifold_classifiers_refuse_indefinite_kernels(rng, indefinite, estimat
         estimator(kernel="precomputed").fit(indefinite, y, graph=graph)
     X = rng.standard_normal((12, 3))
     with pytest.raises(ValueError, match="the kernel matrix is no kernel"):
-        estimator(kernel=tanh, n_neighbors=3).fit(X, y)
+        estimator(kernel=tanh, graph=3).fit(X, y)
     with pytest.raises(ValueError, match="no kernel"):
-        estimator(kernel="poly", coef0=-3.0, degree=2, gamma=1.0, n_neighbors=3).fit(X, y)
+        estimator(kernel=Polynomial(2, 1.0, coef0=-3.0), graph=3).fit(X, y)
     with pytest.raises(ValueError, match="no kernel"):
-        estimator(kernel=tanh, n_neighbors=3, span="landmarks", n_landmarks=12).fit(X, y)
+        estimator(kernel=tanh, graph=3, functions=Landmarks(12)).fit(X, y)
 
 
 def test_model_selection_and_clustering_refuse_indefinite_kernels(rng, indefinite):
     y = [0] * 3 + [1] * 3 + [-1] * 6
     graph = np.ones((12, 12)) - np.eye(12)
     with pytest.raises(ValueError, match="no kernel"):
-        sm.LapRLSCV(kernels=["precomputed"]).fit(indefinite, y, graph=graph)
+        sm.LapRLSCV(grid={"kernel": ["precomputed"]}).fit(indefinite, y, graph=graph)
     with pytest.raises(ValueError, match="K is no kernel"):
         sm.RegularizedSpectralClustering(kernel="precomputed").fit(indefinite, graph=graph)
 

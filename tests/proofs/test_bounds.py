@@ -98,7 +98,7 @@ class TestLapSVM:
     def test_primal_and_bound(self, rng, loss, power, fit_intercept):
         n, l = 7, 5
         labels, K, L = labels_of(rng, n, l), kernel_of(rng, n), laplacian_of(rng, n)
-        graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n)) if power else None
+        graph = sm.graphs.LaplacianOperator(sp.csr_array(L), power, False, np.ones(n)) if power else None
         obj = LapSVM(K, graph, labels, loss, gamma_A=0.375, gamma_I=0.75 if power else 0.0, fit_intercept=fit_intercept)
         beta = balanced_signs(rng, labels.sign) if fit_intercept else dyadic(rng, l, 0.1, 0.9)
         alpha, b = rng.standard_normal(n), float(rng.standard_normal()) if fit_intercept else 0.0
@@ -146,7 +146,7 @@ class TestLapSVM:
         K = (K + K.T) / 2
         alpha, beta = rng.standard_normal(n), balanced_signs(rng, labels.sign)
         for power in (1, 2, 3):
-            graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n))
+            graph = sm.graphs.LaplacianOperator(sp.csr_array(L), power, False, np.ones(n))
             obj = LapSVM(K, graph, labels, "squared_hinge", gamma_A=0.5, gamma_I=2.0)
             found = proof_of(obj, {"alpha": alpha, "b": 0.5}, {"beta": beta})
             (_, s, small), (_, t, _) = found.shifts
@@ -191,7 +191,7 @@ class TestLapSVM:
         n = 6
         labels, F, L = labels_of(rng, n, 4), rng.standard_normal((n, 2)), laplacian_of(rng, n) - 0.25 * np.eye(n)
         K = (F @ F.T + (F @ F.T).T) / 2
-        graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n))
+        graph = sm.graphs.LaplacianOperator(sp.csr_array(L), power, False, np.ones(n))
         obj = LapSVM(LowRankKernel(F) if is_factor else K, graph, labels, "squared_hinge", gamma_A=0.375, gamma_I=2.0)
         beta, asked = balanced_signs(rng, labels.sign), []
 
@@ -583,7 +583,7 @@ class TestClustering:
     def problem(self, rng, m, power=1):
         n = 7
         K, L = kernel_of(rng, n), laplacian_of(rng, n)
-        obj = RegularizedClustering(K, sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n)), 0.25)
+        obj = RegularizedClustering(K, sm.graphs.LaplacianOperator(sp.csr_array(L), power, False, np.ones(n)), 0.25)
         alpha = obj.feasible(rng.standard_normal((n, m)))
         return obj, alpha
 

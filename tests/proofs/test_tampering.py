@@ -18,7 +18,7 @@ import tampering
 import specmargin as sm
 from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs import Laplacian
+from specmargin.graphs import LaplacianOperator
 from specmargin.losses import Hinge, SymmetricRamp, get_loss
 from specmargin.objectives import RMM, S3VM, Alignment, Features, LapSVM, S3VMRelaxation
 from specmargin.proofs.files import verify_file
@@ -132,7 +132,7 @@ def changes_of(objective):
             new = 1.25 * value
         elif isinstance(value, Spectrum):
             new = replace(value, eigenvectors=1.25 * value.eigenvectors)
-        elif isinstance(value, Laplacian):
+        elif isinstance(value, LaplacianOperator):
             new = replace(value, matrix=2 * value.matrix)
         elif isinstance(value, sm.labels.Labels):
             new = replace(value, sign=np.concatenate([-value.sign[:1], value.sign[1:]]))
@@ -337,7 +337,7 @@ def test_features_and_their_intercept_agree():
 def test_powers_of_a_graph_are_bounded():
     for power in (0, -1, 101, 10**6, 1.0, True):
         with pytest.raises(InvalidInputError, match="power="):
-            Laplacian(sp.csr_array(np.eye(2)), power, False, np.ones(2))
+            LaplacianOperator(sp.csr_array(np.eye(2)), power, False, np.ones(2))
     K = np.eye(2)
     obj = LapSVM(K, sm.graphs.laplacian([[0, 1], [1, 0]], power=2), sm.encode_labels([0, 1]), gamma_A=1.0, gamma_I=1.0)
     record = record_of(obj, sm.solvers.factorized(obj))

@@ -164,7 +164,7 @@ def test_graphs_in_all_their_forms(rng):
         def __matmul__(self, x):
             return L @ x
 
-    for graph in (L, sp.csr_array(L), Products(), sm.graphs.Laplacian(sp.csr_array(L), 1, False, np.ones(n))):
+    for graph in (L, sp.csr_array(L), Products(), sm.graphs.LaplacianOperator(sp.csr_array(L), 1, False, np.ones(n))):
         obj = LapSVM(K, graph, labels, "hinge", gamma_A=0.5, gamma_I=0.5)
         result = sm.solvers.factorized(obj)
         record = record_of(obj, result)

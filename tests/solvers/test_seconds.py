@@ -85,8 +85,9 @@ LISTS = {
 
 def test_every_solver_is_here():
     named = {name.partition(",")[0] for name in (*RUNS, *LISTS)}
+    functions = {name for name in solvers.__all__ if not isinstance(getattr(solvers, name), type)}
     # `with_bound` returns the result that it was given, with another certificate.
-    assert set(solvers.__all__) - {"with_bound"} <= named
+    assert functions - {"with_bound"} <= named
 
 
 @pytest.mark.parametrize("name", RUNS)

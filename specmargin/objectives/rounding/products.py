@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.graphs.laplacians import Laplacian
+from specmargin.graphs.laplacians import LaplacianOperator
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
 from specmargin.kernels.semidefinite import blocks
 from specmargin.objectives.reduction import Applied
@@ -100,9 +100,9 @@ class Products:
     K : kernel in any of the forms of `specmargin.kernels.operators.as_kernel`
         Positive semidefinite.
     L : matrix-like or None
-        A matrix, a `specmargin.graphs.Laplacian`, or anything with ``L @ v``. Nothing is known of how that rounds: up
-        to 1,000 samples it counts as the matrix of its products with the unit vectors, the mean of that and its
-        transpose, which is stored. Beyond, the bound is a guess, that of products of n terms without cancellation.
+        A matrix, a `specmargin.graphs.LaplacianOperator`, or anything with ``L @ v``. Nothing is known of how that
+        rounds: up to 1,000 samples it counts as the matrix of its products with the unit vectors, the mean of that and
+        its transpose, which is stored. Beyond, the bound is a guess, that of products of n terms without cancellation.
     """
 
     def __init__(self, K: Any, L: MatrixLike | None) -> None:
@@ -111,7 +111,7 @@ class Products:
         """Something costly that all problems of these products share, under its key."""
         source: Any = L.L if isinstance(L, Applied) else L
         # By their class: what others call their matrix may be anything.
-        matrix, self._power = (source.matrix, source.power) if isinstance(source, Laplacian) else (source, 1)
+        matrix, self._power = (source.matrix, source.power) if isinstance(source, LaplacianOperator) else (source, 1)
         if sp.issparse(matrix):
             matrix = sp.csr_array(matrix)
         self._given: Any = matrix if sp.issparse(matrix) or isinstance(matrix, np.ndarray) else None

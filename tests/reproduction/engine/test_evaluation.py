@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from reproduction import LabeledFolds, Split, ValidationSet, evaluate, random_splits
 from reproduction.engine.protocol import labeled_folds
+from specmargin.kernels import RBF, Precomputed
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +115,9 @@ def test_precomputed_kernel_equals_features(moons, split):
     X, y = moons
     K = rbf_kernel(X, gamma=2.0)
     K.flags.writeable = False
-    for options in ({"labeled_only": True}, {}):
-        a = sm.LapSVM(gamma=2.0, gamma_I=0.0, gamma_A=0.1)
-        b = sm.LapSVM(kernel="precomputed", gamma_I=0.0, gamma_A=0.1)
+    for options, kernel in (({"labeled_only": True}, "precomputed"), ({}, "precomputed"), ({}, Precomputed())):
+        a = sm.LapSVM(gamma_I=0.0, gamma_A=0.1, kernel=RBF(2.0))
+        b = sm.LapSVM(gamma_I=0.0, gamma_A=0.1, kernel=kernel)
         tunings = [LabeledFolds(3)]
         one, two = (evaluate(e, Z, y, split, tunings=tunings, **options) for e, Z in ((a, X), (b, K)))
         errors = [name for name in one if name.startswith("error")]
@@ -128,10 +129,12 @@ def test_lapsvm_with_a_graph_reports_its_certificate(moons):
     X, y = moons
     split = random_splits(y, 12, 1, 0)[0]
     W = sm.graphs.knn_graph(X, n_neighbors=6)
-    row = evaluate(sm.LapSVM(gamma=2.0, gamma_A=1e-2, gamma_I=1.0), X, y, split, tunings=[LabeledFolds(3)], graph=W)
+    row = evaluate(
+        sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, kernel=RBF(2.0)), X, y, split, tunings=[LabeledFolds(3)], graph=W
+    )
     assert row["solver"] == "factorized"
     assert abs(row["relative_gap"]) < 1e-6
-    clf = sm.LapSVM(gamma=2.0, gamma_A=1e-2, gamma_I=1.0, unlabeled=0)
+    clf = sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, unlabeled=0, kernel=RBF(2.0))
     marked = np.where(np.isin(np.arange(len(y)), split.labeled), y, 0)
     wrong = clf.fit(X, marked, graph=W).transduction_ != y
     assert row["error_unlabeled"] == pytest.approx(100 * wrong[split.unlabeled].mean(), rel=1e-12)
@@ -157,5 +160,5 @@ def test_fold_that_leaves_one_class_predicts_it(seen):
 
 def test_labels_that_are_hidden_on_purpose_are_no_news(recwarn):
     X, y = sm.datasets.make_two_moons(n_samples=24, random_state=0)
-    evaluate(sm.LapSVM(gamma_I=0.0, gamma=4.0), X, y, Split(np.arange(12), np.arange(12, 24)), labeled_only=True)
+    evaluate(sm.LapSVM(gamma_I=0.0, kernel=RBF(4.0)), X, y, Split(np.arange(12), np.arange(12, 24)), labeled_only=True)
     assert [str(one.message) for one in recwarn if one.category is sm.exceptions.MarkerWarning] == []

@@ -15,6 +15,8 @@ from reproduction.papers import _belkin_fits as fits
 from reproduction.papers._belkin_claims import PAPER
 from reproduction.papers.belkin_2006 import Plan
 from reproduction.tasks import samples
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF
 
 
 def test_weights_are_the_published_ones():
@@ -160,7 +162,14 @@ def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol, normali
     K = fits.kernels_of(task, nowhere)[0]
     np.testing.assert_allclose(K, np.exp(-cdist(X[train], X[train], "sqeuclidean") / 200), rtol=tol["linalg"])
     marked = np.where(seen, y < 13, -1)[train]
-    clf = sm.LapSVM(gamma=1 / 200, gamma_A=0.005, gamma_I=0.005, n_neighbors=6, loss="hinge", normalized=normalized)
+    clf = sm.LapSVM(
+        gamma_A=0.005,
+        gamma_I=0.005,
+        loss="hinge",
+        kernel=RBF(1 / 200),
+        graph=6,
+        laplacian=Laplacian(power=2, normalized=normalized),
+    )
     with pytest.warns(UserWarning, match="components"):
         clf.fit(X[train], marked)
     hidden, f = train & ~seen, clf.decision_function(X)

@@ -12,9 +12,11 @@ import specmargin as sm
 from reproduction import Cell, LabeledFolds, compare, evaluate, published_parameters, run_sweep, tasks
 from reproduction.papers import lapsvm_svm as table
 from reproduction.papers import run_table
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF
 
 TASK = table.TASKS["digits600"]
-OPTIONS = {"gamma": 1 / 800, "n_neighbors": 10, "power": 2, "class_balance": None}
+OPTIONS = {"kernel": RBF(1 / 800), "graph": KNN(10), "laplacian": Laplacian(2, "auto"), "class_balance": None}
 
 
 @pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
@@ -25,7 +27,7 @@ def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_
     gammas = {"gamma_A": gamma_A, "gamma_I": gamma_I}
     cell = Cell("t", method, "digits600", "random50-seed0-01", {**gammas, "folds": 2})
     got = table.work(cell, data=nowhere)
-    clf = sm.LapSVM(**gammas, **OPTIONS, weight="heat", loss=method.removeprefix("lapsvm_"))
+    clf = sm.LapSVM(loss=method.removeprefix("lapsvm_"), **gammas, **{**OPTIONS, "graph": KNN(10, "heat")})
     X, y, *_ = tasks.samples(heat, nowhere)
     expected = evaluate(clf, X, y, tasks.splits(heat, nowhere)[cell.split], tunings=[LabeledFolds(2)])
     assert abs(got.pop("relative_gap")) < 1e-6
@@ -40,7 +42,7 @@ def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
     options = {"gamma_A": 1e-2, "loss": "squared_hinge", "class_balance": None}
     direct = sm.LapSVM(gamma_I=1.0, **{**OPTIONS, **options}).fit(X, marked)
     K = table._deformed_kernel(TASK, 100.0, nowhere)
-    reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
+    reduced = sm.LapSVM(gamma_I=0.0, kernel="precomputed", **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
     expected = direct.decision_function(X)
     assert np.abs(expected).max() > 0.5
     np.testing.assert_allclose(reduced.decision_function(K[:, labeled]), expected, rtol=0, atol=tol["linalg"])

@@ -26,7 +26,8 @@ from reproduction.papers import run_table
 from reproduction.papers import tables as all_tables
 from reproduction.run import Options
 from reproduction.tasks import Samples, samples, splits
-from specmargin.kernels import gram
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF, gram
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
 SETTING = (1e-2, 1.0)
@@ -177,7 +178,7 @@ def test_errors_are_those_of_the_estimators(small, name, normalized):
     rows = computed(Cell("t", "exact", name, "round1-fold2", parameters), small)
     task = methods.TASKS[name]
     X, y, *_ = samples(task, small)
-    options = {"gamma": 1 / 800, "n_neighbors": 10, "weight": "heat", "power": 2, "normalized": normalized}
+    options = {"kernel": RBF(1 / 800), "graph": KNN(10, "heat"), "laplacian": Laplacian(2, normalized)}
     options["class_balance"] = None
     for row in rows:
         known = methods.METHODS[row["method"]].options

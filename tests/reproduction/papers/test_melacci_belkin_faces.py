@@ -17,7 +17,8 @@ from reproduction.papers import _melacci_belkin_faces_report as report
 from reproduction.papers import run_table
 from reproduction.papers._melacci_belkin_fits import MAX_ITER, PAPER, fits_of
 from reproduction.tasks import samples, splits
-from specmargin.kernels import gram
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF, gram
 
 SETTING = [1e-3, 1e-2]
 ERRORS = ("error_unlabeled", "error_validation", "error_test")
@@ -89,8 +90,8 @@ def test_optimum_is_that_of_the_estimator(nowhere, draw, normalized):
     row, fits = fits_of_draw(nowhere, normalized)
     assert abs(row["relative_gap"]) < 1e-7
     (X, y, split), train = draw, draw[2].train
-    options = {"gamma": 1 / 800, "n_neighbors": 6, "weight": "heat", "normalized": normalized, "fit_intercept": False}
-    options |= {"power": 1, "class_balance": None}
+    options = {"kernel": RBF(1 / 800), "graph": KNN(6, "heat"), "laplacian": Laplacian(1, normalized)}
+    options |= {"fit_intercept": False, "class_balance": None}
     estimator = sm.LapSVM(gamma_A=SETTING[0], gamma_I=SETTING[1], loss="squared_hinge", **options)
     with pytest.warns(UserWarning, match="components"):
         estimator.fit(X[train], np.where(np.isin(train, split.labeled), y[train], -1))

@@ -11,6 +11,7 @@ import specmargin as sm
 from reproduction.papers import _node_filters as filters
 from reproduction.papers._node_filters import OURS, WEIGHTS
 from reproduction.papers._node_sets import STAND_IN, NodeSplit, NodeTask, homophily_task, node_graph, node_splits
+from specmargin.graphs import Laplacian
 from specmargin.objectives.held_out.leave_one_out import dealt_folds
 
 MIXED = homophily_task(0.4, 1, n=150, n_labeled=30)
@@ -96,7 +97,7 @@ def test_storm_is_the_public_estimator_at_the_setting_of_fewest_errors_in_folds(
                 shown = y.copy()
                 shown[tested] = -1
                 f = (
-                    sm.STORM(C=C, B=B, q=150, normalized=False, class_balance=None)
+                    sm.STORM(C=C, B=B, q=150, class_balance=None, laplacian=Laplacian(normalized=False))
                     .fit(graph.X, shown, graph=graph.W)
                     .scores_[tested]
                 )
@@ -106,7 +107,9 @@ def test_storm_is_the_public_estimator_at_the_setting_of_fewest_errors_in_folds(
     C, B = min(scores, key=scores.get)
     got = OURS["storm"](task, split, None)
     assert (got.columns["C"], got.columns.get("B", np.inf)) == (C, B)
-    best = sm.STORM(C=C, B=B, q=150, normalized=False, class_balance=None).fit(graph.X, y, graph=graph.W)
+    best = sm.STORM(C=C, B=B, q=150, class_balance=None, laplacian=Laplacian(normalized=False)).fit(
+        graph.X, y, graph=graph.W
+    )
     np.testing.assert_array_equal(got.classes, best.transduction_)
     assert abs(got.columns["relative_gap"]) <= 1e-6
 

@@ -16,6 +16,7 @@ from reproduction.papers import _shivaswamy_jebara_fits as fits
 from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table
 from reproduction.run import measured
+from specmargin.graphs import KNN, Laplacian
 
 GRID = {"C": (1.0, 100.0), "B": (1.5,), "loss_weight": (1e3,), "width": (0.1,)}
 TINY = table.Plan(
@@ -127,7 +128,8 @@ def test_error_of_a_cell_is_that_of_the_estimator(method):
     split = list(fits.splits(*where).values())[1]
     parameters = {"phase": "fresh", "n_labeled": 20, "n": 200, "q": 50, "seed": 0, "C": 10.0, "B": 1.5}
     row = fits.work(Cell("t", method, "digits 1-8", split.name, parameters))
-    paper = {"C": 10.0, "B": 1.5, "q": 50, "n_neighbors": 5, "normalized": False, "class_balance": None}
+    paper = {"C": 10.0, "B": 1.5, "q": 50, "graph": KNN(5), "laplacian": Laplacian(normalized=False)}
+    paper["class_balance"] = None
     estimator = getattr(sm, method.removesuffix("-R"))(**paper)
     expected = evaluate(estimator, X, y, split)
     assert 0 < row["error_unlabeled"] == expected["error_unlabeled"]

@@ -191,7 +191,7 @@ def test_a_graph_that_is_known_by_its_products_is_their_matrix(seed):
     obj = hard_problem(seed)
     hidden = replace(obj, L=Cancelling(obj.L), gamma_A=max(obj.gamma_A, 1e-3))
     columns = np.column_stack([hidden.L @ unit for unit in np.eye(len(obj.K))])
-    written = replace(hidden, L=sm.graphs.Laplacian(sp.csr_array(columns), 1, False, np.ones(len(columns))))
+    written = replace(hidden, L=sm.graphs.LaplacianOperator(sp.csr_array(columns), 1, False, np.ones(len(columns))))
     check(hidden, Exact(written), factorized(hidden), 1e-9)
 
 

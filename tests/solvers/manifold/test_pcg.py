@@ -590,7 +590,7 @@ def test_a_start_is_where_it_begins():
     assert float(pcg(without, start=(np.zeros(n), 3.0)).variables["b"]) == 0.0
 
 
-class CountedGraph(sm.graphs.Laplacian):
+class CountedGraph(sm.graphs.LaplacianOperator):
     """A Laplacian that counts its products."""
 
     products = 0

@@ -10,9 +10,12 @@ from sklearn.base import clone
 
 import specmargin as sm
 from specmargin.exceptions import SingleClassWarning
+from specmargin.graphs import Laplacian
+from specmargin.kernels import RBF, Landmarks, Linear, Polynomial
+from specmargin.spectra import Eigenvectors
 
 both = pytest.mark.parametrize("cls", [sm.LapSVM, sm.LapRLS])
-CLASSIC = {"gamma_A": 0.02, "gamma_I": 0.5, "n_neighbors": 6, "power": 1, "class_balance": None}
+CLASSIC = {"gamma_A": 0.02, "gamma_I": 0.5, "graph": 6, "laplacian": 1, "class_balance": None}
 
 
 def literal(X, y, K, ratio="auto", power=2, k=10, centred=True):
@@ -36,49 +39,52 @@ def with_graph(X, y):
     """Return LapRLS with the usual ratio, whatever the labels say of the graph."""
     K = sm.kernels.gram(X, gamma="local")
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, 10), normalized=False, power=2)
-    return sm.LapRLS(ratio=sm.objectives.manifold_weights.usual_ratio(K, L), normalized=False).fit(X, y)
+    return sm.LapRLS(
+        laplacian=Laplacian(power=2, normalized=False),
+        gamma_I=f"{sm.objectives.manifold_weights.usual_ratio(K, L)} gamma_A",
+    ).fit(X, y)
 
 
 @both
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_defaults_are_the_formula(moons, cls, fit_intercept):
     X, _, y = moons
-    kernels = {"rbf": sm.kernels.gram(X, gamma=2.0), "poly": (2.0 * X @ X.T + 1) ** 3}
+    kernels = {RBF(2.0): sm.kernels.gram(X, gamma=2.0), Polynomial(3, 2.0): (2.0 * X @ X.T + 1) ** 3}
     for kernel, K in kernels.items():
-        clf = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept).fit(X, y)
+        clf = cls(kernel=kernel, fit_intercept=fit_intercept).fit(X, y)
         expected = literal(X, y, K, "auto" if fit_intercept else 100.0, centred=fit_intercept)
         assert (clf.gamma_A_, clf.gamma_I_) == pytest.approx(expected, rel=1e-6)
-        assert clf.normalized_ is not fit_intercept
+        assert clf.laplacian_ == Laplacian(2, not fit_intercept)
         assert clf.result_.certificate.is_optimal(1e-6)
-        alone = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept, gamma_I=0.0).fit(X, y)
+        alone = cls(kernel=kernel, fit_intercept=fit_intercept, gamma_I=0.0).fit(X, y)
         assert alone.gamma_A_ == pytest.approx(literal(X, y, K, 0.0, centred=fit_intercept)[0], rel=1e-9)
         assert alone.gamma_I_ == 0.0
-    other = cls(gamma=2.0, ratio=7.0, power=1, n_neighbors=5).fit(X, y)
-    expected = literal(X, y, kernels["rbf"], 7.0, power=1, k=5)
+    other = cls(kernel=RBF(2.0), gamma_I="7 gamma_A", laplacian=Laplacian(1, "auto"), graph=5).fit(X, y)
+    expected = literal(X, y, kernels[RBF(2.0)], 7.0, power=1, k=5)
     assert (other.gamma_A_, other.gamma_I_) == pytest.approx(expected, rel=1e-9)
-    assert other.normalized_ is True
+    assert other.laplacian_ == Laplacian()
 
 
 @both
 def test_the_kind_of_laplacian_is_that_of_the_weights_unless_it_is_named(moons, cls):
     X, _, y = moons
-    assert cls(gamma_A=0.1).fit(X, y).normalized_ is False
-    assert cls(gamma_I=0.1).fit(X, y).normalized_ is True
-    assert cls(span="eigenvectors").fit(X, y).normalized_ is True
-    for named in (True, False):
-        for params in ({}, {"gamma_I": 0.1}, {"span": "eigenvectors"}):
-            assert cls(normalized=named, **params).fit(X, y).normalized_ is named
+    assert cls(gamma_A=0.1).fit(X, y).laplacian_ == Laplacian(2, False)
+    assert cls(gamma_I=0.1).fit(X, y).laplacian_ == Laplacian(2, True)
+    assert cls(functions="eigenvectors").fit(X, y).laplacian_ == Laplacian(2, True)
+    for named in (Laplacian(2, True), Laplacian(2, False)):
+        for params in ({}, {"gamma_I": 0.1}, {"functions": "eigenvectors"}):
+            assert cls(laplacian=named, **params).fit(X, y).laplacian_ == named
 
 
 @both
 def test_the_weights_in_use_given_as_numbers_make_the_same_classifier(moons, blobs, cls):
     for X, y, marker in ((moons[0], moons[2], -1), (blobs[0], blobs[2], "?")):
-        for span in ("kernel", "eigenvectors"):
-            first = cls(gamma=1.0, unlabeled=marker, span=span, q=30).fit(X, y)
+        for functions in ("kernel", Eigenvectors(30)):
+            own = {"kernel": RBF(1.0), "unlabeled": marker, "functions": functions}
+            first = cls(**own).fit(X, y)
             numbers = {"gamma_A": first.gamma_A_, "gamma_I": first.gamma_I_}
             for given in (numbers, {"gamma_A": first.gamma_A_}):
-                given = {**given, "normalized": first.normalized_, "unlabeled": marker, "span": span, "q": 30}
-                again = cls(gamma=1.0, **given).fit(X, y)
+                again = cls(**own, **given, laplacian=first.laplacian_).fit(X, y)
                 np.testing.assert_allclose(again.scores_, first.scores_, rtol=0, atol=1e-8)
                 assert (again.gamma_A_, again.gamma_I_) == pytest.approx((first.gamma_A_, first.gamma_I_), rel=1e-12)
 
@@ -89,7 +95,7 @@ def test_numbers_mean_what_they_mean_to_the_last_bit(moons, cls):
     loss = "squared" if cls is sm.LapRLS else "hinge"
     K, L = sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6))
     for gamma_I in (0.5, 0.0):
-        clf = cls(gamma=2.0, **{**CLASSIC, "gamma_I": gamma_I}).fit(X, y)
+        clf = cls(kernel=RBF(2.0), **{**CLASSIC, "gamma_I": gamma_I}).fit(X, y)
         problem = sm.objectives.LapSVM(K, L if gamma_I else None, sm.encode_labels(y), loss, 0.02, gamma_I)
         result = sm.solvers.factorized(problem, tol=1e-6)
         np.testing.assert_array_equal(clf.dual_coef_[0], result.variables["alpha"])
@@ -102,7 +108,8 @@ def test_numbers_mean_what_they_mean_to_the_last_bit(moons, cls):
 def test_the_scale_of_the_kernel_does_not_matter(moons, cls, scale):
     X, _, y = moons
     K, W = sm.kernels.gram(X, gamma=2.0), sm.graphs.knn_graph(X, 8)
-    for params in ({"ratio": 100.0}, {}, {"gamma_I": 0.0}, {"ratio": 100.0, "fit_intercept": False}):
+    hundred = {"gamma_I": "100 gamma_A"}
+    for params in (hundred, {}, {"gamma_I": 0.0}, {**hundred, "fit_intercept": False}):
         plain = cls(kernel="precomputed", **params).fit(K, y, graph=W)
         scaled = cls(kernel="precomputed", **params).fit(scale * K, y, graph=W)
         np.testing.assert_allclose(scaled.scores_, plain.scores_, rtol=0, atol=1e-10)
@@ -133,7 +140,7 @@ def test_numbers_of_samples_and_of_labels_hardly_matter(cls):
         if n == 150:  # each unlabelled sample a second time, slightly aside
             hidden = y == -1
             more = np.concatenate([X, X[hidden] + 1e-7])
-            again = cls(n_neighbors=20).fit(more, np.concatenate([y, y[hidden]]))
+            again = cls(graph=20).fit(more, np.concatenate([y, y[hidden]]))
             assert (again.transduction_[:n] == clf.transduction_).mean() > 0.97
             assert np.corrcoef(again.scores_[:n], clf.scores_)[0, 1] > 0.98
     assert max(errors) < 0.08  # 0.04 is the error of the best classifier
@@ -142,43 +149,43 @@ def test_numbers_of_samples_and_of_labels_hardly_matter(cls):
 
 def test_the_search_takes_the_same_words_and_gives_the_same_classifier(moons):
     X, _, y = moons
-    one = {"gammas": ["median"], "gamma_As": ["auto"], "ratios": [100.0], "n_neighbors": [10], "powers": [2]}
-    for kernel in ("rbf", "linear"):
-        given = {"kernel": kernel, "gamma": "median", "ratio": 100.0}
+    one = {"gamma_A": ["auto"], "gamma_I": ["100 gamma_A"], "graph": [10], "laplacian": [2]}
+    for kernel in (RBF("median"), Linear()):
+        given = {"kernel": kernel, "gamma_I": "100 gamma_A"}
         expected = sm.LapRLS(**given).fit(X, y)
-        search = sm.LapRLSCV(kernels=[kernel], **one).fit(X, y)
+        search = sm.LapRLSCV(grid={"kernel": [kernel], **one}).fit(X, y)
         np.testing.assert_allclose(search.scores_, expected.scores_, rtol=0, atol=1e-8)
         assert (search.gamma_A_, search.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-10)
-        svm = sm.LapSVMCV(kernels=[kernel], loss="hinge", **one).fit(X, y)
+        svm = sm.LapSVMCV(sm.LapSVM(loss="hinge"), {"kernel": [kernel], **one}).fit(X, y)
         np.testing.assert_allclose(svm.scores_, sm.LapSVM(**given).fit(X, y).scores_, rtol=0, atol=1e-6)
-    mixed = sm.LapRLSCV(**{**one, "kernels": ["rbf"], "gamma_As": ["auto", 0.5]}).fit(X, y)
+    mixed = sm.LapRLSCV(grid={**one, "kernel": [RBF("median")], "gamma_A": ["auto", 0.5]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_A"].tolist() == [mixed.cv_results_["param_gamma_A"][0], 0.5]
     again = sm.LapRLS(**mixed.best_params_).fit(X, y)
     np.testing.assert_array_equal(again.scores_, mixed.scores_)
-    with pytest.raises(ValueError, match=r"gamma_Is=\[1.0\] needs numbers in gamma_As=\['auto'\]"):
-        sm.LapRLSCV(gamma_As=["auto"], gamma_Is=[1.0]).fit(X, y)
+    with pytest.raises(ValueError, match=r"=\[1.0\] holds numbers, which need numbers for gamma_A in the grid"):
+        sm.LapRLSCV(grid={"gamma_A": ["auto"], "gamma_I": [1.0]}).fit(X, y)
 
 
 def test_every_solver_and_span_takes_them(moons):
     X, _, y = moons
-    expected = sm.LapSVM(gamma=2.0, loss="squared_hinge").fit(X, y)
+    expected = sm.LapSVM(loss="squared_hinge", kernel=RBF(2.0)).fit(X, y)
     for solver in ("newton", "pcg", "dual"):
-        clf = sm.LapSVM(gamma=2.0, loss="squared_hinge", solver=solver).fit(X, y)
+        clf = sm.LapSVM(loss="squared_hinge", kernel=RBF(2.0), solver=solver).fit(X, y)
         assert clf.gamma_A_ == expected.gamma_A_
         np.testing.assert_array_equal(clf.transduction_, expected.transduction_)
     for span in ("landmarks", "eigenvectors"):
-        clf = sm.LapSVM(gamma=2.0, span=span, n_landmarks=60, q=30).fit(X, y)
+        clf = sm.LapSVM(kernel=RBF(2.0), functions=span).fit(X, y)
         assert 0.2 < clf.gamma_A_ / expected.gamma_A_ < 5
         assert clf.result_.certificate.is_optimal(1e-6)
-    assert sm.LapSVM(gamma=2.0, span="landmarks", n_landmarks=60, gamma_I=0.0).fit(X, y).gamma_I_ == 0.0
+    assert sm.LapSVM(gamma_I=0.0, kernel=RBF(2.0), functions=Landmarks(60)).fit(X, y).gamma_I_ == 0.0
 
 
 def test_no_ratio_no_graph(moons):
     X, _, y = moons
     K = sm.kernels.gram(X, gamma=2.0)
-    clf = sm.LapSVM(kernel="precomputed", ratio=0.0).fit(K, y)
+    clf = sm.LapSVM(kernel="precomputed", gamma_I="0.0 gamma_A").fit(K, y)
     assert clf.gamma_I_ == 0.0
-    np.testing.assert_array_equal(clf.scores_, sm.LapSVM(kernel="precomputed", gamma_I=0.0).fit(K, y).scores_)
+    np.testing.assert_array_equal(clf.scores_, sm.LapSVM(gamma_I=0.0, kernel="precomputed").fit(K, y).scores_)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
         sm.LapSVM(kernel="precomputed").fit(K, y)
 
@@ -190,13 +197,13 @@ def test_fewer_than_eleven_samples_have_fewer_neighbours():
         clf = sm.LapSVM().fit(X, [0, -1, -1, -1, -1, 1])
     assert clf.transduction_.tolist() == [0, 0, 0, 1, 1, 1]
     with pytest.raises(ValueError, match="n_neighbors=10"):
-        sm.LapSVM(n_neighbors=10).fit(X, [0, -1, -1, -1, -1, 1])
+        sm.LapSVM(graph=10).fit(X, [0, -1, -1, -1, -1, 1])
 
 
 def test_equal_labelled_samples_have_a_weight_all_the_same():
     X = np.array([[0.0, 0.0]] * 2 + [[1.0, 1.0], [1.0, 2.0], [2.0, 0.0]])
     with pytest.warns(SingleClassWarning):
-        clf = sm.LapRLS(gamma=1.0, gamma_I=0.0).fit(X, [0, 1, -1, -1, -1])
+        clf = sm.LapRLS(gamma_I=0.0, kernel=RBF(1.0)).fit(X, [0, 1, -1, -1, -1])
     assert clf.gamma_A_ == pytest.approx(0.1)
     assert np.isfinite(clf.scores_).all()
 
@@ -205,11 +212,19 @@ def test_equal_labelled_samples_have_a_weight_all_the_same():
 def test_weights_of_papers(moons, cls):
     X, _, y = moons
     clf = cls.from_published(
-        gamma_A=0.005, gamma_I=0.045, l=8, u=112, form="means", power=1, n_neighbors=6, gamma=2.0, class_balance=None
+        gamma_A=0.005,
+        gamma_I=0.045,
+        l=8,
+        u=112,
+        form="means",
+        laplacian=1,
+        graph=6,
+        kernel=RBF(2.0),
+        class_balance=None,
     )
     assert type(clf) is cls
     assert (clf.gamma_A, clf.gamma_I) == pytest.approx((8 * 0.005, 8 * 0.045 / 120**2))
-    assert clf.n_neighbors == 6
+    assert clf.graph == 6
     clone(clf).fit(X, y)
     same = cls.from_published(gamma_A=0.005, gamma_I=0.045, l=8, u=112, form="sums")
     assert (same.gamma_A, same.gamma_I) == (0.005, 0.045)
@@ -223,8 +238,9 @@ def test_words_that_are_none(moons):
         {"gamma_A": "automatic"},
         {"gamma_I": "scale"},
         {"gamma_A": 0.0},
-        {"ratio": -1.0},
-        {"ratio": "much"},
+        {"gamma_I": "-1 gamma_A"},
+        {"gamma_I": "much gamma_A"},
+        {"gamma_I": -1.0},
     ):
         (name, _) = next(iter(params.items()))
         with pytest.raises(ValueError, match=f"{name}="):
@@ -263,9 +279,9 @@ def test_the_graph_is_left_out_where_the_labels_speak_against_it():
         X[:, 0] += (seed % 3) * np.sign(X[:, 0])  # from one cluster to two
         y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=24, random_state=seed)
         graph = with_graph(X, y)
-        alone, auto = (sm.LapRLS(ratio=ratio).fit(X, y) for ratio in (0.0, "auto"))
+        alone, auto = (sm.LapRLS(gamma_I=gamma_I).fit(X, y) for gamma_I in ("0 gamma_A", "auto"))
         weights = [{"gamma_A": one.gamma_A_, "gamma_I": one.gamma_I_} for one in (graph, alone)]
-        losses = [by_refits(X, y, normalized=False, **each) for each in weights]
+        losses = [by_refits(X, y, laplacian=Laplacian(2, False), **each) for each in weights]
         assert abs(losses[0] - losses[1] - 1.0) > 1e-3
         expected = alone if losses[0] - losses[1] > 1.0 else graph
         assert (auto.gamma_A_, auto.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-12)
@@ -284,7 +300,7 @@ def test_numbers_leave_the_graph_out_for_more_than_one_unit_of_log_likelihood():
         X[:, 0] += np.sign(X[:, 0]) * (seed % 4)
         y = np.full(80, np.nan)
         y[:24] = (X[:, 0] + 0.5 * np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(80))[:24]
-        graph, alone = (sm.LapRLSRegressor(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+        graph, alone = (sm.LapRLSRegressor(gamma_I=f"{ratio} gamma_A").fit(X, y) for ratio in (100.0, 0.0))
         off = [y[:24] - one.leave_one_out_ for one in (graph, alone)]
         best = [norm.logpdf(each, scale=np.sqrt(np.mean(each**2))).sum() for each in off]
         gains.append(best[1] - best[0])
@@ -296,7 +312,7 @@ def test_numbers_may_leave_the_graph_out():
     X = np.random.default_rng(1).standard_normal((150, 12))
     y = np.where(np.arange(150) < 60, X @ np.arange(12.0), np.nan)
     auto = sm.LapRLSRegressor(kernel="linear").fit(X, y)
-    graph, alone = (sm.LapRLSRegressor(kernel="linear", ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+    graph, alone = (sm.LapRLSRegressor(kernel="linear", gamma_I=f"{ratio} gamma_A").fit(X, y) for ratio in (100.0, 0.0))
     squares = [np.nanmean((y[:60] - one.leave_one_out_) ** 2) for one in (graph, alone)]
     assert 30 * np.log(squares[0] / squares[1]) > 1
     assert auto.gamma_I_ == 0

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from specmargin.checks import Rule, choice, flag, instance, number
+from specmargin.estimators._feature_maps import Nearby
 from specmargin.estimators._memory import require_memory
-from specmargin.estimators._parameter_rules import or_word
-from specmargin.estimators._shared_parameters import SearchedNeighbors
-from specmargin.graphs import check_adjacency, neighbor_weights, normalized_adjacency
+from specmargin.estimators._parameters import part_of
+from specmargin.graphs import check_adjacency, normalized_adjacency
 from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, Targets
 from specmargin.solvers.spectrum.block_weights import (
-    COSTS,
     PENALTIES,
     BlockRidge,
     LearnedWeights,
@@ -31,7 +30,6 @@ from specmargin.spectra import (
     GraphFilters,
     Powers,
     Resolvents,
-    extend,
     filter_bank,
     filter_new_nodes,
 )
@@ -68,58 +66,30 @@ def unit_of_edges(W: SparseArray) -> float:
     return float(np.median(W.data)) if W.nnz else 1.0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class FilterParameters(SearchedNeighbors):
+class FilterModel:
     """Filters of a graph's node features, and the ridge regression on the kernel that their weights make.
 
-    Parameters
-    ----------
-    filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`
-        The filters h_b.
-    normalization : {"unit", "centered"}
-        "unit": rows of features and of blocks have length one, so that their direction counts, as for words; blocks are
-        centred after that. "centered": blocks are centred as they are, so that sizes of features count; scale them.
-    penalty : float or "loo"
-        Of the ridge regression, per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled nodes.
-    self_loops : float
-        Weight of the loop at every node, in units of the median weight of an edge.
-    joint : bool
-        Whether all classes (outputs) share one delta, "a filter of the data set"; else each has its own, and its own
-        penalty.
-
-    Attributes
-    ----------
-    filter_weights_ : ndarray of shape (m,), or (n_outputs, m) where they are not joint
-        delta, of sum one, in the order of ``bank_.filters.parameters``.
-    bank_ : FilterBank
-        The filters, their power and what they were applied to, without the blocks: a learned filter's frequency
-        response is ``bank_.response(filter_weights_, lam)``.
-    coef_ : ndarray of shape (m, n_features) or (m, n_features, n_outputs)
-        Weights of the filtered features, delta_b F_b[labelled]' gamma.
-    penalty_ : float or ndarray of shape (n_outputs,)
-        In use.
+    It is mixed into an estimator with the parameters filters, normalization, penalty, self_loops, joint and graph.
     """
 
-    filters: Any = "resolvents"
-    normalization: str = "unit"
-    penalty: float | str = "loo"
-    self_loops: float = 1.0
-    joint: bool = True
+    bank_: FilterBank
+    filter_weights_: FloatArray
+    penalty_: Any
+    coef_: FloatArray
 
     _takes_graph_alone: ClassVar[bool] = True
-    _parameter_rules: ClassVar[dict[str, Rule]] = {
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
         "self_loops": number(least=0),
         "filters": filters_rule,
         "normalization": choice("unit", "centered"),
-        "joint": lambda name, value: flag(name, value),
+        "joint": flag,
     }
 
     def _fit_blocks(
-        self, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
+        self: Any, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
     ) -> tuple[FloatArray, list[LearnedWeights]]:
         """Return f at all nodes, with a column per part where there are several, and how weights were found."""
-        if self._search is None:
-            self._search = self._opened(X)
+        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
         bank, penalties = filtered(X, graph, self.filters, self.self_loops, self.normalization), self._penalties()
         grams = labeled_grams(bank.blocks, parts[0].labeled)
         learned, fitted, decisions = [], [], []
@@ -130,61 +100,32 @@ class FilterParameters(SearchedNeighbors):
             decisions.append(decisions_at_nodes(bank, fitted[-1], part.labeled))
         several = len(parts) > 1
         self._unit = unit_of_edges(graph)
-        self.bank_: FilterBank = replace(bank, blocks=())
-        self.filter_weights_: FloatArray = np.stack([one.delta for one in learned]) if several else learned[0].delta
-        self.penalty_: Any = np.array([one.penalty for one in fitted]) if several else fitted[0].penalty
+        self.bank_ = replace(bank, blocks=())
+        self.filter_weights_ = np.stack([one.delta for one in learned]) if several else learned[0].delta
+        self.penalty_ = np.array([one.penalty for one in fitted]) if several else fitted[0].penalty
         self.leave_one_out_ = np.stack([one.left_out for one in fitted], 1) if several else fitted[0].left_out
         weights = [_coefficients(bank, one, parts[0].labeled) for one in fitted]
-        self.coef_: FloatArray = np.stack(weights, axis=-1) if several else weights[0]
+        self.coef_ = np.stack(weights, axis=-1) if several else weights[0]
         self.intercept_ = np.ravel([one.b for one in fitted])
         results = [one.results[0] for one in learned if one.results]
         self.result_ = None if not results else tuple(results) if several else results[0]
         return np.stack(decisions, axis=1) if several else decisions[0], learned
 
-    def _penalties(self) -> Sequence[float]:
+    def _penalties(self: Any) -> Sequence[float]:
         return PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
 
-    def _with_new_nodes(self, X: Any, graph: Any) -> Any:
+    def _with_new_nodes(self: Any, X: Any, graph: Any) -> Any:
         """Return a graph with the nodes of `fit` first, if it has names; X are the features of the new ones."""
         n = self.bank_.n_samples
         return with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), n_rows(X))
 
-    def _at_new_nodes(self, X: Matrix, graph: Any) -> FloatArray:
+    def _at_new_nodes(self: Any, X: Matrix, graph: Any) -> FloatArray:
         """Return f at new nodes of a graph that holds the training nodes first."""
         W = check_adjacency(graph, self.bank_.n_samples + X.shape[0])
         S = normalized_adjacency(W, self_loops=self.self_loops * self._unit)
         blocks = filter_new_nodes(self.bank_, S, X)
         f = np.asarray(sum(F @ w for F, w in zip(blocks, self.coef_, strict=True)))
         return f + (self.intercept_ if f.ndim > 1 else self.intercept_[0])
-
-    def _neighbor_mean(self, X: Matrix, values: FloatArray) -> FloatArray:
-        """Return the weighted mean of training values at the nearest training samples of new ones."""
-        assert self._search is not None
-        return extend(values, neighbor_weights(X, self._search, self._count(len(values)), weight=self.weight))
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class LearnsWeights:
-    """How a classifier learns the weights of filters.
-
-    Parameters
-    ----------
-    loss : {"squared", "squared_hinge", "hinge"}
-        Of the margin.
-    C : float or "loo"
-        Weight of the margin's loss per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled nodes.
-    """
-
-    loss: str = "squared"
-    C: float | str = "loo"
-
-    _parameter_rules: ClassVar[dict[str, Rule]] = {
-        "C": or_word(number(above=0), "loo"),
-        "loss": choice("squared", "squared_hinge", "hinge"),
-    }
-
-    def _costs(self) -> Sequence[float]:
-        return COSTS if isinstance(self.C, str) else (float(self.C),)
 
 
 def _coefficients(bank: FilterBank, fitted: BlockRidge, labeled: IntArray) -> FloatArray:

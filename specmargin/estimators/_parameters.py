@@ -1,0 +1,353 @@
+"""Parameters of estimators: numbers and texts by rules of their names, parts by what reads their short forms.
+
+A parameter is checked whether or not it is used. What depends on the data (q at most n) is checked where it is used.
+`Composed` is the base of all estimators: it reads parts, sets parameters inside of them by nested names, and says what
+to write in the place of a name that earlier versions had.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from specmargin.checks import (
+    NUMBERS,
+    Rule,
+    accuracy,
+    among,
+    check_options,
+    choice,
+    count,
+    flag,
+    maybe,
+    number,
+    seed,
+    shown,
+)
+from specmargin.estimators._former_names import instead_of
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.parts import graph_of, laplacian_of
+from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
+from specmargin.parts import changed, parameters_of
+from specmargin.solvers.parts import search_of, solver_of
+from specmargin.spectra.parts import Eigenvectors, transform_of
+
+__all__ = ["PARTS", "RULES", "Composed", "multiple_of", "part_of", "per_graph"]
+
+
+def functions_of(name: str, value: Any) -> Any:
+    """Return the functions that a parameter means: "auto", "kernel", or a part that makes fewer."""
+    if isinstance(value, str):
+        short = {"auto": "auto", "kernel": "kernel", "landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
+        if value not in short:
+            raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, short)}")
+        return short[value]
+    if not isinstance(value, Landmarks | Eigenvectors | PrincipalComponents):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} are no functions; take 'auto', 'kernel', specmargin.kernels.Landmarks(500) or "
+            "specmargin.spectra.Eigenvectors(200)."
+        )
+    return value
+
+
+PARTS: dict[str, Callable[[str, Any], Any]] = {
+    "functions": functions_of,
+    "graph": graph_of,
+    "kernel": kernel_of,
+    "laplacian": laplacian_of,
+    "search": search_of,
+    "solver": solver_of,
+    "transformation": transform_of,
+}
+"""What reads each part, short forms included."""
+
+
+def part_of(estimator: Any, name: str) -> Any:
+    """Return a part of an estimator."""
+    return PARTS[name](name, getattr(estimator, name))
+
+
+def per_graph(rule: Rule) -> Rule:
+    """Return the rule of one value, or of a list with one per graph."""
+
+    def checked(name: str, value: Any) -> Any:
+        if isinstance(value, list | tuple | np.ndarray):
+            if len(value) == 0:
+                raise InvalidInputError(
+                    f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
+                    f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
+                )
+            for one in value:
+                rule(name, one)
+            return value
+        return rule(name, value)
+
+    return checked
+
+
+def or_word(rule: Rule, word: str) -> Rule:
+    """Return a rule that also takes a word."""
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if value != word:
+            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {word!r}.")
+        return value
+
+    return checked
+
+
+def multiple_of(unit: str, value: Any) -> float | None:
+    """Return the m of a text "m unit", 1 of the unit alone, and None of anything else.
+
+    Examples
+    --------
+    >>> multiple_of("gamma_A", "100 gamma_A"), multiple_of("share", "share"), multiple_of("share", 0.5)
+    (100.0, 1.0, None)
+    """
+    if not isinstance(value, str) or not (value == unit or value.endswith(f" {unit}")):
+        return None
+    try:
+        multiple = 1.0 if value == unit else float(value.removesuffix(f" {unit}"))
+    except ValueError:
+        return None
+    return multiple if 0 <= multiple < np.inf else None
+
+
+def _multiple_or(rule: Rule, unit: str, *names: str) -> Rule:
+    """Return a rule that also takes a multiple of a unit as text, or one of some names."""
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if value not in names and multiple_of(unit, value) is None:
+            known = ", ".join(map(repr, (*names, f"0.5 {unit}")))
+            raise InvalidInputError(f"{name}={shown(value)} is no weight; take a number, or e.g. {known}.")
+        return value
+
+    return checked
+
+
+def _bound(name: str, value: Any) -> Any:
+    text = isinstance(value, str)
+    if text and value == "auto":
+        return value
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
+        kind = InvalidInputError if text else InvalidTypeError
+        raise kind(f"{name}={shown(value)} must be a number >= 0, inf, or 'auto'.")
+    if not float(value) >= 0:
+        raise InvalidInputError(f"{name}={value!r} must be >= 0, inf, or 'auto'.")
+    return value
+
+
+def _unlabeled(name: str, value: Any) -> Any:
+    if np.ndim(value) != 0 or isinstance(value, Mapping | set | frozenset) or callable(value):
+        raise InvalidTypeError(f"{name}={shown(value)}: the marker must be one scalar, nan or None; name one value.")
+    return value
+
+
+def _balance(name: str, value: Any) -> Any:
+    if value is None or (isinstance(value, Mapping | list | tuple | np.ndarray)):
+        return value  # checked against the classes
+    if isinstance(value, str) and value == "shrunk":
+        return value
+    return mean_label(name, value)
+
+
+def mean_label(name: str, value: Any) -> Any:
+    """Check the mean label of unlabelled samples."""
+    if isinstance(value, bool) or not (isinstance(value, NUMBERS) and -1.0 <= float(value) <= 1.0):
+        raise InvalidInputError(
+            f"{name}={shown(value)} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
+            "where a share p of them is positive; or 'shrunk', to estimate it."
+        )
+    return value
+
+
+def _class_weight(name: str, value: Any) -> Any:
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return value
+    if isinstance(value, str):
+        raise InvalidInputError(
+            f"{name}={value!r} is unknown; take 'balanced', a dict from classes to weights, or None."
+        )
+    if not isinstance(value, Mapping):
+        raise InvalidTypeError(f"{name}={shown(value)} must be 'balanced', a dict from classes to weights, or None.")
+    for weight in value.values():
+        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 < float(weight) < np.inf:
+            raise InvalidInputError(f"{name}={shown(value)} must hold positive numbers; leave out classes of weight 1.")
+    return value
+
+
+def _loss(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | list | tuple | dict):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} is unknown; take a loss by its name, e.g. 'hinge' or 'squared_hinge'."
+        )
+    return value
+
+
+def _cv(name: str, value: Any) -> Any:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return count(2)(name, value)
+    text = isinstance(value, str)
+    if value != "loo" if text else not hasattr(value, "split") and not hasattr(value, "__iter__"):
+        kind = InvalidInputError if text else InvalidTypeError
+        raise kind(f"{name}={shown(value)} must be 'loo', a number of folds, or a splitter.")
+    return value
+
+
+RULES: dict[str, Rule] = {
+    "B": _bound,
+    "C": number(above=0),
+    "C_star": maybe(_multiple_or(number(least=0), "share")),
+    "assign": choice("auto", "sign", "kmeans"),
+    "balance": _balance,
+    "class_balance": choice("credible", "shrunk", "zscore", "mass", None),
+    "class_weight": _class_weight,
+    "cv": _cv,
+    "eigen_tol": number(least=0),
+    "eps": number(least=0),
+    "exponent": number(least=0),
+    "fit_intercept": flag,
+    "gamma_A": or_word(number(above=0), "auto"),
+    "gamma_I": _multiple_or(number(least=0), "gamma_A", "auto"),
+    "loss": _loss,
+    "multi_class": choice("ovr", "ovo"),
+    "n_clusters": count(1),
+    "n_components": count(1),
+    "penalty": or_word(number(above=0), "loo"),
+    "q": maybe(count(1)),
+    "random_state": seed,
+    "refine": choice("kmeans", None),
+    "tol": accuracy,
+    "unlabeled": _unlabeled,
+    "w": number(least=1),
+    **PARTS,
+}
+"""By the name of the parameter, which means the same in every estimator; exceptions are those of a class."""
+
+_KNOWN: dict[type, tuple[str, ...]] = {}
+
+
+def _known(cls: type) -> tuple[str, ...]:
+    """Return the names of the parameters of a class; "**" is among them where it takes any."""
+    if cls not in _KNOWN:
+        parameters = inspect.signature(cls).parameters.values()
+        _KNOWN[cls] = tuple("**" if one.kind is one.VAR_KEYWORD else one.name for one in parameters)
+    return _KNOWN[cls]
+
+
+class Composed(BaseEstimator):
+    """Estimator whose parameters are numbers, texts, and parts."""
+
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {}
+    """Rules of the class in the place of `RULES`."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        for name, value in given.items():
+            cls._require_known(name, value)
+        return super().__new__(cls)
+
+    @classmethod
+    def _require_known(cls, name: str, value: Any) -> None:
+        """Raise for the name of a parameter that there is not, with what to write."""
+        known = _known(cls)
+        if name in known or "**" in known:
+            return
+        usual = cls._usual() if "grid" in known else None
+        now = instead_of(name, value, known, *(() if usual is None else (repr(usual), _known(type(usual)))))
+        remedy = f"it takes {among(name, known)}" if now is None else f"write {now}."
+        raise InvalidTypeError(f"{cls.__name__} has no parameter {name!r}; {remedy}")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` those of parts, too, such as ``kernel__gamma``.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Whether parameters of parts are listed.
+
+        Returns
+        -------
+        dict
+        """
+        params = dict(super().get_params(deep=deep))
+        for name in super().get_params(deep=False) if deep else ():
+            if not hasattr(params[name], "get_params"):
+                try:
+                    held = self._held(name)
+                except InvalidInputError:
+                    continue
+                params |= {f"{name}__{inner}": value for inner, value in parameters_of(held, deep=True).items()}
+        return params
+
+    def _held(self, name: str) -> Any:
+        """Return the object whose parameters have nested names under that of a parameter; None where there is none."""
+        value = getattr(self, name)
+        if name == "estimator" and value is None:
+            return self._usual()
+        return PARTS[name](name, value) if name in PARTS and not hasattr(value, "get_params") else value
+
+    @classmethod
+    def _usual(cls) -> Any:
+        """Return the estimator that a search stands for where none is given."""
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``kernel__gamma`` puts another kernel in the place of the one that there is.
+
+        Parameters
+        ----------
+        **params
+            Parameters, those of parts under nested names.
+
+        Returns
+        -------
+        self
+        """
+        nested: dict[str, dict[str, Any]] = {}
+        known = _known(type(self))
+        for name, value in params.items():
+            root, _, inner = name.partition("__")
+            if inner and root in known:
+                nested.setdefault(root, {})[inner] = value
+            else:
+                self._require_known(name, value)
+                setattr(self, name, value)
+        for root, changes in nested.items():
+            setattr(self, root, self._changed(root, changes))
+        return self
+
+    def _changed(self, name: str, changes: Mapping[str, Any]) -> Any:
+        """Return a parameter with other values of what it holds."""
+        held = self._held(name)
+        if isinstance(held, BaseEstimator) and name == "estimator":
+            return clone(held).set_params(**changes)
+        if name not in PARTS:
+            raise InvalidInputError(f"{name}={shown(held)} holds no parameters; set {name} itself.")
+        return changed(name, held, changes)
+
+    def _check_parameters(self) -> None:
+        """Check every parameter by `RULES`, or by the rules of the class and its bases."""
+        rules = dict(RULES)
+        for cls in reversed(type(self).__mro__):
+            rules |= vars(cls).get("_parameter_rules", {})
+        given = self.get_params(deep=False)
+        for name, value in given.items():
+            if isinstance(value, np.ndarray) and value.ndim == 0 and name != "unlabeled":
+                raise InvalidTypeError(
+                    f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}."
+                )
+        check_options(given, rules)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        """Whether matrices of a kernel are passed in the place of samples."""
+        kernel = getattr(self, "kernel", None)
+        return bool(getattr(kernel, "is_precomputed", False) or (isinstance(kernel, str) and kernel == "precomputed"))

@@ -1,0 +1,318 @@
+"""Kernels as objects: `RBF`, `Polynomial`, `Linear`, `Cosine` and `Precomputed`, which estimators are composed of.
+
+``kernel(X)`` is the Gram matrix of samples, ``kernel(X_new, X)`` the block of new ones; both are `specmargin.kernels.
+gram`. `kernel_of` reads the short forms: a name, a number (the gamma of `RBF`), or a function of two data matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from specmargin.checks import among, count, maybe, number, seed, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.kernels.blocks import LandmarkFeatures, landmark_features
+from specmargin.kernels.maps import KernelMap, kernel_map
+from specmargin.kernels.matrices import gram, resolve_gamma
+from specmargin.kernels.rules import GAMMA
+from specmargin.parts import Part, fitted_attribute
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = [
+    "RBF",
+    "PrincipalComponents",
+    "Cosine",
+    "Kernel",
+    "Landmarks",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "kernel_of",
+]
+
+
+class Kernel(Part):
+    """Base of the kernels.
+
+    A kernel of one's own derives from it as a frozen dataclass with a ``__call__(X, Y=None)`` that returns the block
+    between the rows of two data matrices; any function of two data matrices serves, too.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Laplace(Kernel):
+    ...     gamma: float = 1.0
+    ...
+    ...     def __call__(self, X, Y=None):
+    ...         Y = X if Y is None else Y
+    ...         return np.exp(-self.gamma * np.abs(X[:, None] - Y[None]).sum(axis=2))
+    >>> Laplace(0.5)(np.array([[0.0], [2.0]])).round(3).tolist()
+    [[1.0, 0.368], [0.368, 1.0]]
+    """
+
+    is_precomputed: ClassVar[bool] = False
+    """Whether matrices are given, and none is computed."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": self}
+
+    def at(self, X: Matrix) -> Self:
+        """Return the kernel with a number for its width on the rows of X, where a rule names it."""
+        return self
+
+    def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        """Return the Gram matrix of the rows of X, or the block of the rows of X with those of Y."""
+        return gram(X, Y, **self.arguments)
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(Kernel):
+    """The Gaussian kernel exp(-gamma |x - y|^2).
+
+    Parameters
+    ----------
+    gamma : float or str, default "local"
+        Inverse width, 1 / (2 sigma^2), > 0; it has nothing to do with gamma_A and gamma_I. Or a rule of
+        `specmargin.kernels.resolve_gamma` on the training samples: "local", "median", "scale", or a multiple of the
+        median distance such as "0.5 median".
+
+    Examples
+    --------
+    >>> RBF(0.5)([[0.0], [1.0]]).round(3).tolist(), RBF("median").at([[0.0], [2.0]])
+    ([[1.0, 0.607], [0.607, 1.0]], RBF(gamma=0.125))
+    """
+
+    gamma: float | str = "local"
+
+    def __post_init__(self) -> None:
+        GAMMA("gamma", self.gamma)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": "rbf", "gamma": self.gamma}
+
+    def at(self, X: Matrix) -> Self:
+        """Return the kernel with a number for gamma, on the rows of X where a rule names it."""
+        return self.with_(gamma=resolve_gamma(X, self.gamma))
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(Kernel):
+    """The polynomial kernel (gamma x'y + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : float, default 3
+        Exponent, >= 0.
+    gamma : float or str, default "scale"
+        Factor of the inner product, > 0, or a rule as of `RBF`.
+    coef0 : float, default 1.0
+        Constant term.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2, gamma=1.0)([[1.0], [2.0]]).tolist()
+    [[4.0, 9.0], [9.0, 25.0]]
+    """
+
+    degree: float = 3
+    gamma: float | str = "scale"
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        GAMMA("gamma", self.gamma)
+        number(least=0)("degree", self.degree)
+        number()("coef0", self.coef0)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": "poly", "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def at(self, X: Matrix) -> Self:
+        """Return the kernel with a number for gamma, on the rows of X where a rule names it."""
+        return self.with_(gamma=resolve_gamma(X, self.gamma))
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Kernel):
+    """The linear kernel x'y.
+
+    Examples
+    --------
+    >>> Linear()([[1.0], [2.0]]).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
+    """
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": "linear"}
+
+
+@dataclass(frozen=True, repr=False)
+class Cosine(Kernel):
+    """The cosine of two samples, 0 for a row of zeros.
+
+    Examples
+    --------
+    >>> Cosine()([[1.0, 0.0], [0.0, 2.0]]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": "cosine"}
+
+
+@dataclass(frozen=True, repr=False)
+class Precomputed(Kernel):
+    """A kernel whose matrices are passed in the place of X: (n, n) to `fit`, (m, n) for new samples.
+
+    Examples
+    --------
+    >>> Precomputed()([[1.0, 0.5], [0.5, 1.0]]).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+
+    is_precomputed: ClassVar[bool] = True
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": "precomputed"}
+
+    def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        """Return the Gram matrix X, checked, or its block of new samples, dense."""
+        dense: Any = X.toarray() if hasattr(X, "toarray") else X
+        return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Kernel):
+    """A function of two data matrices as a kernel: what `kernel_of` makes of one."""
+
+    function: Any
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `specmargin.kernels.gram`."""
+        return {"kernel": self.function}
+
+
+_NAMES: dict[str, Kernel] = {
+    "rbf": RBF(),
+    "poly": Polynomial(),
+    "polynomial": Polynomial(),
+    "linear": Linear(),
+    "cosine": Cosine(),
+    "precomputed": Precomputed(),
+}
+
+
+def kernel_of(name: str, value: Any) -> Kernel:
+    """Return the kernel that a parameter means: a kernel, the name of one, the gamma of `RBF`, or a function.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for messages.
+    value : Kernel, str, float or callable
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else, a class in the place of an object, or something fitted.
+
+    Examples
+    --------
+    >>> kernel_of("kernel", "linear"), kernel_of("kernel", 4.0)
+    (Linear(), RBF(gamma=4.0))
+    """
+    remedy = f"take a kernel such as specmargin.kernels.RBF(1.0), a number (its gamma), or one of {', '.join(_NAMES)}"
+    if isinstance(value, type):
+        raise InvalidTypeError(f"{name}={value.__name__} is a class; pass an object, {value.__name__}().")
+    if (fitted := fitted_attribute(value)) is not None:
+        raise InvalidInputError(f"{name}={shown(value)} is fitted (it has {fitted}); pass one that is not.")
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, str):
+        if value not in _NAMES:
+            raise InvalidInputError(f"{name}={shown(value)} is unknown; take one of {among(value, _NAMES)}")
+        return _NAMES[value]
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            return RBF(float(value))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{name}={shown(value)}: {error}") from error
+    if isinstance(value, Part) or not callable(value):
+        raise InvalidTypeError(f"{name}={shown(value)} is no kernel; {remedy}.")
+    return Function(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Landmarks(Part):
+    """The functions of a kernel at some of the samples (Nyström), in the place of those at all of them.
+
+    Called with samples and a kernel it returns their map, `specmargin.kernels.landmark_features`. An estimator takes
+    the labelled samples among the landmarks.
+
+    Parameters
+    ----------
+    n : int, default 2000
+        Number of landmarks; more than there are samples are all of them.
+    random_state : int, Generator or None, default 0
+        Seed of the draw.
+
+    Examples
+    --------
+    >>> Landmarks(2)(np.eye(3), "linear").landmarks.shape
+    (2, 3)
+    """
+
+    n: int = 2000
+    random_state: Any = 0
+
+    def __post_init__(self) -> None:
+        count(1)("n", self.n)
+        seed("random_state", self.random_state)
+
+    def __call__(self, X: Matrix, kernel: Any = "rbf", include: IntArray | None = None) -> LandmarkFeatures:
+        """Return the map of these landmarks, with those rows among them that are to be included."""
+        rows = np.empty(0, dtype=np.intp) if include is None else include
+        m = max(min(self.n, np.shape(X)[0]), len(rows))
+        arguments = kernel_of("kernel", kernel).arguments
+        return landmark_features(X, m, include=rows, random_state=self.random_state, **arguments)
+
+
+@dataclass(frozen=True, repr=False)
+class PrincipalComponents(Part):
+    """The leading components of a kernel's map: the functions that an S3VM can choose from, faster and at little loss.
+
+    Called with a kernel matrix it returns `specmargin.kernels.kernel_map`.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Number of components; by default all.
+
+    Examples
+    --------
+    >>> PrincipalComponents(1)(np.diag([4.0, 1.0])).rank
+    1
+    """
+
+    rank: int | None = None
+
+    def __post_init__(self) -> None:
+        maybe(count(1))("rank", self.rank)
+
+    def __call__(self, K: FloatArray) -> KernelMap:
+        """Return the map of a kernel matrix."""
+        return kernel_map(K, rank=None if self.rank is None else min(self.rank, len(K)))

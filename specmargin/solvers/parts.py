@@ -1,0 +1,190 @@
+"""How a problem is solved, as objects that estimators are composed of: `Solver` and `Search`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from specmargin.checks import accuracy, among, choice, flag, iterations, maybe, number, shown, solver_names
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.losses import SymmetricRamp
+from specmargin.parts import Part
+
+__all__ = ["SEARCHES", "Method", "Search", "Solver", "search_of", "solver_of"]
+
+
+def _options(name: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise InvalidTypeError(f"{name}={shown(value)} must be a dict from names of options, or None.")
+
+
+@dataclass(frozen=True, repr=False)
+class Solver(Part):
+    """The solver of a convex problem, and how well it has to be solved.
+
+    Parameters
+    ----------
+    name : str or sequence of str, default "auto"
+        "auto": the package's own, in numpy. Or another one that the estimator names, any installed solver of CVXPY
+        ("CLARABEL"), or an order of them.
+    tol : float, default 1e-6
+        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
+    max_iter : int, optional
+        Limit of iterations of the package's own solvers; by default that of the solver. Those of CVXPY take theirs in
+        `options`, each under a name of its own.
+    options : dict, optional
+        Passed on to the solver, such as ``{"stopping": "safe"}`` to "pcg".
+
+    Examples
+    --------
+    >>> Solver("CLARABEL", tol=1e-8)
+    Solver(name='CLARABEL', tol=1e-08)
+    """
+
+    name: str | Sequence[str] = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    options: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        solver_names("name", self.name)
+        accuracy("tol", self.tol)
+        maybe(iterations)("max_iter", self.max_iter)
+        _options("options", self.options)
+
+    def arguments(self, **first: Any) -> dict[str, Any]:
+        """Return the keyword arguments of a solver of the package; by default they begin with tol."""
+        limit = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        return {**(first or {"tol": self.tol}), **limit, **(self.options or {})}
+
+
+def solver_of(name: str, value: Any) -> Solver:
+    """Return the solver that a parameter means: a `Solver`, the name of one, or an order of names.
+
+    Examples
+    --------
+    >>> solver_of("solver", "newton")
+    Solver(name='newton')
+    """
+    if isinstance(value, Solver):
+        return value
+    if isinstance(value, type | Part):
+        raise InvalidTypeError(f"{name}={shown(value)} is no solver; take a name, or specmargin.solvers.Solver(...).")
+    solver_names(name, value)
+    return Solver(value if isinstance(value, str) else tuple(value))
+
+
+class Method(NamedTuple):
+    """One way to search for the minimum of an S3VM, and the losses whose objective it searches."""
+
+    solver: str
+    loss: str
+    unlabeled_loss: str | None = None
+
+
+SEARCHES: dict[str, Method] = {
+    "continuation": Method("continuation", "hinge", "exp"),
+    "gradient": Method("gradient", "squared_hinge", "exp"),
+    "quasi_newton": Method("quasi_newton", "smooth_hinge", "exp"),
+    "multi_switch": Method("multi_switch", "squared_hinge"),
+    "annealing": Method("annealing", "squared_hinge"),
+    "cccp": Method("cccp", "hinge", "ramp"),
+    "label_switching": Method("label_switching", "hinge"),
+    "branch_and_bound": Method("branch_and_bound", "hinge"),
+}
+"""The searches by name."""
+
+
+@dataclass(frozen=True, repr=False)
+class Search(Part):
+    """How an S3VM is searched for among its local minima, and the losses that belong to the search.
+
+    Parameters
+    ----------
+    name : str, default "continuation"
+        "continuation": hinge and exp(-3 f^2), smoothed until one minimum is left, which is followed back: the most
+        reliable. "gradient": squared hinge and exp(-3 f^2), while C* is doubled ten times. "quasi_newton": smooth hinge
+        and exp(-3 f^2), by L-BFGS with C* annealed: the fastest on sparse text. "annealing": squared hinge at both
+        labels by their probabilities, cooled. "multi_switch", "label_switching": guessed labels, of which many or two
+        at a time are switched; squared hinge and hinge at the better of both labels. "cccp": hinge and a ramp at either
+        label, a sequence of convex upper bounds. "branch_and_bound": hinge at the better of both labels, the global
+        optimum, for some dozens of unlabelled samples.
+    tol : float, optional
+        Relative gradient at which the solver stops (nothing is proved about the global optimum); by default its own.
+    max_iter : int, optional
+        Limit of iterations; by default that of the solver. A ConvergenceWarning says where it was met.
+    intercept : {"balance", "regularized", "free"}, default "balance"
+        "balance" fixes the mean decision on the unlabelled samples; see `specmargin.objectives.Features`.
+    one_flip : bool, default False
+        Whether single labels are flipped afterwards until no flip lowers the objective (`specmargin.solvers.one_flip`);
+        ramps with s < 0 are refused.
+    s : float, default -0.3
+        Where the ramp of "cccp" ends, in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
+        symmetric hinge, with which labels hardly ever change once the unlabelled losses weigh; the paper tunes s, and
+        names -0.3 for text.
+    options : dict, optional
+        Passed on to the solver of that name in `specmargin.solvers`.
+
+    References
+    ----------
+    Chapelle, Chi & Zien, A continuation method for semi-supervised SVMs, ICML 2006. Chapelle & Zien, Semi-supervised
+    classification by low density separation, AISTATS 2005 (gradient). Gieseke, Airola, Pahikkala & Kramer, Fast and
+    simple gradient-based optimization for semi-supervised support vector machines, Neurocomputing 123, 2014
+    (quasi-Newton). Sindhwani & Keerthi, Large scale semi-supervised linear SVMs, SIGIR 2006 (multi-switch). Sindhwani,
+    Keerthi & Chapelle, Deterministic annealing for semi-supervised kernel machines, ICML 2006. Collobert, Sinz, Weston
+    & Bottou, Large scale transductive SVMs, JMLR 7, 2006 (CCCP). Joachims, Transductive inference for text
+    classification using support vector machines, ICML 1999 (label switching). Chapelle, Sindhwani & Keerthi, Branch and
+    bound for semi-supervised support vector machines, NIPS 2006.
+
+    Examples
+    --------
+    >>> Search("quasi_newton", tol=1e-6)
+    Search(name='quasi_newton', tol=1e-06)
+    """
+
+    name: str = "continuation"
+    tol: float | None = None
+    max_iter: int | None = None
+    intercept: str = "balance"
+    one_flip: bool = False
+    s: float = -0.3
+    options: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or self.name not in SEARCHES:
+            kind = InvalidInputError if isinstance(self.name, str) else InvalidTypeError
+            raise kind(f"name={shown(self.name)} is unknown; take one of {among(self.name, SEARCHES)}")
+        maybe(accuracy)("tol", self.tol)
+        maybe(iterations)("max_iter", self.max_iter)
+        choice("balance", "regularized", "free")("intercept", self.intercept)
+        flag("one_flip", self.one_flip)
+        number()("s", self.s)
+        _options("options", self.options)
+
+    def losses(self) -> tuple[str, Any]:
+        """Return the loss of the labelled samples, and that of the unlabelled ones."""
+        method = SEARCHES[self.name]
+        return method.loss, SymmetricRamp(s=self.s) if method.unlabeled_loss == "ramp" else method.unlabeled_loss
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments of the solver."""
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        return {**{name: value for name, value in limits.items() if value is not None}, **(self.options or {})}
+
+
+def search_of(name: str, value: Any) -> Search:
+    """Return the search that a parameter means: a `Search`, or the name of one.
+
+    Examples
+    --------
+    >>> search_of("search", "cccp")
+    Search(name='cccp')
+    """
+    if isinstance(value, Search):
+        return value
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}={shown(value)} is no search; take a name, or specmargin.solvers.Search(...).")
+    if value not in SEARCHES:
+        raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, SEARCHES)}")
+    return Search(value)

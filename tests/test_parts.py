@@ -1,0 +1,302 @@
+"""Parts of estimators: they never change, and scikit-learn's names reach into them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import radius_neighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import specmargin as sm
+from specmargin import estimators
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs import KNN, Laplacian
+from specmargin.kernels import RBF, Cosine, Landmarks, Linear, Polynomial, Precomputed, PrincipalComponents
+from specmargin.parts import Part, changed, fitted_attribute, parameters_of
+from specmargin.solvers import Search, Solver
+from specmargin.spectra import Eigenvectors, Transform
+
+PARTS = [
+    RBF(2.0),
+    Polynomial(2),
+    Linear(),
+    Cosine(),
+    Precomputed(),
+    Landmarks(5),
+    PrincipalComponents(3),
+    KNN(5, weight="heat"),
+    Laplacian(2, False),
+    Eigenvectors(7),
+    Transform("step", k=3),
+    Solver("pcg", options={"stopping": "safe"}),
+    Search("cccp", s=-0.5),
+]
+
+
+@pytest.fixture
+def moons() -> tuple[Any, Any, Any]:
+    """120 points of two moons, their classes, and four labels of each."""
+    X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    return X, truth, sm.hide_labels(truth, per_class=4, random_state=0)
+
+
+by_name = pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+
+
+@by_name
+def test_a_part_is_its_parameters(part: Part) -> None:
+    again = type(part)(**part.get_params())
+    assert again == part
+    assert repr(again) == repr(part)
+    assert eval(repr(part)) == part
+    assert pickle.loads(pickle.dumps(part)) == part
+    assert clone(part) is part
+    assert hash(again) == hash(part)
+    assert part.with_() == part
+    assert parameters_of(part) == part.get_params()
+    assert fitted_attribute(part) is None
+
+
+@by_name
+def test_a_part_does_not_change(part: Part) -> None:
+    with pytest.raises(AttributeError):
+        part.gamma = 3.0  # type: ignore[attr-defined]
+    with pytest.raises(InvalidTypeError, match="does not change; make another one"):
+        part.set_params(**part.get_params())
+
+
+def test_other_parameters_make_another_part() -> None:
+    assert repr(RBF()) == "RBF()"
+    assert changed("kernel", RBF(), {"gamma": 3.0}) == RBF(3.0)
+    with pytest.raises(InvalidInputError, match=r"kernel__gama is unknown.*Did you mean 'gamma'"):
+        changed("kernel", RBF(), {"gama": 3.0})
+    with pytest.raises(InvalidInputError, match="has no parameters; set the whole part"):
+        changed("graph", max, {"n_neighbors": 3})
+
+
+NESTED: dict[str, dict[str, Any]] = {
+    "kernel": {"gamma": 3.0},
+    "graph": {"n_neighbors": 4, "weight": "heat"},
+    "laplacian": {"power": 3},
+    "solver": {"tol": 1e-3},
+    "search": {"name": "gradient", "tol": 1e-3},
+    "transformation": {"rule": "step", "k": 2},
+    "functions": {},
+}
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_nested_names_set_parts_and_no_other_estimator(name: str) -> None:
+    cls = getattr(estimators, name)
+    one, other = cls(), cls()
+    before = repr(other.get_params())
+    for part, values in NESTED.items():
+        if part not in one.get_params(deep=False):
+            continue
+        if part == "kernel":
+            one.set_params(kernel="rbf")
+        for inner, value in values.items():
+            assert f"{part}__{inner}" in one.get_params()
+            one.set_params(**{f"{part}__{inner}": value})
+            assert one.get_params()[f"{part}__{inner}"] == value
+    assert repr(other.get_params()) == before == repr(cls().get_params())
+    assert repr(clone(one).get_params()) == repr(one.get_params())
+
+
+def test_nested_names_reach_into_short_forms_and_searches() -> None:
+    svm = sm.LapSVM(kernel=4.0, graph=5, laplacian=2, functions="landmarks", solver="newton")
+    svm.set_params(
+        kernel__gamma=1.0, graph__metric="cosine", laplacian__normalized=False, functions__n=7, solver__tol=1e-3
+    )
+    assert svm.kernel == RBF(1.0)
+    assert svm.graph == KNN(5, metric="cosine")
+    assert svm.laplacian == Laplacian(2, False)
+    assert svm.functions == Landmarks(7)
+    assert svm.solver == Solver("newton", tol=1e-3)
+    search = sm.STORMCV().set_params(estimator__graph__weight="heat", estimator__C=3.0)
+    assert (search.estimator.graph, search.estimator.C) == (KNN(weight="heat"), 3.0)
+    piped = make_pipeline(StandardScaler(), sm.STORM()).set_params(storm__graph__n_neighbors=3)
+    assert piped[-1].graph == KNN(3)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"kernel__width": 1.0}, "kernel__width is unknown: kernel=RBF.* has the parameters gamma"),
+        ({"graph__gamma": 1.0}, "graph__gamma is unknown"),
+        ({"loss__s": 1.0}, "loss='hinge' holds no parameters; set loss itself"),
+        ({"functions__n": 5}, "functions__n is unknown"),
+        ({"graphs__n_neighbors": 5}, "has no parameter 'graphs__n_neighbors'"),
+    ],
+)
+def test_nested_names_that_do_not_exist(names: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        sm.LapSVM().set_params(**names)
+
+
+FORMER = {
+    "LapSVM": {
+        "n_neighbors": 5,
+        "kind": "mutual",
+        "weight": "heat",
+        "metric": "cosine",
+        "normalized": False,
+        "power": 3,
+        "gamma": 2.0,
+        "degree": 2,
+        "coef0": 0.5,
+        "n_landmarks": 9,
+        "q": 9,
+        "ratio": 7.0,
+        "tol": 1e-3,
+        "max_iter": 9,
+        "solver_params": {"a": 1},
+    },
+    "S3VM": {"tol": 1e-3, "max_iter": 9, "intercept": "free", "one_flip": True, "s": -0.5, "rank": 4},
+    "SpectralKernelSVM": {"sigma": 2.0, "exponent": 3.0, "k": 4, "w": 1.5},
+    "LapRLSCV": {
+        "kernels": ["linear"],
+        "gammas": [1.0],
+        "n_neighbors": [5],
+        "powers": [1],
+        "ratios": [0, 100],
+        "gamma_As": [0.1],
+        "gamma_Is": [0.0],
+        "weight": "heat",
+        "class_balance": None,
+        "tol": 1e-3,
+    },
+    "STORMCV": {"Cs": [1.0], "Bs": [1.5], "qs": [5], "unlabeled": None},
+    "SpectralFilterCV": {"learns": ["mean"], "filters": ["powers"], "self_loops": [1.0]},
+}
+
+
+@pytest.mark.parametrize(("name", "former"), [(name, one) for name, former in FORMER.items() for one in former])
+def test_a_former_parameter_is_answered_by_what_to_write_and_that_works(name: str, former: str) -> None:
+    cls, value = getattr(sm, name), FORMER[name][former]
+    with pytest.raises(InvalidTypeError, match=f"has no parameter '{former}'; write ") as caught:
+        cls(**{former: value})
+    with pytest.raises(InvalidTypeError, match=f"has no parameter '{former}'; write "):
+        cls().set_params(**{former: value})
+    now = str(caught.value).partition("; write ")[2].removesuffix(".")
+    made = eval(f"cls({now})", {**globals(), **vars(estimators), "cls": cls})
+    made._check_parameters()
+    assert repr(value).strip("[]{}'") in repr(made.get_params()) or former == "ratios"
+
+
+class Laplace(BaseEstimator):  # type: ignore[misc]  # of scikit-learn, which has no types
+    """A kernel by a stranger."""
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def __call__(self, X: Any, Y: Any = None) -> Any:
+        Y = X if Y is None else Y
+        return np.exp(-self.gamma * np.abs(X[:, None] - Y[None]).sum(axis=2))
+
+
+class Ball(BaseEstimator):  # type: ignore[misc]  # of scikit-learn, which has no types
+    """A graph by a stranger."""
+
+    def __init__(self, radius: float = 0.5) -> None:
+        self.radius = radius
+
+    def __call__(self, X: Any) -> Any:
+        return radius_neighbors_graph(X, self.radius)
+
+
+def test_parts_of_a_stranger(moons: Any) -> None:
+    X, truth, y = moons
+    W, K = radius_neighbors_graph(X, 0.4), Laplace(2.0)(X)
+    own = sm.LapSVM(kernel=Laplace(2.0), graph=Ball(0.4), gamma_A=0.01, gamma_I=1.0).fit(X, y)
+    given = sm.LapSVM(kernel="precomputed", gamma_A=0.01, gamma_I=1.0).fit(K, y, graph=W)
+    np.testing.assert_allclose(own.scores_, given.scores_, atol=1e-9)
+    np.testing.assert_allclose(own.decision_function(X[:5]), given.decision_function(K[:5]), atol=1e-9)
+    more = sm.hide_labels(truth, per_class=8, random_state=0)
+    grid = {"kernel__gamma": [1.0, 3.0], "graph__radius": [0.3, 0.5], "laplacian": [1, 2]}
+    search = GridSearchCV(own, grid, cv=sm.LabeledKFold(3)).fit(X, more)
+    assert search.best_estimator_.kernel.gamma in (1.0, 3.0)
+    assert own.kernel.gamma == 2.0
+    storm = sm.STORM(graph=[Ball(0.4), KNN(5)], q=12).fit(X, y)
+    same = sm.STORM(q=12).fit(X, y, graph=[W, KNN(5)(X)])
+    np.testing.assert_array_equal(storm.scores_, same.scores_)
+    assert storm.decision_function(X[:3] + 0.01).shape == (3,)
+    choosing = sm.LapRLSCV(grid={"kernel": [Laplace(1.0), 4.0], "graph": [Ball(0.4), 6]}).fit(X, more)
+    again = sm.LapRLS(**choosing.best_params_).fit(X, more)
+    np.testing.assert_array_equal(again.scores_, choosing.scores_)
+
+
+def test_scikit_learn_searches_over_nested_names_of_the_defaults(moons: Any) -> None:
+    X, truth, _ = moons
+    y = sm.hide_labels(truth, per_class=8, random_state=0)
+    search = GridSearchCV(
+        sm.LapSVM(), {"graph__n_neighbors": [5, 10], "kernel__gamma": [1.0, 4.0]}, cv=sm.LabeledKFold(3)
+    ).fit(X, y)
+    assert search.best_params_.keys() == {"graph__n_neighbors", "kernel__gamma"}
+    assert search.best_score_ > 0.9
+
+
+SHORT = [
+    ({"kernel": 4.0, "graph": 5, "laplacian": 1}, {"kernel": RBF(4.0), "graph": KNN(5), "laplacian": Laplacian()}),
+    ({"kernel": "linear"}, {"kernel": Linear()}),
+    ({"functions": "eigenvectors"}, {"functions": Eigenvectors()}),
+    ({"solver": "dual"}, {"solver": Solver("dual")}),
+    ({"kernel": np.float64(4.0), "graph": np.int64(5)}, {"kernel": RBF(4.0), "graph": KNN(5)}),
+]
+
+
+@pytest.mark.parametrize(("short", "whole"), SHORT)
+def test_short_forms_fit_as_what_they_stand_for(moons: Any, short: Any, whole: Any, tmp_path: Path) -> None:
+    X, _, y = moons
+    one, other = sm.LapSVM(**short).fit(X, y), sm.LapSVM(**whole).fit(X, y)
+    np.testing.assert_array_equal(one.decision_function(X + 0.01), other.decision_function(X + 0.01))
+    sm.save(other, tmp_path / "model.npz")
+    again = sm.load(tmp_path / "model.npz")
+    assert again.get_params() == other.get_params()
+    np.testing.assert_array_equal(again.decision_function(X + 0.01), other.decision_function(X + 0.01))
+
+
+def test_the_page_of_an_estimator_shows_its_parts() -> None:
+    page = sm.LapSVM(kernel=RBF(3.0), graph=KNN(7))._repr_html_()
+    assert "RBF(gamma=3.0)" in page
+    assert "KNN(n_neighbors=7)" in page
+    assert repr(sm.LapSVM(kernel=RBF(3.0))) == "LapSVM(kernel=RBF(gamma=3.0))"
+
+
+class Fitted:
+    """A part that has learned something."""
+
+    def __init__(self) -> None:
+        self.mean_ = 1.0
+
+    def __call__(self, *_: Any) -> Any:
+        raise AssertionError("called")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kernel": KNN(5)}, "kernel=KNN.* is no kernel"),
+        ({"graph": RBF(1.0)}, "graph=RBF.* makes no graph"),
+        ({"laplacian": KNN(5)}, "laplacian=KNN.* is no Laplacian"),
+        ({"functions": RBF(1.0)}, "functions=RBF.* are no functions"),
+        ({"solver": RBF(1.0)}, "solver=RBF.* is no solver"),
+        ({"kernel": RBF}, "kernel=RBF is a class; pass an object, RBF"),
+        ({"graph": KNN}, "graph=KNN is a class"),
+        ({"kernel": Fitted()}, r"is fitted \(it has mean_\)"),
+        ({"graph": Fitted()}, r"is fitted \(it has mean_\)"),
+        ({"graph": np.eye(120)}, "is an adjacency; pass it to fit"),
+        ({"graph": [KNN(5), KNN(6)]}, "makes no graph"),
+        ({"functions": PrincipalComponents(3)}, "are those of an S3VM"),
+    ],
+)
+def test_a_part_of_the_wrong_kind(moons: Any, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        sm.LapSVM(**params).fit(moons[0], moons[2])
