@@ -119,4 +119,4 @@ def _warning_text(parts: Components, labeled: Any) -> str:
             "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion. "
             "Label one of each."
         )
-    return text + " Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to connect it."
+    return text + " Raise n_neighbors of the graph, or take its kind 'symmetric' or 'mutual+mst', to connect it."

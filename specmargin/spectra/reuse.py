@@ -120,8 +120,8 @@ def reused(spectrum: Spectrum, n_samples: int, *, q: int | None, normalized: boo
     if spectrum.normalized != normalized:
         kind, asked = ("normalized", "combinatorial") if spectrum.normalized else ("combinatorial", "normalized")
         raise InvalidInputError(
-            f"the spectrum is that of the {kind} Laplacian, but normalized={normalized} asks for the {asked} one; set "
-            f"normalized={spectrum.normalized}, or pass laplacian_eigenpairs(W, normalized={normalized})."
+            f"the spectrum is that of the {kind} Laplacian, but normalized={normalized} asks for the {asked} one; take "
+            f"Laplacian(normalized={spectrum.normalized}), or pass laplacian_eigenpairs(W, normalized={normalized})."
         )
     if spectrum.power not in (1, power):
         raise InvalidInputError(
