@@ -113,7 +113,8 @@ class Search(Part):
     tol : float, optional
         Relative gradient at which the solver stops (nothing is proved about the global optimum); by default its own.
     max_iter : int, optional
-        Limit of iterations; by default that of the solver. A ConvergenceWarning says where it was met.
+        Limit of iterations; by default that of the solver. A ConvergenceWarning says where it was met. The limit of
+        "branch_and_bound" is `max_nodes` in `options`.
     intercept : {"balance", "regularized", "free"}, default "balance"
         "balance" fixes the mean decision on the unlabelled samples; see `specmargin.objectives.Features`.
     one_flip : bool, default False
@@ -157,6 +158,11 @@ class Search(Part):
             raise kind(f"name={shown(self.name)} is unknown; take one of {among(self.name, SEARCHES)}")
         maybe(accuracy)("tol", self.tol)
         maybe(iterations)("max_iter", self.max_iter)
+        if self.name == "branch_and_bound" and self.max_iter is not None:
+            raise InvalidInputError(
+                f"max_iter={self.max_iter} is no limit of branch and bound, which counts nodes; pass "
+                f'options={{"max_nodes": {self.max_iter}}}'
+            )
         choice("balance", "regularized", "free")("intercept", self.intercept)
         flag("one_flip", self.one_flip)
         number()("s", self.s)

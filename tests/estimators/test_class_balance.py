@@ -6,6 +6,7 @@ from scipy.stats import beta
 
 import specmargin as sm
 from specmargin.estimators._class_balance import Balance, in_force, shrunken_cut
+from specmargin.kernels import RBF
 from specmargin.labels.shares import label_counts
 
 
@@ -67,7 +68,8 @@ def test_a_rare_class_keeps_its_share(cls):
     y = np.full(300, -1)
     y[:8], y[240:242] = 0, 1
     if "grid" in cls().get_params():
-        grid = {"kernel": ["rbf"], "graph": [5], "laplacian__power": [1], "gamma_I": ["100 gamma_A"]}
+        kernels = [RBF("0.5 median"), RBF("median")]
+        grid = {"kernel": kernels, "graph": [5], "laplacian__power": [1], "gamma_I": ["100 gamma_A"]}
         clf = cls(grid=grid).set_params(estimator__class_balance="shrunk").fit(X, y)
     else:
         clf = cls(class_balance="shrunk").fit(X, y)

@@ -27,6 +27,7 @@ from specmargin.model_selection import LabeledKFold, labeled_accuracy
 from specmargin.results import Certificate, Status
 from specmargin.solvers import Search, gradient, quasi_newton
 from specmargin.solvers.parts import SEARCHES
+from specmargin.spectra import Eigenvectors
 
 LOCAL = {
     "continuation": (sm.solvers.continuation, "hinge", "exp"),
@@ -216,6 +217,22 @@ def test_all_landmarks_and_all_components_are_the_kernel(moons):
 
 
 # The hybrid
+
+
+def test_eigenvectors_are_functions_of_the_nodes_and_new_samples_get_means(moons):
+    X, _, y = moons
+    clf = plain("gradient", C=2.0, gamma_I=10.0, graph=7, functions=Eigenvectors(20)).fit(X, y)
+    f = clf.result_.variables["f"]
+    assert clf.dual_coef_.shape == (1, 60)
+    np.testing.assert_allclose(clf.decision_function(X), f, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(clf.dual_coef_[0] + clf.intercept_[0], f, rtol=0, atol=1e-9)
+    new = X[:9] + 0.05
+    expected = sm.spectra.extend(f, sm.graphs.neighbor_weights(new, X, 7))
+    np.testing.assert_allclose(clf.decision_function(new), expected, rtol=0, atol=1e-9)
+    # They are functions of the lowest eigenvectors alone.
+    U = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, 7), q=20, normalized=True).eigenvectors
+    centred = f - clf.intercept_[0]
+    np.testing.assert_allclose(U @ (U.T @ centred), centred, rtol=0, atol=1e-9)
 
 
 @all_searches

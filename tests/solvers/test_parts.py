@@ -74,6 +74,7 @@ def test_what_is_no_search(value: Any) -> None:
         lambda: Search(3),
         lambda: Search(tol=-1.0),
         lambda: Search(max_iter=1.5),
+        lambda: Search("branch_and_bound", max_iter=5),
         lambda: Search(intercept="none"),
         lambda: Search(one_flip=1),
         lambda: Search(s="left"),
