@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Self
 
+import numpy as np
+
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
@@ -20,6 +22,16 @@ __all__ = ["Part", "changed", "fitted_attribute", "parameters_of"]
 
 class Part:
     """Base of the parts: parameters by name, and a repr that shows those that are not the default."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse arrays in the place of numbers, which could be neither compared nor hashed."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        for name, value in {**dict(zip(names, given, strict=False)), **named}.items():
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                raise InvalidTypeError(
+                    f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}."
+                )
+        return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn asks for them."""
@@ -75,13 +87,21 @@ def changed(name: str, part: Any, changes: Mapping[str, Any]) -> Any:
     KNN(n_neighbors=5, weight='heat')
     """
     own = parameters_of(part)
-    for inner in changes:
-        if inner not in own:
+    deeper: dict[str, dict[str, Any]] = {}
+    for inner, value in changes.items():
+        first, _, rest = inner.partition("__")
+        if first not in own:
             raise InvalidInputError(
                 f"{name}__{inner} is unknown: {name}={shown(part)} has "
                 + (f"the parameters {among(inner, own)}" if own else "no parameters; set the whole part instead.")
             )
-    return type(part)(**{**own, **changes})
+        if rest:
+            deeper.setdefault(first, {})[rest] = value
+        else:
+            own[first] = value
+    for first, within in deeper.items():
+        own[first] = changed(f"{name}__{first}", own[first], within)
+    return type(part)(**own)
 
 
 def fitted_attribute(part: Any) -> str | None:

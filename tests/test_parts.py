@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import radius_neighbors_graph
 from sklearn.pipeline import make_pipeline
@@ -300,3 +301,37 @@ class Fitted:
 def test_a_part_of_the_wrong_kind(moons: Any, params: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         sm.LapSVM(**params).fit(moons[0], moons[2])
+
+
+@pytest.mark.parametrize(
+    ("cls", "former", "now"),
+    [
+        (sm.LapSVM, {"power": 3}, "laplacian=Laplacian(normalized='auto', power=3)"),
+        (sm.LapSVM, {"normalized": False}, "laplacian=Laplacian(normalized=False, power=2)"),
+        (sm.LapSVM, {"span": "landmarks"}, "functions=Landmarks()"),
+        (sm.LapSVM, {"ratio": "auto"}, "gamma_I='auto'"),
+        (sm.S3VM, {"gamma_A": 2.0}, "gamma_I=gamma_I / 2.0"),
+        (sm.STORM, {"n_neighbors": [5, 10]}, "graph=[KNN(n_neighbors=5), KNN(n_neighbors=10)]"),
+        (sm.SpectralRidge, {"n_neighbors": 5}, "graph=KNN(n_neighbors=5, weight='self_tuning')"),
+    ],
+)
+def test_a_former_name_keeps_what_the_default_part_says(cls, former, now):
+    with pytest.raises(InvalidInputError) as refused:
+        cls(**former)
+    written = str(refused.value).partition("write ")[2]
+    name, _, value = written.rstrip(".").partition(";")[0].partition("=")
+    expected, _, other = now.partition("=")
+    assert name == expected
+    scope = {**vars(sm.kernels), **vars(sm.graphs), **vars(sm.spectra), **vars(sm.solvers), "gamma_I": 3.0}
+    assert eval(value, scope) == eval(other, scope)
+
+
+def test_parts_within_parts_are_changed_and_arrays_are_no_numbers():
+    kernel = gp.RBF(2.0) + gp.RBF(0.5)
+    clf = sm.LapSVM(kernel=kernel).set_params(kernel__k1__length_scale=3.0)
+    assert clf.kernel == gp.RBF(3.0) + gp.RBF(0.5)
+    assert kernel.k1.length_scale == 2.0
+    with pytest.raises(InvalidInputError, match="pass the number itself"):
+        KNN(np.array(5))
+    with pytest.raises(InvalidInputError, match="set graph itself"):
+        sm.STORM(graph=[5, 10]).set_params(graph__n_neighbors=3)

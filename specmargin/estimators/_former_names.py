@@ -1,30 +1,24 @@
-"""What to write in the place of parameters that estimators had before they were composed of parts: `instead_of`."""
+"""What to write in the place of parameters that estimators had before they were composed of parts: `now_of`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from specmargin.checks import shown
+from specmargin.kernels import RBF, Landmarks, Polynomial, PrincipalComponents
+from specmargin.spectra import Eigenvectors
 
-_FORMER = {
-    **dict.fromkeys(("n_neighbors", "kind", "weight", "metric", "reduce"), "graph=KNN({name}={value})"),
-    **dict.fromkeys(("normalized", "power"), "laplacian=Laplacian({name}={value})"),
-    "gamma": "kernel=RBF({value})",
-    **dict.fromkeys(("degree", "coef0"), "kernel=Polynomial({name}={value})"),
-    "span": "functions={value}, Landmarks(500) or Eigenvectors(200)",
-    "n_landmarks": "functions=Landmarks({value})",
-    "q": "functions=Eigenvectors({value})",
-    "rank": "functions=PrincipalComponents({value})",
-    "ratio": 'gamma_I="{value} gamma_A"',
-    **dict.fromkeys(("tol", "max_iter"), "solver=Solver({name}={value})"),
-    "solver_params": "solver=Solver(options={value})",
-    **dict.fromkeys(("intercept", "one_flip", "s"), "search=Search({name}={value})"),
-    **dict.fromkeys(("sigma", "exponent", "k", "w"), "transformation=Transform({name}={value})"),
-    "gamma_A": "gamma_I={value}, the ratio gamma_I / gamma_A, which is all that counts",
-    "random_state": "random_state={value} of the part that draws: KNN, Landmarks or Eigenvectors",
+__all__ = ["in_grid", "now_of"]
+
+_WITHIN = {
+    **dict.fromkeys(("n_neighbors", "kind", "weight", "metric", "reduce", "random_state"), "graph"),
+    **dict.fromkeys(("normalized", "power"), "laplacian"),
+    **dict.fromkeys(("tol", "max_iter", "solver_params"), "solver"),
+    **dict.fromkeys(("intercept", "one_flip", "s"), "search"),
+    **dict.fromkeys(("sigma", "exponent", "k", "w"), "transformation"),
 }
-"""What to write in the place of a parameter that the estimators had before they were composed of parts."""
+"""The parts that hold former parameters."""
+_SPANS = {"landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
 _SEARCHED = {
     "kernels": "kernel",
     "gammas": "kernel__gamma",
@@ -40,41 +34,45 @@ _SEARCHED = {
     "filters": "filters",
     "self_loops": "self_loops",
 }
-"""The same for the lists of a search."""
+"""The lists of a search, by their names in its grid."""
 
 
-def instead_of(
-    name: str, value: Any, known: Sequence[str], searched: str = "", of_searched: Sequence[str] = ()
-) -> str | None:
-    """Return what to write in the place of a parameter that earlier versions had; None of what they had not.
-
-    Parameters
-    ----------
-    name, value
-        Of the parameter.
-    known : sequence of str
-        Parameters of the class.
-    searched : str
-        The estimator whose parameters a search chooses by default, as it is written, where the class is a search.
-    of_searched : sequence of str
-        Parameters of that estimator.
+def now_of(name: str, value: Any, known: Sequence[str]) -> tuple[str, Any] | None:
+    """Return the parameter, with a nested name, and its value that mean what a former one did; None of what is gone.
 
     Examples
     --------
-    >>> instead_of("n_neighbors", 5, ["graph", "kernel"]), instead_of("ratios", [0, 100], ["grid"], "LapRLS()")
-    ('graph=KNN(n_neighbors=5)', "grid={'gamma_I': ['0 gamma_A', '100 gamma_A']}")
+    >>> now_of("n_neighbors", 5, ["graph", "kernel"]), now_of("ratio", 100, ["gamma_I"])
+    (('graph__n_neighbors', 5), ('gamma_I', '100 gamma_A'))
     """
-    if searched and name in _SEARCHED:
-        multiples = [f"{one:g} gamma_A" for one in value] if name == "ratios" else value
-        return f"grid={{{_SEARCHED[name]!r}: {shown(multiples)}}}"
-    if searched:
-        now = f"{name}={shown(value)}" if name in of_searched else instead_of(name, value, of_searched)
-        opened = searched.removesuffix(")") + ("" if searched.endswith("()") else ", ")
-        return None if now is None else f"estimator={opened}{now})"
-    former = _FORMER.get(name)
-    if former is None:
+    root = _WITHIN.get(name, "")
+    root = "search" if root == "solver" and "search" in known else root
+    if root in known:
+        inner = "options" if name == "solver_params" else name
+        return f"{root}__{inner}", "auto" if name == "normalized" and value is None else value
+    if "functions" in known and name in ("span", "n_landmarks", "q", "rank"):
+        if name == "span":
+            return "functions", _SPANS.get(value, value)
+        if name == "rank":
+            return "functions", PrincipalComponents(value)
+        kind = Landmarks if name == "n_landmarks" else Eigenvectors
+        return "functions", kind() if value is None else kind(value)
+    if "kernel" in known and name in ("gamma", "degree", "coef0"):
+        return "kernel", RBF(value) if name == "gamma" else Polynomial(**{name: value})
+    if "gamma_I" in known and name == "ratio":
+        return "gamma_I", value if isinstance(value, str) else f"{value} gamma_A"
+    return None
+
+
+def in_grid(name: str, value: Any, searched: Sequence[str]) -> dict[str, Any] | None:
+    """Return the grid that means what a list of a search did; None of what was no such list.
+
+    Examples
+    --------
+    >>> in_grid("ratios", [0.0, 100.0], ["gamma_I"])
+    {'gamma_I': ['0 gamma_A', '100 gamma_A']}
+    """
+    now = _SEARCHED.get(name, "")
+    if now.partition("__")[0] not in searched:
         return None
-    if name in ("tol", "max_iter", "solver_params") and "search" in known:
-        former = former.replace("solver=Solver", "search=Search")
-    drawn = name == "random_state" and not {"graph", "functions"}.isdisjoint(known)
-    return former.format(name=name, value=shown(value)) if drawn or former.partition("=")[0] in known else None
+    return {now: [f"{one:g} gamma_A" for one in value] if name == "ratios" else value}

@@ -28,7 +28,7 @@ from specmargin.checks import (
     seed,
     shown,
 )
-from specmargin.estimators._former_names import instead_of
+from specmargin.estimators._former_names import in_grid, now_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
 from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
@@ -248,6 +248,8 @@ class Composed(BaseEstimator):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     """Rules of the class in the place of `RULES`."""
+    _searched: ClassVar[tuple[str, ...]] = ()
+    """Parameters of its estimator that a search can try."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         for name, value in given.items():
@@ -260,10 +262,44 @@ class Composed(BaseEstimator):
         known = _known(cls)
         if name in known or "**" in known:
             return
-        usual = cls._usual() if "grid" in known else None
-        now = instead_of(name, value, known, *(() if usual is None else (repr(usual), _known(type(usual)))))
+        try:
+            now = cls._instead_of(name, value, known)
+        except InvalidInputError as error:
+            raise InvalidTypeError(
+                f"{cls.__name__} has no parameter {name!r}; a part has it now, and {error}"
+            ) from error
         remedy = f"it takes {among(name, known)}" if now is None else f"write {now}."
         raise InvalidTypeError(f"{cls.__name__} has no parameter {name!r}; {remedy}")
+
+    @classmethod
+    def _instead_of(cls, name: str, value: Any, known: tuple[str, ...]) -> str | None:
+        """Return what to write in the place of a parameter that earlier versions had; None of what they had not."""
+        if "grid" in known:
+            grid = in_grid(name, value, cls._searched)
+            if grid is not None:
+                return f"grid={{{', '.join(f'{key!r}: {shown(one)}' for key, one in grid.items())}}}"
+            usual = cls._usual()
+            own = _known(type(usual))
+            now = (name, value) if name in own else now_of(name, value, own)
+            text = None if now is None else " ".join(f"estimator={usual.set_params(**dict([now]))!r}".split())
+        elif name == "gamma_A" and "gamma_I" in known:
+            return f"gamma_I=gamma_I / {shown(value)}; their ratio is all that counts"
+        else:
+            now, own = now_of(name, value, known), known
+            text = None if now is None else cls._written(*now)
+        drawn = text is not None and name == "random_state" and name not in own and "functions" in own
+        return f"{text}; Landmarks and Eigenvectors have one, too" if drawn else text
+
+    @classmethod
+    def _written(cls, nested: str, value: Any) -> str:
+        """Return a parameter as it is written, on the defaults of the class."""
+        root, _, inner = nested.partition("__")
+        if not inner:
+            return f"{root}={value!r}"
+        part = PARTS[root](root, inspect.signature(cls).parameters[root].default)
+        if isinstance(value, list | tuple) and root in ("graph", "laplacian"):
+            return f"{root}={[changed(root, part, {inner: one}) for one in value]!r}"
+        return f"{root}={changed(root, part, {inner: value})!r}"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` those of parts, too, such as ``kernel__gamma``.
@@ -326,10 +362,11 @@ class Composed(BaseEstimator):
 
     def _changed(self, name: str, changes: Mapping[str, Any]) -> Any:
         """Return a parameter with other values of what it holds."""
-        held = self._held(name)
+        several = name in ("graph", "laplacian") and isinstance(getattr(self, name), list | tuple)
+        held = getattr(self, name) if several else self._held(name)
         if isinstance(held, BaseEstimator) and name == "estimator":
             return clone(held).set_params(**changes)
-        if name not in PARTS:
+        if several or name not in PARTS:
             raise InvalidInputError(f"{name}={shown(held)} holds no parameters; set {name} itself.")
         return changed(name, held, changes)
 

@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor):
     estimator: Any = field(default=None, kw_only=False)
     grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
 
+    _searched: ClassVar[tuple[str, ...]] = SEARCHED
     _sample_weight = None
 
     @classmethod
@@ -136,7 +137,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor):
         super()._check_parameters()
 
     def _space(self) -> Space:
-        return search_space(self._template, self.grid, CANDIDATES, SEARCHED)
+        return search_space(self._template, self.grid, CANDIDATES, self._searched)
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
         return None if graph is None else check_adjacency(graph, X.shape[0])  # the grid makes them
