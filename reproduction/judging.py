@@ -164,7 +164,7 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "furthest": lambda values: _named(values, abs(values).idxmax()),
     "highest": lambda values: _named(values, values.idxmax()),
     "lowest": lambda values: _named(values, values.idxmin()),
-    "tally": lambda names: ", ".join(f"{name} ({n})" for name, n in Counter(names).items()) or "none",
+    "tally": lambda names, which: ", ".join(f"{name} ({n})" for name, n in Counter(names[which]).items()) or "none",
 }
 """Functions that conditions and numbers may call, each with ``@``."""
 
