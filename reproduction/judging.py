@@ -75,6 +75,8 @@ class ClaimRow:
         Numbers of one row, whose name is ``{name}``.
     apart : str, default ", "
         What stands between those of two rows.
+    partly : str, default "partly reproduced"
+        What it is called that half of the cases hold.
     claimed : bool, default True
         Whether the paper says it; else no verdict is given.
     """
@@ -89,6 +91,7 @@ class ClaimRow:
     strict: bool = False
     each: str = ""
     apart: str = ", "
+    partly: str = "partly reproduced"
     claimed: bool = True
 
 
@@ -303,7 +306,8 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     text = one.text.format(**facts)
     if not one.claimed:
         return [f"{text}. {numbers}."]
-    return [claim(text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
+    sentence = claim(text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)
+    return [re.sub(r"^partly reproduced", one.partly, sentence)]
 
 
 TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")
