@@ -148,7 +148,7 @@ def _differences(place: Place) -> list[dict[str, Any]]:
         "swept": place.name.removeprefix(SWEEP) if place.name.startswith(SWEEP) else "",
         "better": max(halves, key=lambda half: place.of(half).mean) if len(halves) == 2 else "",
     }
-    pairs = [(DEFAULT, method) for method in place.accuracy if method != DEFAULT] + [("ordered", "margin")]
+    pairs = [(DEFAULT, str(method)) for method in place.accuracy if method != DEFAULT] + [("ordered", "margin")]
     rows = []
     for first, second in pairs:
         both = place.pairs(first, second)

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reproduction.papers import modules
 
@@ -65,7 +66,8 @@ class Paper:
 
 def _read() -> Iterator[Paper]:
     for fields in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["paper"]:
-        yield Paper(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+        yield Paper(**values)
 
 
 PAPERS = tuple(_read())
