@@ -400,7 +400,7 @@ CEILINGS = {
         "solvers": 6700,
         "spectra": 1350,
     },
-    "reproduction": {"(modules)": 2360, "engine": 1100, "papers": 5850},
+    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5400},
 }
 
 
