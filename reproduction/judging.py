@@ -10,8 +10,8 @@ A condition is an expression of `pandas.DataFrame.eval` in the columns of a fram
 - a correlation or a slope, ``"@correlation(a, b) >= 0.9"``.
 
 Each condition is counted over all rows, and the share of cases that hold is the verdict. What stands in braces in the
-numbers of a claim is such an expression, too, and a column stands for its mean. `TESTS` holds the functions after
-``@``; those of data sets take frames of `wide_frame`, a row for each data set and split.
+numbers of a claim is such an expression, too; a column stands for its mean, one of text for its first. `TESTS` holds
+the functions after ``@``; those of data sets take frames of `wide_frame`, a row for each data set and split.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import re
 import statistics
 import string
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from pandas.errors import UndefinedVariableError
 
 from reproduction.claims import claim, comparison_counts
@@ -57,17 +59,26 @@ class ClaimRow:
     paper, source : str
         Short name of the paper; the study, or part of a table, whose frame is judged.
     text : str
-        Sentence of the paper, and where it stands.
+        Sentence of the paper, and where it stands; facts of the frame may stand in braces.
     holds : sequence of str
         Conditions, each counted over all rows.
     numbers : str
-        Sentence on the numbers; ``{part}`` and ``{whole}`` are the cases that hold and all cases.
+        Sentence on the numbers; ``{part}`` and ``{whole}`` are the cases that hold and all cases, ``{each}`` the
+        numbers of every row, ``{missed}`` those of the rows where the first condition fails.
     where : str, default ""
         Condition of the rows that count; all by default.
     means : bool, default False
         Whether the conditions are ones of the means over the rows.
     strict : bool, default False
         Whether one case that fails refutes the claim.
+    each : str, default ""
+        Numbers of one row, whose name is ``{name}``.
+    apart : str, default ", "
+        What stands between those of two rows.
+    partly : str, default "partly reproduced"
+        What it is called that half of the cases hold.
+    claimed : bool, default True
+        Whether the paper says it; else no verdict is given.
     """
 
     paper: str
@@ -78,6 +89,10 @@ class ClaimRow:
     where: str = ""
     means: bool = False
     strict: bool = False
+    each: str = ""
+    apart: str = ", "
+    partly: str = "partly reproduced"
+    claimed: bool = True
 
 
 class Named(float):
@@ -106,15 +121,16 @@ def _by_dataset(values: pd.Series) -> Any:
     return values.groupby(level="dataset", sort=False)
 
 
-def _compare(a: pd.Series, b: pd.Series, test_to_train: float = 0.0) -> Comparison:
-    """Compare two methods on each data set, split by split."""
-    both = pd.DataFrame({"a": a, "b": b}).dropna()
-    cells: list[Any] = [each.droplevel("dataset").to_dict() for _, each in both.groupby(level="dataset", sort=False)]
-    return paired_comparison(cells, "a", "b", test_to_train=[test_to_train] * len(cells) if test_to_train else [])
+def _compare(a: pd.Series, b: pd.Series, test_to_train: float | pd.Series = 0.0) -> Comparison:
+    """Compare two methods on each data set, split by split; the corrected test has one ratio, or one per data set."""
+    both = pd.DataFrame({"a": a, "b": b, "ratio": test_to_train}).dropna()
+    cells: list[Any] = [each.droplevel("dataset") for _, each in both.groupby(level="dataset", sort=False)]
+    ratios = [float(each["ratio"].iloc[0]) for each in cells]
+    return paired_comparison([each.to_dict() for each in cells], "a", "b", test_to_train=ratios if any(ratios) else [])
 
 
 def _cases(part: int, whole: int) -> list[bool]:
-    return [True] * part + [False] * (whole - part)
+    return [True] * int(part) + [False] * int(whole - part)
 
 
 def _counted(count: Callable[[Comparison], int]) -> Callable[..., list[bool]]:
@@ -144,18 +160,20 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "clearly_lower": _counted(lambda compared: compared.clearly_lower),
     "not_clearly_higher": _counted(lambda compared: compared.rows - compared.clearly_higher),
     "p": paired_p_value,
+    "cases": _cases,
     "correlation": _correlation,
     "largest": lambda *values: max(abs(each).max() for each in values),
     "median": lambda *values: statistics.median(np.concatenate(values)),
     "furthest": lambda values: _named(values, abs(values).idxmax()),
     "highest": lambda values: _named(values, values.idxmax()),
     "lowest": lambda values: _named(values, values.idxmin()),
+    "tally": lambda names, which: ", ".join(f"{name} ({n})" for name, n in Counter(names[which]).items()) or "none",
 }
 """Functions that conditions and numbers may call, each with ``@``."""
 
 
-def _value(frame: pd.DataFrame, expression: str) -> Any:
-    return frame.eval(expression, engine="python", local_dict=TESTS)
+def _value(frame: pd.DataFrame, expression: str, **known: Any) -> Any:
+    return frame.eval(expression, engine="python", local_dict={**TESTS, **known})
 
 
 class _Numbers(string.Formatter):
@@ -169,17 +187,21 @@ class _Numbers(string.Formatter):
         if field_name in kwargs:
             return kwargs[field_name], field_name
         try:
-            value = _value(self.frame, field_name)
+            value = _value(self.frame, field_name, **kwargs)
         except UndefinedVariableError:
             return "-", field_name
-        return statistics.fmean(value) if isinstance(value, pd.Series) else value, field_name
+        if isinstance(value, pd.Series):
+            value = statistics.fmean(value) if is_numeric_dtype(value) else value.iloc[0]
+        return value, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return counts of a comparison in a unit ("cases", or "corrected cases"), everything else in its format."""
+        """Return counts of a comparison in a unit ("cases", or "corrected cases, equal"), all else in its format."""
         if not isinstance(value, Comparison):
             return value if isinstance(value, str) else format(value, format_spec)
-        unit = format_spec.removeprefix("corrected ")
-        return comparison_counts(value, unit, corrected=unit != format_spec)
+        spec, equal, _ = format_spec.partition(", equal")
+        unit = spec.removeprefix("corrected ")
+        counts = comparison_counts(value, unit, corrected=unit != spec)
+        return f"{counts}, equal in {value.equal}" if equal and value.equal else counts
 
 
 def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
@@ -264,6 +286,8 @@ def judge(claims: Iterable[ClaimRow], frames: Mapping[str, pd.DataFrame]) -> lis
 def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     if one.where and len(frame):
         frame = frame[_value(frame, one.where).astype(bool)]
+    if frame.empty:
+        return []
     cases = frame.mean(numeric_only=True).to_frame().T if one.means else frame
     held: list[bool] = []
     for condition in one.holds:
@@ -274,10 +298,16 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     if not held:
         return []
     part, whole = sum(held), len(held)
-    numbers = _Numbers(frame).format(
-        one.numbers, part=part, whole=whole, **{str(name): fact for name, fact in frame.attrs.items()}
-    )
-    return [claim(one.text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)]
+    facts = {str(name): fact for name, fact in frame.attrs.items()}
+    rows = [_Numbers(frame.iloc[[k]]).format(one.each, name=name) for k, name in enumerate(frame.index)]
+    missed = [row for row, holds in zip(rows, held, strict=False) if not holds]
+    listed = {"each": one.apart.join(rows), "missed": one.apart.join(missed) or "none"} if one.each else {}
+    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole, **listed, **facts)
+    text = one.text.format(**facts)
+    if not one.claimed:
+        return [f"{text}. {numbers}."]
+    sentence = claim(text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)
+    return [re.sub(r"^partly reproduced", one.partly, sentence)]
 
 
 TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")

@@ -58,20 +58,13 @@ class Section:
 
     def cells(self) -> list[list[str]]:
         """Return head and body as text, the note last."""
-        return [list(_COLUMNS)] + [
-            [
-                line.dataset,
-                line.method,
-                line.tuning,
-                _mean_std(line.mean, line.std),
-                str(line.n_splits),
-                _mean_std(line.published_mean, line.published_std),
-                line.source,
-                "-" if math.isnan(line.difference) else f"{line.difference:+.2f}",
-                line.note,
-            ]
-            for line in self.lines
-        ]
+        body = []
+        for line in self.lines:
+            ours, theirs = _mean_std(line.mean, line.std), _mean_std(line.published_mean, line.published_std)
+            apart = "-" if math.isnan(line.difference) else f"{line.difference:+.2f}"
+            setting, published = [line.dataset, line.method, line.tuning], [theirs, line.source, apart, line.note]
+            body.append([*setting, ours, str(line.n_splits), *published])
+        return [list(_COLUMNS), *body]
 
     def text(self) -> list[str]:
         """Return lines with aligned columns; long notes stand below the table, by number."""
@@ -85,15 +78,6 @@ class Section:
     def markdown(self) -> list[str]:
         """Return lines of Markdown."""
         return [*([f"## {self.title}", ""] if self.title else []), *_piped(self.cells()), ""]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values; numbers that are not known are None."""
-        return {"title": self.title, "lines": [_known(vars(line)) for line in self.lines]}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Section:
-        """Return the section that `as_json` was asked of."""
-        return cls(values["title"], [Line(**_unknown(line)) for line in values["lines"]])
 
     def csv(self) -> list[list[Any]]:
         """Return head and body, a number to a column, unrounded; empty where there is none."""
@@ -183,34 +167,6 @@ class MarkedSection:
         """Return lines of Markdown."""
         key = self.key("bold", "italic")
         return [key, "", *_piped(self.cells()), "", self.often(), "", *_piped(self.counts()), ""]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values; numbers that are not known are None."""
-        rows = [
-            {
-                "dataset": row.dataset,
-                "n_labeled": row.n_labeled,
-                "entries": {method: _known(entry._asdict()) for method, entry in row.entries.items()},
-                "settings": dict(row.settings),
-            }
-            for row in self.rows
-        ]
-        shared = {part: getattr(self, part) for part in ("tuning", "note", "title")}
-        return {"rows": rows, "methods": list(self.methods), **shared}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> MarkedSection:
-        """Return the section that `as_json` was asked of."""
-        rows = [
-            MarkedRow(
-                row["dataset"],
-                row["n_labeled"],
-                {method: Entry(**_unknown(entry)) for method, entry in row["entries"].items()},
-                row["settings"],
-            )
-            for row in values["rows"]
-        ]
-        return cls(rows, values["methods"], *(values[part] for part in ("tuning", "note", "title")))
 
     def csv(self) -> list[list[Any]]:
         """Return head and body, a row for each task, number of labels and method, unrounded."""
@@ -302,20 +258,23 @@ class Report:
         return stream.getvalue()
 
     def as_json(self) -> dict[str, Any]:
-        """Return JSON values, from which `from_json` makes an equal report."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "sections": [section.as_json() for section in self.sections],
-            **{part: list(getattr(self, part)) for part in ("header", "footer", "remarks")},
-        }
+        """Return JSON values, from which `from_json` makes an equal report; numbers that are not known are None."""
+        return dict(_known(vars(self)))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Report:
         """Return the report that `as_json` was asked of."""
-        sections = [(Section if "lines" in part else MarkedSection).from_json(part) for part in values["sections"]]
-        parts = (values[part] for part in ("header", "footer", "remarks"))
-        return cls(values["name"], values["title"], sections, *parts)
+        return cls(**{**values, "sections": [_section(dict(part)) for part in values["sections"]]})
+
+
+def _section(part: dict[str, Any]) -> Section | MarkedSection:
+    if "lines" in part:
+        return Section(part["title"], [Line(**_unknown(line)) for line in part["lines"]])
+    rows = [
+        MarkedRow(**{**row, "entries": {method: Entry(**_unknown(entry)) for method, entry in row["entries"].items()}})
+        for row in part.pop("rows")
+    ]
+    return MarkedSection(rows, **part)
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
@@ -338,8 +297,17 @@ def _blank(value: Any) -> Any:
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+def _known(value: Any) -> Any:
+    """Return a value as JSON has it: fields by name, None in the place of NaN."""
+    if isinstance(value, Line | Section | MarkedSection):
+        value = vars(value)
+    if isinstance(value, MarkedRow | Entry):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: _known(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _unknown(values: Mapping[str, Any]) -> dict[str, Any]:

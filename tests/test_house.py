@@ -402,7 +402,7 @@ CEILINGS = {
         "solvers": 6790,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
-    "reproduction": {"(modules)": 2360, "engine": 1100, "papers": 5850},
+    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5400},
 }
 
 

@@ -8,18 +8,18 @@ speakers of Isolet are those of figure 6, in the same order, so that errors are 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reproduction.claims import CLOSE, LAPLACIANS, RULE, claim, correlation, verdict_on
+from reproduction.claims import LAPLACIANS, RULE, verdict_on
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Errors
-from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
+from reproduction.judging import TABLE_CLAIMS, TESTS, judge, named_frame, wide_frame
 from reproduction.papers._belkin_fits import CONVEX, METHODS, PAIRS, PARTS, SPEAKER_LABELS, TSVM, TSVM_LABELS, VARIANTS
 from specmargin.typing import FloatArray
 
@@ -149,9 +149,8 @@ def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool 
             if np.isfinite(theirs) and all(method in errors for errors in tasks.values()):
                 name = f"{method} {PARTS[part]}, {per_class} labels of each digit"
                 apart[name] = float(mean_errors(tasks, method).mean()) - theirs
-    frame = pd.DataFrame({"apart": apart}, dtype=float)
-    setting = f"({kernel} kernel, {LAPLACIANS[normalized]})"
-    return [sentence.replace("(setting)", setting) for sentence in judge(CLAIMS, {"figure 5": frame})]
+    setting = f"{kernel} kernel, {LAPLACIANS[normalized]}"
+    return judge(CLAIMS, {"figure 5": named_frame({"apart": apart}, setting=setting)})
 
 
 def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
@@ -165,35 +164,27 @@ def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
         part: by_task(of_setting, part, per_class=SPEAKER_LABELS, kernel="rbf", normalized=normalized)["isolet"]
         for part in PARTS
     }
-    run = TSVM in errors["unlabeled"]
-    if not run:
+    frame.attrs["as_drawn"] = "" if TSVM in errors["unlabeled"] else " (as drawn)"
+    if frame.attrs["as_drawn"]:
         frame["U_TSVM"] = frame.index.get_level_values("split").map(drawn_errors("unlabeled")[TSVM])
-    judged = judge(CLAIMS, {"isolet": frame})
     return [
         f"The paper's claims of Isolet by these numbers, {LAPLACIANS[normalized]} ({RULE}):",
-        *(judged if run else [each.replace("on the TSVM.", "on the TSVM (as drawn).") for each in judged]),
-        _next_to_the_drawing(errors),
+        *judge(CLAIMS, {"isolet": frame, "drawing of figure 6": pd.DataFrame(_next_to_the_drawing(errors))}),
     ]
 
 
-def _next_to_the_drawing(errors: Mapping[str, Errors]) -> str:
-    """Say how near the means and the single speakers of figure 6 are."""
-    distances, largest, correlations = [], [], []
-    for part in PARTS:
+def _next_to_the_drawing(errors: Mapping[str, Errors]) -> Iterator[dict[str, float]]:
+    """Yield how near the means and the single speakers of figure 6 are, by part and method."""
+    for part, by_method in errors.items():
         drawn = drawn_errors(part)
-        for method, by_speaker in errors[part].items():
+        for method, by_speaker in by_method.items():
             ours = np.array(list(by_speaker.values()))
             theirs = np.array([drawn[method][speaker] for speaker in by_speaker])
-            distances.append(abs(statistics.fmean(ours) - published_mean(method, part, SPEAKER_LABELS)))
-            largest.append(float(np.abs(ours - theirs).max()))
-            correlations.append(correlation(ours, theirs))
-    return claim(
-        "the means of figure 6",
-        sum(distance <= CLOSE for distance in distances),
-        len(distances),
-        f"Within {CLOSE:g} points in {{part}} of {{whole}}, largest difference {max(distances):.2f}; of a single "
-        f"speaker {max(largest):.2f}; least correlation with the drawing over the speakers {min(correlations)}",
-    )
+            yield {
+                "apart": abs(statistics.fmean(ours) - published_mean(method, part, SPEAKER_LABELS)),
+                "largest": float(np.abs(ours - theirs).max()),
+                "correlation": TESTS["correlation"](ours, theirs),
+            }
 
 
 def of_laplacians(rows: Sequence[Row]) -> list[str]:

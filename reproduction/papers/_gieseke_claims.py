@@ -9,7 +9,7 @@ languages, so that a verdict on them is one on the methods as we have them.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -172,13 +172,9 @@ def _seconds(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     faster = {f"{name} {m}": each[ANNEALING] / each[m] for name, each in sparse.items() for m in (TSVMLIN, QN)}
     return {
         "seconds on dense sets": named_frame({"ratio": dense}),
-        "seconds of CCCP": named_frame({"ratio": slower}, listed=_listed(slower)),
-        "seconds of annealing": named_frame({"ratio": faster}, listed=_listed(faster)),
+        "seconds of CCCP": named_frame({"ratio": slower}),
+        "seconds of annealing": named_frame({"ratio": faster}),
     }
-
-
-def _listed(ratios: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
 
 
 def _many_samples(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
@@ -188,8 +184,9 @@ def _many_samples(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
         if QN in (seconds := means_of(rows, "fit_seconds")):
             curves.setdefault(block.dataset, {})[block.how.n] = seconds[QN]
     curves = {name: dict(sorted(each.items())) for name, each in curves.items() if len(each) > 1}
-    slopes = {name: slope(list(each), list(each.values())) for name, each in curves.items()}
-    listed = "; ".join(
-        f"{name}: slope {slopes[name]:.2f}, {each[max(each)]:.1f} s for {max(each)}" for name, each in curves.items()
-    )
-    return {"seconds over samples": named_frame({"slope": slopes}, listed=listed)}
+    last = {name: max(each) for name, each in curves.items()}
+    columns = {
+        "slope": {name: slope(list(each), list(each.values())) for name, each in curves.items()},
+        "seconds": {name: each[last[name]] for name, each in curves.items()},
+    }
+    return {"seconds over samples": named_frame(columns | {"n": last})}

@@ -103,14 +103,10 @@ def _errors(own: Sequence[Row], at_newton: Sequence[Row]) -> dict[str, pd.DataFr
         "early stopping": _apart(means, early),
         "early stopping at Newton's gammas": named_frame({"apart": stopped.to_dict()}),
         "gaps": pd.DataFrame([{**gaps, "most": max(gaps.values(), default=0.0)}]),
-        "validation": named_frame({"gain": validation}, listed=_listed(validation, "+.2f")),
+        "validation": named_frame({"gain": validation}),
     }
-    frames["gaps"].attrs["listed"] = _listed(gaps, "+.2f")
+    frames["gaps"].attrs["listed"] = ", ".join(f"{task} {gap:+.2f}" for task, gap in gaps.items())
     return {"errors": wide_frame(own, {"U": "error_unlabeled", "T": "error_test"}), **frames} if own else frames
-
-
-def _listed(numbers: Mapping[str, float], spec: str) -> str:
-    return ", ".join(f"{name} {number:{spec}}" for name, number in numbers.items())
 
 
 def _times(timed: Sequence[Row], alone: Sequence[Row]) -> dict[str, pd.DataFrame]:

@@ -11,24 +11,21 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from reproduction.claims import LAPLACIANS, yes_or_no
+from reproduction.claims import LAPLACIANS
 from reproduction.comparison import Reference
 from reproduction.engine.published import published_sizes
 from reproduction.engine.records import Row
-from reproduction.engine.significance import paired_p_value
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.papers._melacci_belkin_faces import FACEMIT, GRID, FacemitPlan, facemit_task, work
 from reproduction.papers._melacci_belkin_fits import PAPER, RULES, Setting, fits_of
 from reproduction.papers._melacci_belkin_sections import PARTS, fixed_lines, per_class
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, splits
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _THREE = "where the paper's table 6 stops"
 
@@ -69,73 +66,22 @@ def _at(fits: Iterable[Row], setting: Setting, normalized: bool = True) -> list[
 
 
 def verdicts(fits: Sequence[Row], plan: FacemitPlan) -> list[str]:
-    """Put what the paper says of FACEMIT to the numbers, verdict first."""
-    import pandas as pd
-
+    """Put what the paper says of FACEMIT to the numbers, verdict first; two draws are judged, not one."""
     if plan.task.name != "facemit":
         return []
-    rows = _at(fits, plan.grid[0])
-    errors = {
-        part: pd.DataFrame(rows).pivot(index="split", columns="method", values=PARTS[part]) for part in ("U", "T")
-    }
-    svm = errors["U"]["svm"]
-    alike = int((svm == errors["U"]["rls"]).sum())
-    remarks = [
-        "What the paper says of FACEMIT by these numbers:",
-        f"{yes_or_no(alike == len(svm))}: SVM and RLS err alike. On U in {alike} of {len(svm)} draws: of two labelled "
-        "images both choose the nearer one.",
-    ]
-    for part, table in errors.items():
-        values, theirs = table["svm"], _published("svm", part)
-        error = values.std() / math.sqrt(len(values))
-        remarks.append(
-            f"{yes_or_no(abs(values.mean() - theirs) <= 2.0 * error)}: the SVM's error on {part}. {values.mean():.2f} "
-            f"with a standard error of {error:.2f} over {len(values)} draws, published {theirs:.2f}; single draws from "
-            f"{values.min():.1f} to {values.max():.1f}."
-        )
-    for part, table in errors.items():
-        remarks.append(_gain(table.reindex(columns=["svm", "lapsvm_exact"]), part, "at the optimum"))
-        remarks.append(_gain(table.reindex(columns=["svm", "lapsvm_pcg_3"]), part, "after three iterations"))
-    known = errors["U"].reindex(columns=["svm", "lapsvm_exact"]).dropna()
-    if len(known):
-        left = known["lapsvm_exact"].mean() / known["svm"].mean()
-        remarks.append(
-            f"{yes_or_no(left >= 0.5)}: most of the information is in the labels. The optimum of LapSVM keeps "
-            f"{100 * left:.0f} % of the SVM's error on U, half or more is read as most."
-        )
-    gaps = [row["relative_gap"] for row in rows if row["method"] == "lapsvm_pcg_3"]
-    stops, optima = (
-        [row["iterations"][0] for row in rows if row["method"] in methods] for methods in (RULES, ("lapsvm_exact",))
-    )
-    remarks.append(
-        f"{yes_or_no(max(gaps) < 1e-3)}: the algorithm converges in three iterations. The objective is then "
-        f"{100 * statistics.fmean(gaps):.1f} % above the dual bound in the mean, at most {100 * max(gaps):.1f} %; the "
-        f"rules end after {statistics.fmean(stops):.1f} iterations, the optimum takes {statistics.fmean(optima):.1f}."
-    )
-    return remarks
+    rows = [{**row, "count": (row.get("iterations") or [math.nan])[0]} for row in _at(fits, plan.grid[0])]
+    columns = {"U": PARTS["U"], "T": PARTS["T"], "gap": "relative_gap", "count": "count"}
+    frame = wide_frame(rows, columns, stops=statistics.fmean(row["count"] for row in rows if row["method"] in RULES))
+    for part in "UT":
+        frame[f"published_{part}"] = _published("svm", part)
+        frame[f"gain_{part}"] = _published("svm", part) - _published("lapsvm_pcg", part)
+    judged = judge(TABLE_CLAIMS["lapsvm_primal_faces"], {"facemit": frame})
+    return ["What the paper says of FACEMIT by these numbers:", *judged]
 
 
 def _published(method: str, part: str) -> float:
     known = Reference(PAPER, "4", method, part).find("facemit")
     return math.nan if known is None else known[0]
-
-
-def _gain(pairs: pd.DataFrame, part: str, when: str) -> str:
-    """Say what LapSVM gains over the SVM, draw by draw: as much as published, less but surely, or nothing sure."""
-    svm, ours = pairs.dropna().to_numpy().T
-    gains = svm - ours
-    if len(gains) < 2:
-        return f"not judged: the gain of LapSVM on {part} {when}."
-    theirs = _published("svm", part) - _published("lapsvm_pcg", part)
-    mean, error, p_value = gains.mean(), gains.std(ddof=1) / math.sqrt(len(gains)), paired_p_value(svm, ours)
-    sure = mean > 0 and p_value < 0.05
-    verdict = (
-        "reproduced" if sure and mean >= theirs - 2.0 * error else "in its sign only" if sure else "not reproduced"
-    )
-    return (
-        f"{verdict}: LapSVM's gain over the SVM on {part} {when}. {mean:.2f} points (standard error {error:.2f}, "
-        f"lower in {(gains > 0).sum()} of {len(gains)} draws, p {p_value:.0e}); published {theirs:.2f}."
-    )
 
 
 def _many(rows: Iterable[Row]) -> list[str]:

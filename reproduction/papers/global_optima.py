@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.blocks import grouped
-from reproduction.claims import claim
 from reproduction.engine.records import Cell, Row
+from reproduction.judging import TABLE_CLAIMS, judge
 from reproduction.methods import Method
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
@@ -237,17 +238,8 @@ def _setup(options: Options) -> Setup:
 def judged(rows: Iterable[Row]) -> list[str]:
     """Say how often label switching, the TSVM, ends above the proved optimum, with `rows` of one solver each."""
     mine = [row for row in rows if row["solver"] == "label_switching" and row["proved"]]
-    excess = [row["converged"] / row["optimum"] - 1.0 for row in mine]
-    if not excess:
-        return []
-    by_weight = "; ".join(
-        f"C = {C:g}: {sum(e > HIT for e in each)} of {len(each)}, median excess {100 * statistics.median(each):.1f} %"
-        for C in dict.fromkeys(row["C"] for row in mine)
-        for each in ([e for e, row in zip(excess, mine, strict=True) if row["C"] == C],)
-    )
-    missed = sum(e > HIT for e in excess)
-    text = "the TSVM ends in local minima (manifold paper, section 4)"
-    return [claim(text, missed, len(excess), f"Above the proved optimum in {{part}} of {{whole}} runs. {by_weight}")]
+    excess = {"C": [row["C"] for row in mine], "excess": [row["converged"] / row["optimum"] - 1.0 for row in mine]}
+    return judge(TABLE_CLAIMS["s3vm_optima"], {"label switching": pd.DataFrame(excess)})
 
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:

@@ -15,19 +15,19 @@ three times, with a validation set that chose the parameters): the note column s
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from reproduction.claims import claim
+import pandas as pd
+
 from reproduction.comparison import Reference
 from reproduction.engine.protocol import LabeledFolds, Tuning, UnlabeledPoints, select
 from reproduction.engine.records import Cell, Row
-from reproduction.engine.significance import paired_p_value
 from reproduction.grid import GridPlan, grid_experiment
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.methods import Method, fit_cell
 from reproduction.run import Experiment, Findings, Options
 from reproduction.tasks import Task, kernel_matrix, random_draws, rbf, task_laplacian
@@ -96,34 +96,12 @@ REFERENCES = {
     "lapsvm_squared_hinge": [Reference("lapsvm_primal_2009", "4", "lapsvm_newton", note=_OTHER_SPLITS)],
 }
 
-MUCH = 0.75
-"""Of the SVM's error: what is much better."""
-
 
 def much_better(rows: Iterable[Row], tuning: Tuning) -> list[str]:
     """Judge, on the ten digits of USPST, that a graph-based method errs much less than the SVM."""
     chosen = [row for row in select(rows, tuning) if row["dataset"] == "uspst"]
-    errors: dict[str, dict[str, float]] = {}
-    for row in chosen:
-        errors.setdefault(row["method"], {})[row["split"]] = row["error_unlabeled"]
-    rivals = [name for name in ("lapsvm_hinge", "lapsvm_squared_hinge") if len(errors.get(name, ())) > 1]
-    if not rivals or errors.get("svm", {}).keys() != errors[rivals[0]].keys():
-        return []
-    mean = {name: statistics.fmean(each.values()) for name, each in errors.items()}
-    p = {
-        name: paired_p_value([errors[name][split] for split in errors["svm"]], list(errors["svm"].values()))
-        for name in rivals
-    }
-    counts = ", ".join(f"{name} {mean[name]:.2f} % (p {p[name]:.0e})" for name in rivals)
-    return [
-        claim(
-            "a graph-based method is much better on ten classes at once (continuation paper, section 5.3)",
-            sum(mean[name] <= MUCH * mean["svm"] and p[name] < 0.05 for name in rivals),
-            len(rivals),
-            f"At most {MUCH:g} of the SVM's error, significantly, for {{part}} of {{whole}} losses: {counts}, SVM "
-            f"{mean['svm']:.2f} %",
-        )
-    ]
+    frame = wide_frame(chosen, {"E": "error_unlabeled"}).dropna() if chosen else pd.DataFrame()
+    return judge(TABLE_CLAIMS["lapsvm_svm"], {"uspst": frame} if len(frame) > 1 else {})
 
 
 def _with_verdicts(table: Experiment) -> Experiment:

@@ -131,18 +131,11 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
 
 
 def _accuracies(place: Place) -> list[Line]:
+    papers = {method: RIVALS[method].paper if method in RIVALS else "" for method in METHODS}
     return [
-        Line(
-            place.name,
-            method,
-            _TUNING,
-            place.mean(method),
-            place.error(method),
-            len(place.accuracy[method]),
-            note=RIVALS[method].paper if method in RIVALS else "",
-        )
-        for method in METHODS
-        if place.has(method)
+        Line(place.name, method, _TUNING, *place.of(method), note=paper)
+        for method, paper in papers.items()
+        if method in place.accuracy
     ]
 
 
@@ -159,12 +152,10 @@ def _as_published(place: Place) -> list[Line]:
 
 
 def _differences(place: Place) -> list[Line]:
-    differences = {
-        method: place.less(DEFAULT, method) for method in METHODS if method != DEFAULT and place.has(DEFAULT, method)
-    }
     return [
-        Line(place.name, method, f"homophily {place.homophily:.2f}", each.mean, each.error, each.n)
-        for method, each in differences.items()
+        Line(place.name, method, f"homophily {place.homophily:.2f}", *place.less(DEFAULT, method))
+        for method in METHODS
+        if method != DEFAULT and len(place.pairs(DEFAULT, method))
     ]
 
 

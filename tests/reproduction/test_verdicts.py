@@ -6,10 +6,11 @@ import math
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from reproduction import claims
-from reproduction.papers import _melacci_belkin_faces_report as faces
+from reproduction.judging import TABLE_CLAIMS, judge
 from reproduction.papers import _melacci_belkin_sections as sections
 from reproduction.report import Line, Report, Section
 from reproduction.verdicts import VERDICTS, Claim, agreement, figure_claims, parse_claims, parse_sentences
@@ -57,14 +58,14 @@ def test_what_significance_writes_is_read_with_the_set_before_it(published):
 
 
 def test_what_the_faces_say_is_read():
-    import pandas as pd
-
-    pairs = pd.DataFrame({"svm": [40.0, 41.0, 42.0, 40.5], "lapsvm_exact": [39.0, 39.9, 41.1, 39.4]})
-    found = one(faces._gain(pairs, "U", "at the optimum"))
+    frame = pd.DataFrame(
+        {"U_svm": [40.0, 41.0, 42.0, 40.5], "U_lapsvm_exact": [39.0, 39.9, 41.1, 39.4], "gain_U": 9.83}
+    )
+    (gain,) = [each for each in TABLE_CLAIMS["lapsvm_primal_faces"] if each.text.endswith("on U at the optimum")]
+    found = one(*judge([gain], {"facemit": frame}))
     assert found.verdict == "partly reproduced"
     assert found.text == "LapSVM's gain over the SVM on U at the optimum"
     assert found.reason.startswith("In its sign only: 1.03 points")
-    assert parse_sentences([faces._gain(pairs[:1], "U", "at the optimum")]) == []
 
 
 def test_numbers_after_a_colon_are_the_reason():
