@@ -3,12 +3,13 @@
 A part is a frozen dataclass that derives from `Part`. It can be called by itself (a kernel with samples, a graph with
 samples, a Laplacian with an adjacency), and scikit-learn reads its parameters under nested names such as
 ``kernel__gamma``. `parameters_of` and `changed` treat a part of somebody else's, with or without scikit-learn's
-``get_params``, in the same way.
+``get_params``, in the same way. A function ``*_of`` next to each kind of part reads what a parameter means, short forms
+included; `require_part` and `from_number` are what these functions share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -17,20 +18,17 @@ import numpy as np
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["Part", "changed", "fitted_attribute", "parameters_of"]
+__all__ = ["Part", "changed", "from_number", "parameters_of", "require_number", "require_part"]
 
 
 class Part:
     """Base of the parts: parameters by name, and a repr that shows those that are not the default."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse arrays in the place of numbers, which could be neither compared nor hashed."""
+        """Refuse arrays where numbers are meant."""
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         for name, value in {**dict(zip(names, given, strict=False)), **named}.items():
-            if isinstance(value, np.ndarray) and value.ndim == 0:
-                raise InvalidTypeError(
-                    f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}."
-                )
+            require_number(name, value)
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -104,7 +102,25 @@ def changed(name: str, part: Any, changes: Mapping[str, Any]) -> Any:
     return type(part)(**own)
 
 
-def fitted_attribute(part: Any) -> str | None:
-    """Return the name of an attribute that only something fitted has, or None."""
-    own = vars(part) if hasattr(part, "__dict__") else {}
-    return next((name for name in own if name.endswith("_") and not name.startswith("_")), None)
+def require_number(name: str, value: Any) -> None:
+    """Raise for an array of no dimension: parameters are compared and hashed, which it cannot be."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        raise InvalidTypeError(f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}.")
+
+
+def require_part(name: str, value: Any) -> None:
+    """Raise for a class where its object is meant, and for something fitted."""
+    if isinstance(value, type):
+        raise InvalidTypeError(f"{name}={value.__name__} is a class; pass an object, {value.__name__}().")
+    own = vars(value) if hasattr(value, "__dict__") else {}
+    fitted = [attribute for attribute in own if attribute.endswith("_") and not attribute.startswith("_")]
+    if fitted:
+        raise InvalidInputError(f"{name}={shown(value)} is fitted (it has {fitted[0]}); pass one that is not.")
+
+
+def from_number(name: str, value: Any, make: Callable[[Any], Any]) -> Any:
+    """Return the part that a number is the short form of; its errors name the parameter."""
+    try:
+        return make(value)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{name}={shown(value)}: {error}") from error

@@ -385,12 +385,12 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
 # Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.
 CEILINGS = {
     "specmargin": {
-        "(modules)": 1680,  # parts
+        "(modules)": 1690,  # what parts share
         "assessment": 3190,
         "candidates": 1190,
         "datasets": 800,
         "diagnosis": 830,
-        "estimators": 4515,
+        "estimators": 4480,
         "graphs": 1360,  # KNN and Laplacian as objects
         "kernels": 850,  # kernels as objects
         "labels": 400,

@@ -19,8 +19,9 @@ import specmargin as sm
 from specmargin import estimators
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs.parts import built_each
 from specmargin.kernels import RBF, Cosine, Landmarks, Linear, Polynomial, Precomputed, PrincipalComponents
-from specmargin.parts import Part, changed, fitted_attribute, parameters_of
+from specmargin.parts import Part, changed, parameters_of, require_part
 from specmargin.solvers import Search, Solver
 from specmargin.spectra import Eigenvectors, Transform
 
@@ -62,7 +63,7 @@ def test_a_part_is_its_parameters(part: Part) -> None:
     assert hash(again) == hash(part)
     assert part.with_() == part
     assert parameters_of(part) == part.get_params()
-    assert fitted_attribute(part) is None
+    require_part("part", part)
 
 
 @by_name
@@ -291,16 +292,39 @@ class Fitted:
         ({"solver": RBF(1.0)}, "solver=RBF.* is no solver"),
         ({"kernel": RBF}, "kernel=RBF is a class; pass an object, RBF"),
         ({"graph": KNN}, "graph=KNN is a class"),
+        ({"laplacian": Laplacian}, "laplacian=Laplacian is a class"),
+        ({"functions": Landmarks}, "functions=Landmarks is a class"),
+        ({"solver": Solver}, "solver=Solver is a class"),
         ({"kernel": Fitted()}, r"is fitted \(it has mean_\)"),
         ({"graph": Fitted()}, r"is fitted \(it has mean_\)"),
+        ({"functions": Fitted()}, r"is fitted \(it has mean_\)"),
         ({"graph": np.eye(120)}, "is an adjacency; pass it to fit"),
         ({"graph": [KNN(5), KNN(6)]}, "makes no graph"),
         ({"functions": PrincipalComponents(3)}, "are those of an S3VM"),
     ],
 )
-def test_a_part_of_the_wrong_kind(moons: Any, params: dict[str, Any], message: str) -> None:
+def test_parts_of_the_wrong_kind(moons: Any, params: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         sm.LapSVM(**params).fit(moons[0], moons[2])
+
+
+@pytest.mark.parametrize("part", [Transform, Fitted()])
+def test_a_rule_of_the_spectrum_is_an_object_that_is_not_fitted(part):
+    with pytest.raises(InvalidInputError, match=r"is a class; pass an object|is fitted"):
+        sm.SpectralKernelSVM(transformation=part)._check_parameters()
+
+
+def test_graphs_that_differ_in_their_neighbours_alone_share_one_search(moons, monkeypatch):
+    X = moons[0]
+    parts = [KNN(5), KNN(9), KNN(5, kind="mutual"), KNN(4, weight="heat"), Ball(0.4), KNN(500), KNN(119)]
+    alone = [part(X) for part in [*parts[:5], KNN(119)]]
+    searches = []
+    monkeypatch.setattr(KNN, "search", lambda self, X, search=KNN.search: searches.append(self) or search(self, X))
+    made = built_each(parts, X)
+    assert searches == [KNN(), KNN(weight="heat")]
+    assert [part for part, _, _ in made] == [*parts[:5], KNN(119)]
+    for (_, W, _), expected in zip(made, alone, strict=True):
+        np.testing.assert_array_equal(W.toarray(), expected.toarray())
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from specmargin.candidates.comparison import Comparison, compare_errors
 from specmargin.checks import among, outside, shown
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._label_weights import weighted_labels
-from specmargin.estimators._parameters import PARTS
+from specmargin.estimators._parameters import PARTS, is_precomputed
 from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Labels
@@ -264,8 +264,7 @@ class LabelSearch(SemiSupervisedClassifier):
     @property
     def _is_precomputed(self) -> bool:
         kernels = self.grid.get("kernel", []) if isinstance(self.grid, Mapping) else []
-        named = any(isinstance(one, str) and one == "precomputed" for one in kernels)
-        return named or any(getattr(one, "is_precomputed", False) for one in kernels) or self._template._is_precomputed
+        return any(map(is_precomputed, kernels)) or self._template._is_precomputed
 
     def _check_parameters(self) -> None:
         kind, template = type(self._usual()), self._template

@@ -20,8 +20,8 @@ from specmargin.estimators._manifold import USUAL_RATIO
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameters import multiple_of
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import KNN, Laplacian
-from specmargin.graphs.parts import built
+from specmargin.graphs import Laplacian
+from specmargin.graphs.parts import built_each
 from specmargin.kernels import RBF, Kernel, Landmarks, Linear, LowRankKernel, resolve_gamma
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -154,27 +154,7 @@ class ManifoldGrid:
         if graph is not None:
             return [({}, graph, None)]
         self.template._require_features()
-        clipped = [
-            part.with_(n_neighbors=min(part.count(X.shape[0]), X.shape[0] - 1)) if isinstance(part, KNN) else part
-            for part in self.space.values("graph")
-        ]
-        parts = [part for at, part in enumerate(clipped) if part not in clipped[:at]]
-        searches: dict[Any, Any] = {}
-        graphs = []
-        for part in parts:
-            if not isinstance(part, KNN):
-                graphs.append(({"graph": part}, *built(part, X)))
-                continue
-            alike = part.with_(n_neighbors=None, kind="symmetric")
-            if alike not in searches:
-                searches[alike] = part.search(X)
-                others = [one for one in parts if isinstance(one, KNN)]
-                counts = [
-                    one.count(X.shape[0]) for one in others if one.with_(n_neighbors=None, kind="symmetric") == alike
-                ]
-                searches[alike].reserve(max(counts))
-            graphs.append(({"graph": part}, part(searches[alike]), searches[alike]))
-        return graphs
+        return [({"graph": part}, W, place) for part, W, place in built_each(self.space.values("graph"), X)]
 
     def _functions(
         self, X: Matrix, labels: Labels | Targets, params: Mapping[str, Any], L: Any, place: Any

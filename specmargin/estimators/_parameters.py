@@ -32,11 +32,11 @@ from specmargin.estimators._former_names import in_grid, now_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
 from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
-from specmargin.parts import changed, parameters_of
+from specmargin.parts import changed, parameters_of, require_number, require_part
 from specmargin.solvers.parts import search_of, solver_of
 from specmargin.spectra.parts import Eigenvectors, transform_of
 
-__all__ = ["PARTS", "RULES", "Composed", "multiple_of", "part_of", "per_graph"]
+__all__ = ["PARTS", "RULES", "Composed", "is_precomputed", "multiple_of", "part_of", "per_graph"]
 
 
 def functions_of(name: str, value: Any) -> Any:
@@ -46,6 +46,7 @@ def functions_of(name: str, value: Any) -> Any:
         if value not in short:
             raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, short)}")
         return short[value]
+    require_part(name, value)
     if not isinstance(value, Landmarks | Eigenvectors | PrincipalComponents):
         raise InvalidTypeError(
             f"{name}={shown(value)} are no functions; take 'auto', 'kernel', specmargin.kernels.Landmarks(500) or "
@@ -69,6 +70,11 @@ PARTS: dict[str, Callable[[str, Any], Any]] = {
 def part_of(estimator: Any, name: str) -> Any:
     """Return a part of an estimator."""
     return PARTS[name](name, getattr(estimator, name))
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel, which need not have been checked, is one whose matrices are passed."""
+    return bool(getattr(kernel, "is_precomputed", False) or (isinstance(kernel, str) and kernel == "precomputed"))
 
 
 def per_graph(rule: Rule) -> Rule:
@@ -377,14 +383,11 @@ class Composed(BaseEstimator):
             rules |= vars(cls).get("_parameter_rules", {})
         given = self.get_params(deep=False)
         for name, value in given.items():
-            if isinstance(value, np.ndarray) and value.ndim == 0 and name != "unlabeled":
-                raise InvalidTypeError(
-                    f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}."
-                )
+            if name != "unlabeled":
+                require_number(name, value)
         check_options(given, rules)
 
     @property
     def _is_precomputed(self) -> bool:
         """Whether matrices of a kernel are passed in the place of samples."""
-        kernel = getattr(self, "kernel", None)
-        return bool(getattr(kernel, "is_precomputed", False) or (isinstance(kernel, str) and kernel == "precomputed"))
+        return is_precomputed(getattr(self, "kernel", None))

@@ -17,12 +17,12 @@ import numpy as np
 from specmargin import solvers
 from specmargin.estimators._bound import within_bound
 from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._label_search import Space, Trials, judged, same
+from specmargin.estimators._label_search import Space, Trials, judged
 from specmargin.estimators._spectrum_classifier import Graph, is_graph
 from specmargin.estimators._supervised_twin import TwinnedSearch
 from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
-from specmargin.graphs import KNN, check_adjacency
-from specmargin.graphs.parts import built
+from specmargin.graphs import check_adjacency
+from specmargin.graphs.parts import built_each
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -128,17 +128,8 @@ class SpectrumCV(TwinnedSearch):
             return
         n, q = X.shape[0], max(_asked(space))
         graphs: list[tuple[dict[str, Any], Graph]] = [({}, graph)] if graph is not None else []
-        searches: dict[Any, Any] = {}
-        for part in space.values("graph") if graph is None else []:
-            if isinstance(part, KNN):
-                part = part.with_(n_neighbors=min(part.count(n), n - 1))
-                alike = part.with_(n_neighbors=None, kind="symmetric")
-                searches[alike] = searches.get(alike) or part.search(X)
-                W = part(searches[alike])
-            else:
-                W = built(part, X)[0]
-            if not any(same(part, params["graph"]) for params, _ in graphs):
-                graphs.append(({"graph": part}, W))
+        if graph is None:
+            graphs = [({"graph": part}, W) for part, W, _ in built_each(space.values("graph"), X)]
         for params, W in graphs:
             for part in space.values("laplacian"):
                 own = {**params, "laplacian": part} if searched else params

@@ -6,23 +6,24 @@ short forms: a number of neighbours, a power.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from specmargin.checks import choice, count, flag, maybe, seed, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidTypeError
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.graphs.kinds import KIND
 from specmargin.graphs.laplacians import POWERS, LaplacianOperator, laplacian
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, with_graph_sections
 from specmargin.graphs.neighbors import METRIC, REDUCE, NeighborSearch
 from specmargin.graphs.weights import WEIGHT
-from specmargin.parts import Part, fitted_attribute
+from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import Matrix, SparseArray
 
-__all__ = ["KNN", "Laplacian", "built", "graph_of", "laplacian_of", "ties", "whole_seed"]
+__all__ = ["KNN", "Laplacian", "built", "built_each", "graph_of", "laplacian_of", "ties", "whole_seed"]
 
 _USUAL = 10
 
@@ -145,20 +146,12 @@ def graph_of(name: str, value: Any) -> Any:
     >>> graph_of("graph", 5)
     KNN(n_neighbors=5)
     """
-    if isinstance(value, type):
-        raise InvalidTypeError(f"{name}={value.__name__} is a class; pass an object, {value.__name__}().")
-    if (fitted := fitted_attribute(value)) is not None:
-        raise InvalidInputError(f"{name}={shown(value)} is fitted (it has {fitted}); pass one that is not.")
+    require_part(name, value)
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        try:
-            return KNN(int(value))
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}={shown(value)}: {error}") from error
+        return from_number(name, value, lambda count: KNN(int(count)))
     if hasattr(value, "shape") or hasattr(value, "adjacency"):
         raise InvalidTypeError(f"{name}={shown(value)} is an adjacency; pass it to fit, fit(X, y, graph=W).")
-    if (isinstance(value, Part) and not isinstance(value, KNN) and not hasattr(value, "is_graph")) or not callable(
-        value
-    ):
+    if (isinstance(value, Part) and not isinstance(value, KNN)) or not callable(value):
         raise InvalidTypeError(
             f"{name}={shown(value)} makes no graph; take specmargin.graphs.KNN(10), a number of neighbours, or an "
             "object that returns the adjacency of samples when it is called with them."
@@ -174,6 +167,33 @@ def built(part: Any, X: Matrix) -> tuple[SparseArray, Matrix | NeighborSearch]:
     return check_adjacency(part(X), X.shape[0]), X
 
 
+def built_each(parts: Iterable[Any], X: Matrix) -> list[tuple[Any, SparseArray, Matrix | NeighborSearch]]:
+    """Return every distinct part, of at most n - 1 neighbours, and what `built` makes of it.
+
+    Graphs that differ in their numbers of neighbours, or in how these are made symmetric, share one search.
+    """
+    n = X.shape[0]
+    least = [part.with_(n_neighbors=min(part.count(n), n - 1)) if isinstance(part, KNN) else part for part in parts]
+    distinct = [part for at, part in enumerate(least) if part not in least[:at]]
+    most: dict[KNN, int] = {}
+    for part in distinct:
+        if isinstance(part, KNN):
+            most[_searched(part)] = max(most.get(_searched(part), 1), part.count(n))
+    searches = {part: part.search(X) for part in most}
+    for part, k in most.items():
+        searches[part].reserve(k)
+    made = []
+    for part in distinct:
+        search = searches[_searched(part)] if isinstance(part, KNN) else None
+        made.append((part, *built(part, X)) if search is None else (part, part(search), search))
+    return made
+
+
+def _searched(part: KNN) -> KNN:
+    """Return what the search for neighbours depends on."""
+    return part.with_(n_neighbors=None, kind="symmetric")
+
+
 def ties(part: Any) -> Any:
     """Return what ties new samples to old ones, a part with ``weights(X_new, X)``: the graph itself, or `KNN`."""
     return part if hasattr(part, "weights") else KNN()
@@ -187,15 +207,11 @@ def laplacian_of(name: str, value: Any) -> Laplacian:
     >>> laplacian_of("laplacian", 2)
     Laplacian(power=2)
     """
+    require_part(name, value)
     if isinstance(value, Laplacian):
         return value
-    if isinstance(value, type):
-        raise InvalidTypeError(f"{name}={value.__name__} is a class; pass an object, {value.__name__}().")
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        try:
-            return Laplacian(int(value))
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}={shown(value)}: {error}") from error
+        return from_number(name, value, lambda power: Laplacian(int(power)))
     raise InvalidTypeError(
         f"{name}={shown(value)} is no Laplacian; take specmargin.graphs.Laplacian(power=2), or a power."
     )

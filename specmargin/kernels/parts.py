@@ -17,7 +17,7 @@ from specmargin.kernels.blocks import LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import KernelMap, kernel_map
 from specmargin.kernels.matrices import gram, resolve_gamma
 from specmargin.kernels.rules import GAMMA
-from specmargin.parts import Part, fitted_attribute
+from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = [
@@ -235,11 +235,7 @@ def kernel_of(name: str, value: Any) -> Kernel:
     >>> kernel_of("kernel", "linear"), kernel_of("kernel", 4.0)
     (Linear(), RBF(gamma=4.0))
     """
-    remedy = f"take a kernel such as specmargin.kernels.RBF(1.0), a number (its gamma), or one of {', '.join(_NAMES)}"
-    if isinstance(value, type):
-        raise InvalidTypeError(f"{name}={value.__name__} is a class; pass an object, {value.__name__}().")
-    if (fitted := fitted_attribute(value)) is not None:
-        raise InvalidInputError(f"{name}={shown(value)} is fitted (it has {fitted}); pass one that is not.")
+    require_part(name, value)
     if isinstance(value, Kernel):
         return value
     if isinstance(value, str):
@@ -247,12 +243,12 @@ def kernel_of(name: str, value: Any) -> Kernel:
             raise InvalidInputError(f"{name}={shown(value)} is unknown; take one of {among(value, _NAMES)}")
         return _NAMES[value]
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        try:
-            return RBF(float(value))
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}={shown(value)}: {error}") from error
+        return from_number(name, value, lambda gamma: RBF(float(gamma)))
     if isinstance(value, Part) or not callable(value):
-        raise InvalidTypeError(f"{name}={shown(value)} is no kernel; {remedy}.")
+        raise InvalidTypeError(
+            f"{name}={shown(value)} is no kernel; take a kernel such as specmargin.kernels.RBF(1.0), a number (its "
+            f"gamma), or one of {', '.join(_NAMES)}."
+        )
     return Function(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from specmargin.checks import accuracy, among, choice, flag, iterations, maybe, number, shown, solver_names
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses import SymmetricRamp
-from specmargin.parts import Part
+from specmargin.parts import Part, require_part
 
 __all__ = ["SEARCHES", "Method", "Search", "Solver", "search_of", "solver_of"]
 
@@ -67,9 +67,10 @@ def solver_of(name: str, value: Any) -> Solver:
     >>> solver_of("solver", "newton")
     Solver(name='newton')
     """
+    require_part(name, value)
     if isinstance(value, Solver):
         return value
-    if isinstance(value, type | Part):
+    if isinstance(value, Part):
         raise InvalidTypeError(f"{name}={shown(value)} is no solver; take a name, or specmargin.solvers.Solver(...).")
     solver_names(name, value)
     return Solver(value if isinstance(value, str) else tuple(value))
@@ -187,6 +188,7 @@ def search_of(name: str, value: Any) -> Search:
     >>> search_of("search", "cccp")
     Search(name='cccp')
     """
+    require_part(name, value)
     if isinstance(value, Search):
         return value
     if not isinstance(value, str):

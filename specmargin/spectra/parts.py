@@ -8,7 +8,7 @@ from typing import Any
 
 from specmargin.checks import count, maybe, number, seed, shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.parts import Part
+from specmargin.parts import Part, require_part
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.spectra.transforms import TRANSFORMS
@@ -108,7 +108,8 @@ def transform_of(name: str, value: Any) -> Any:
     """
     if isinstance(value, str) and value in TRANSFORMS:
         return Transform(value)
-    if not callable(value) or isinstance(value, type) or (isinstance(value, Part) and not isinstance(value, Transform)):
+    require_part(name, value)
+    if not callable(value) or (isinstance(value, Part) and not isinstance(value, Transform)):
         raise InvalidInputError(
             f"{name}={shown(value)} is unknown; take one of {', '.join(TRANSFORMS)}, a specmargin.spectra.Transform, "
             "or a function of the spectrum."
