@@ -427,6 +427,13 @@ def test_a_room_that_grows_is_noticed(copy: Path) -> None:
     assert above_ceiling(copy).keys() == {"specmargin/labels", "reproduction/attic"}
 
 
+def test_readme_is_read_in_five_minutes(tmp_path: Path) -> None:
+    assert house_counts.words(ROOT / "README.md") <= 1000
+    page = tmp_path / "README.md"
+    page.write_text("| one | two |\n\n```\nthree\n```\n\n<!-- none -->\nfour")
+    assert house_counts.words(page) == 4 + 3 + 2
+
+
 # A stranger finds a method by its name alone
 
 ROOMS = ("objectives", "problems", "solvers", "estimators", "reproduction")
