@@ -43,7 +43,7 @@ class Block:
     Parameters
     ----------
     title : str
-        Of its section; blocks of one title share a section.
+        Title of its section; blocks of one title share a section.
     dataset : str
         What the published tables call the tasks together.
     tasks, methods : tuple of str

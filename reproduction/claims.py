@@ -105,7 +105,7 @@ def verdict_on(
     Parameters
     ----------
     name : str
-        Of the set and the setting.
+        Name of the set and the setting.
     published : sequence of float
         Published errors in percent.
     ours : mapping of bool to sequence of float
@@ -167,7 +167,7 @@ def paired(rows: Iterable[Row], first: str, second: str) -> Pairing:
     Parameters
     ----------
     rows : iterable of rows
-        Of one setting: a method occurs once per data set and split.
+        Rows of one setting: a method occurs once per data set and split.
     first, second : str
         Methods.
 
@@ -233,7 +233,7 @@ def significance(rows: Iterable[Row], first: str, second: str, published: bool |
     Parameters
     ----------
     rows : iterable of rows
-        Of one setting.
+        Rows of one setting.
     first, second : str
         Methods.
     published : bool, optional

@@ -23,12 +23,12 @@ __all__ = ["Reference", "compare", "mean_and_deviation"]
 
 @dataclass(frozen=True)
 class Reference:
-    """Where to look a published number up, and what to say of it.
+    """Place of a published number, and what is written beside it.
 
     Parameters
     ----------
     paper, table, method : str
-        As in `published`.
+        Place of the number, as in `published`.
     split : str, default "U"
         Which points the published error is measured on.
     quantity : str, default "error_percent"
@@ -94,18 +94,18 @@ def compare(
     Parameters
     ----------
     rows : iterable of rows
-        In the declared order of the cells.
+        Rows in the declared order of the cells.
     tunings : iterable of Tuning
         A line (or several, one per published number) for each.
     references : mapping of str to sequence of Reference
-        By the method of the cells.
+        References by the method of the cells.
     column : str, default "error_unlabeled"
         What is reported.
 
     Returns
     -------
     list of Line
-        By data set, method, protocol. The deviation is that of a sample (n - 1), NaN for a single split.
+        Lines by data set, method, protocol. The deviation is that of a sample (n - 1), NaN for a single split.
 
     Raises
     ------

@@ -79,7 +79,7 @@ class FigureResult:
     Parameters
     ----------
     name : str
-        Of the script, without suffix.
+        Name of the script, without suffix.
     paths : tuple of Path
         Figure files, in the order of the formats.
     sidecar : Path or None
@@ -129,7 +129,7 @@ def available_figures(folder: str | os.PathLike[str] | None = None) -> dict[str,
     Parameters
     ----------
     folder : path, optional
-        Where to look; the package's own gallery by default. `SpecmarginError` if there is none.
+        Folder of the scripts; the package's own gallery by default. `SpecmarginError` if there is none.
     """
     return {name: described(path.read_text("utf-8")).title for name, path in figure_scripts(folder).items()}
 
@@ -162,7 +162,7 @@ def run_figures(
     data : path, optional
         Data folder; default ``$SPECMARGIN_DATA``.
     out : path, optional
-        Where to write; default ``figures/output`` under the current folder.
+        Folder to write into; default ``figures/output`` under the current folder.
     jobs : int, default 1
         Figures at a time, through joblib; -1 for one per core. The result does not depend on it: linear algebra has
         one thread in every process.
@@ -173,7 +173,7 @@ def run_figures(
     fresh : bool, default False
         Compute also what could be resumed.
     formats : sequence of {"pdf", "png", "svg"}
-        Of the figure files.
+        Formats of the figure files.
     folder : path, optional
         Folder of the scripts.
     wait : bool, default False
@@ -182,7 +182,7 @@ def run_figures(
     Returns
     -------
     list of FigureResult
-        In the order of `names`.
+        Results in the order of `names`.
 
     Raises
     ------

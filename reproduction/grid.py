@@ -28,9 +28,9 @@ class GridPlan:
     experiment : str
         Name in the cells.
     tasks : sequence of Task
-        On what.
+        Tasks to compute.
     methods : mapping of str to Method
-        By name.
+        Methods by name.
     grid : mapping of str to sequence of float
         Values of every hyper-parameter; each method takes those of its own.
     folds : int
@@ -89,9 +89,9 @@ def grid_experiment(
     Parameters
     ----------
     name, summary, title, solver
-        As in `Experiment`.
+        The same as in `Experiment`.
     tasks, methods, grid
-        As in `GridPlan`; of the tasks those whose data are there.
+        The same as in `GridPlan`; of the tasks those whose data are there.
     work : callable
         Mostly a call of `fit_cell`.
     references : mapping of str to sequence of Reference
@@ -99,9 +99,9 @@ def grid_experiment(
     tunings : sequence of Tuning
         Protocols next to that of five labelled folds (of two in the quick table).
     quick_grid : mapping of str to sequence of float, optional
-        Of the quick table, by default the first two values of each; it has two splits.
+        Values of the quick table, by default the first two values of each; it has two splits.
     stand_ins : sequence of Task
-        In the place of `tasks` where none of their data are there; `instead` says what they are.
+        Tasks instead of `tasks` where none of their data are there; `instead` says what they are.
     header : sequence of str
         The protocol in words.
     """

@@ -37,7 +37,7 @@ class Number:
     over : str
         A published method by whose number the first one is divided, for a ratio.
     decimals : int
-        As it is shown.
+        Decimals that are shown.
     """
 
     section: str
@@ -152,7 +152,7 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
     Parameters
     ----------
     records : mapping of str to RecordedTable
-        By name, as `reproduction.recorded.recorded_tables` returns them.
+        Records by name, as `reproduction.recorded.recorded_tables` returns them.
 
     Returns
     -------

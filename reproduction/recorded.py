@@ -45,7 +45,7 @@ class RecordedTable:
     Parameters
     ----------
     name, experiment : str
-        Of the record, which tells the choices, and of the table on the command line.
+        Name of the record, which tells the choices, and of the table on the command line.
     choices : mapping of str to str
         Axes that were set.
     report : Report or None
@@ -55,11 +55,11 @@ class RecordedTable:
     cells, failed : int
         Rows, and how many of them hold an error.
     seconds : float
-        Of work in all cells, on one thread each.
+        Seconds of work in all cells, on one thread each.
     checksum : str
-        Of the rows.
+        Checksum of the rows.
     folder : path
-        Where it lies.
+        Folder of the record.
     """
 
     name: str
@@ -75,7 +75,7 @@ class RecordedTable:
 
     @property
     def hours(self) -> float:
-        """Of one core."""
+        """Hours of one core."""
         return self.seconds / 3600.0
 
     @property
@@ -120,7 +120,7 @@ def record_table(
     rows : iterable of dict
         Those that the report was made of; of an unfinished table those that there are.
     folder : path
-        Of the record, made if missing; its last part is the record's name.
+        Folder of the record, made if missing; its last part is the record's name.
     report : Report, optional
         None where the table is unfinished.
     choices : mapping of str to str, optional

@@ -41,13 +41,13 @@ class Options:
     Parameters
     ----------
     folder : path
-        Of the sweep behind the table.
+        Folder of the sweep behind the table.
     quick : bool, default False
         Two splits and few settings: seconds.
     data : path, optional
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
     jobs, fresh, retry_failed, progress, wait, scheduler
-        As in `run_sweep`.
+        The same as in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
     """
@@ -119,7 +119,7 @@ class Experiment:
         ``measure(plan, sweep, data)`` returns the results, for experiments of several phases: `sweep` takes cells and
         returns rows. By default the rows of ``plan.cells(data)``.
     solver : str, default "numpy"
-        Who solves, for the provenance.
+        Name of who solves, for the provenance.
     quick : str
         What the header says of the quick table.
     axes : tuple of str
@@ -203,9 +203,9 @@ def run_experiment(
     experiment : Experiment
         What is computed.
     quick, data, jobs, fresh, retry_failed, progress, wait, scheduler
-        As in `Options`. A quick table has files and a sweep of its own.
+        The same as in `Options`. A quick table has files and a sweep of its own.
     out : path, default "results"
-        Where everything is written.
+        Folder in which everything is written.
     choices : mapping of str to str, optional
         Axes of the table that are set to other than their default, as ``{"graph": "mutual+mst"}``. Such a table has
         files and a sweep of its own, too.

@@ -87,7 +87,7 @@ class Task:
     graph : mapping
         Arguments of `knn_graph`.
     power : int, default 1
-        Of the graph's Laplacian.
+        Power of the graph's Laplacian.
     draw : callable, optional
         Makes the splits: `random_draws` and the like; by default `of_data_set`.
     fixed_test : bool, default False

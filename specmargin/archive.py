@@ -150,7 +150,7 @@ def read_archive(
     kind : str
         What it must hold.
     prefix : str or tuple of str, default ""
-        Only arrays whose names begin so are returned.
+        Beginning of the names of the arrays to be returned.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def checked_sparse(name: str, S: Any) -> Any:
     Parameters
     ----------
     name : str
-        For messages.
+        Name for messages.
     S : sparse array or sparse matrix of shape (n, d), in any format
 
     Raises
@@ -94,9 +94,9 @@ def sparse_from_parts(
     Parameters
     ----------
     name : str
-        For messages.
+        Name for messages.
     parts : tuple of ndarray
-        As scipy's constructor of `form` takes them: data, indices and indptr for csr, csc and bsr.
+        Arrays as scipy's constructor of `form` takes them: data, indices and indptr for csr, csc and bsr.
     shape : pair of int
     form : {"csr", "csc", "bsr", "coo", "dia"}, default "csr"
     is_array : bool, default True
@@ -268,9 +268,9 @@ def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        As scikit-learn's ``check_array`` returns it.
+        Array as scikit-learn's ``check_array`` returns it.
     name : str, default "X"
-        For messages.
+        Name for messages.
     small : bool, default True
         Whether values whose squares all underflow are refused: in a sample that is learned from, not in a new one,
         which may lie at the origin.

@@ -83,9 +83,9 @@ class NotWrittenError(SpecmarginError, OSError):
     Parameters
     ----------
     errno : int
-        Of the system's error.
+        Number of the system's error.
     message : str
-        Where, why, and what is kept.
+        Text that says where, why, and what is kept.
     """
 
     def __str__(self) -> str:

@@ -168,7 +168,7 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: np
     Returns
     -------
     float
-        In [0, 1].
+        Number in [0, 1].
 
     Raises
     ------
@@ -229,7 +229,7 @@ def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos
     Returns
     -------
     float
-        In [0, 1].
+        Number in [0, 1].
 
     Raises
     ------

@@ -211,9 +211,9 @@ class ProofLog:
     at : ndarray of shape (n_splits,)
         Decisions at which intervals are split; 0 for labels.
     node : ndarray of int, (n_evidence,)
-        Where the evidence holds.
+        Node at which the evidence holds.
     start : ndarray of int, (n_evidence + 1,)
-        Where its multipliers start, and where the last ones end.
+        Index at which its multipliers start, and where the last ones end.
     index, value : ndarray of shape (start[-1],)
         Which multiplier, and how large it is.
 
@@ -269,7 +269,7 @@ class SolveResult:
     status : Status
         Ours: decided by the certificate, not by the solver's own word.
     variables : mapping of str to array
-        By the symbol of the objective's docstring.
+        Variables by the symbol of the objective's docstring.
     certificate : Certificate
         Recomputed from the data by the objective.
     duals : mapping of str to array
@@ -277,7 +277,7 @@ class SolveResult:
     history : History
         What the solver recorded per iteration; empty where the solver tells nothing.
     solver : str
-        Who answered, e.g. ``"CLARABEL"`` or ``"factorized"``.
+        Name of the solver that answered, e.g. ``"CLARABEL"`` or ``"factorized"``.
     solver_version, message : str
         Version of the solver; its own last word.
     n_iter : int

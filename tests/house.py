@@ -6,6 +6,7 @@ They read the sources without importing them, so that they hold for a copy with 
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 import re
 import subprocess
@@ -257,3 +258,37 @@ def by_top(names: Mapping[str, int]) -> dict[str, int]:
     for name, count in names.items():
         sums[name.split(".")[1] if "." in name else name] += count
     return dict(sums)
+
+
+# Words
+
+
+# A description begins with a noun phrase or a verb, never with one of these.
+_NO_BEGINNING = re.compile(
+    "(above|after|against|along|among|and|around|as|at|because|before|below|between|but|by|for|from|if|in|into|like|not|of"
+    "|on|only|or|over|per|since|so|than|that|then|there|through|to|under|until|upon|when|where|who|whose|with|without)\\b",
+    re.IGNORECASE,
+)
+_DESCRIBED = ("Parameters", "Returns", "Yields", "Attributes", "Other Parameters")
+
+
+def _descriptions(docstring: str) -> Iterator[str]:
+    """Yield the first line of a docstring, and the first line of every description in its sections."""
+    lines = docstring.splitlines()
+    yield lines[0]
+    section = ""
+    for line, following in itertools.pairwise(lines):
+        if re.fullmatch(r"-{3,}", following):
+            section = line
+        elif section in _DESCRIBED and line and not line.startswith(" ") and following.startswith("    "):
+            yield following.strip()
+
+
+def beginnings(root: Path) -> list[str]:
+    """Return the descriptions in docstrings that begin with a preposition, a conjunction or an adverb."""
+    found = []
+    for name, path in module_paths(root).items():
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+                found += [f"{name}: {line}" for line in _descriptions(text) if _NO_BEGINNING.match(line)]
+    return found

@@ -380,6 +380,23 @@ def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
     }
 
 
+def test_descriptions_begin_with_a_noun_or_a_verb() -> None:
+    assert at_root(house.beginnings) == []
+
+
+def test_planted_preposition_is_noticed(copy: Path) -> None:
+    parameters = (
+        "Parameters\n    ----------\n    x : int\n        Of the folds.\n    y : int\n        Seed of the folds."
+    )
+    (copy / "specmargin" / "labels" / "planted.py").write_text(
+        f'"""With a module."""\n\n\ndef double(x, y):\n    """Return twice x.\n\n    {parameters}\n    """\n'
+    )
+    assert house.beginnings(copy) == [
+        "specmargin.labels.planted: With a module.",
+        "specmargin.labels.planted: Of the folds.",
+    ]
+
+
 # The house stays small
 
 # Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.

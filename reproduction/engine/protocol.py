@@ -1,4 +1,4 @@
-"""Who chooses the parameters: protocols of tuning.
+"""Protocols of tuning: who chooses the parameters.
 
 `evaluate` computes every criterion of a cell at once, and `select` makes the choice afterwards, from the table of
 results: one sweep serves every protocol. The protocols are `ValidationSet`, `LabeledFolds` (honest: the labels of the
@@ -77,7 +77,7 @@ class LabeledFolds(Tuning):
     n_splits : int, default 5
         Folds.
     seed : int, default 0
-        Of the assignment to the folds.
+        Seed of the assignment to the folds.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
     Parameters
     ----------
     rows : iterable of rows
-        Of `run_sweep`, in the declared order of the cells: among equal criteria the first setting wins. Failed
+        Rows of `run_sweep`, in the declared order of the cells: among equal criteria the first setting wins. Failed
         cells take no part; with ``per="dataset"`` only settings that succeeded wherever any did are compared.
     tuning : Tuning
         The protocol.

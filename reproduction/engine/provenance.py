@@ -1,4 +1,4 @@
-"""Where numbers come from: versions, commit, platform, data. Collected once per run and referenced by its rows.
+"""Provenance of numbers: versions, commit, platform, data. Collected once per run and referenced by its rows.
 
 `changed_since` names the sources that differ from those of a commit.
 

@@ -1,4 +1,4 @@
-"""Who is labelled: splits of a data set into labelled, unlabelled, validation and unseen samples.
+"""Splits of a data set into labelled, unlabelled, validation and unseen samples.
 
 `published_splits` gives the splits that came with a data set, `random_splits` draws others. Both are deterministic:
 a `Cell` names its split, and the worker process makes it again.
@@ -92,7 +92,7 @@ def published_splits(dataset: Any) -> list[Split]:
     Parameters
     ----------
     dataset : Dataset
-        With ``y`` of shape (n,) and ``labeled_idx`` of shape (n_splits, l).
+        Data set with ``y`` of shape (n,) and ``labeled_idx`` of shape (n_splits, l).
 
     Returns
     -------

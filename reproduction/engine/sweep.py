@@ -90,13 +90,13 @@ def run_sweep(
     Parameters
     ----------
     cells : iterable of Cell
-        Of one experiment. Equal cells count as one.
+        Cells of one experiment. Equal cells count as one.
     work : callable
         ``work(cell) -> mapping`` of column to number, text or None. Defined at the top of a module, so that other
         processes find it; keep data sets, kernels and graphs in ``functools.lru_cache`` functions next to it, and
         declare cells that share them one after the other.
     folder : path
-        Where rows, provenance and the manifest live; made if missing.
+        Folder in which rows, provenance and the manifest live; made if missing.
     jobs : int, default 1
         Processes; -1 for one per core.
     threads : int, default 1

@@ -175,7 +175,7 @@ class S3VMBlock(Block):
     C, C_star : float, default 100
         Weights.
     table : str
-        Where its published numbers are; empty where nothing is published.
+        Name of the table with its published numbers; empty where nothing is published.
     exact : bool, default False
         Whether the class ratio is that of the hidden labels, which is optimistic, and decisions are shifted until the
         share of positive ones is that ratio; otherwise the ratio is that of the labelled samples.

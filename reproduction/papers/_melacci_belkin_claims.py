@@ -34,7 +34,7 @@ def sentences(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[s
     grid, timed : sequence of rows
         Fits of the whole grid, and those that were made alone.
     chosen : mapping
-        By task and method, the setting that V chose.
+        The setting that V chose, by task and method.
     """
     own = [row for row in grid if row["setting"] == chosen.get((row["dataset"], row["method"]))]
     counted = [{**row, "count": statistics.fmean(row["iterations"])} for row in timed]

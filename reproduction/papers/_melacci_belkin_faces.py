@@ -103,7 +103,7 @@ class FacemitPlan:
     Parameters
     ----------
     task : Task
-        Of `FACEMIT`.
+        `FACEMIT`.
     n_draws : int
         Draws of L and V, up to `N_DRAWS`. The first one also sees the other settings and the other Laplacian.
     grid : sequence of (gamma_A, gamma_I)

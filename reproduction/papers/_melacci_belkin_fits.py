@@ -166,7 +166,7 @@ class Problem:
     W, L : sparse matrix and Laplacian of shape (n, n)
         Graph of the training samples, and its Laplacian, to its power.
     labels : Labels
-        Of the training samples.
+        Labels of the training samples.
     y : mapping of str to ndarray
         True classes by "labeled", "unlabeled", "validation" and "test".
     """
@@ -190,12 +190,12 @@ class Problem:
 
     @property
     def training(self) -> Training:
-        """Of the training samples."""
+        """Rows of the training samples."""
         return self.K, self.L, self.labels
 
     @cached_property
     def with_validation(self) -> Training:
-        """Of the training samples and, behind them, the validation samples.
+        """Rows of the training samples and, behind them, the validation samples.
 
         The latter have no edges, so that neither loss nor graph ever gives them a coefficient: every iterate is the one
         without them, and its decisions at V are known.

@@ -26,12 +26,12 @@ class Iterates(NamedTuple):
     Parameters
     ----------
     errors : ndarray of shape (checkpoints, 4)
-        In percent on L, U, V and T.
+        Errors in percent on L, U, V and T.
     exact : ndarray of shape (4,)
         Those of the exact solution.
     quantities : list of ndarray of shape (4, iterations)
-        For each class the objective above its optimum, and the norms of the gradient, of the preconditioned gradient
-        and of their mixed product, all over their values at the start.
+        One array for each class: the objective above its optimum, and the norms of the gradient, of the preconditioned
+        gradient and of their mixed product, all over their values at the start.
     gap : float
         Worst relative gap of an exact solution.
     """

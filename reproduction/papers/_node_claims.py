@@ -67,13 +67,13 @@ class Place(NamedTuple):
     Parameters
     ----------
     name : str
-        Of the task, without the number of the draw.
+        Name of the task, without the number of the draw.
     homophily : float
         Share of edges that join nodes of one class; the mean over the graphs.
     accuracy : DataFrame
         A row per split, a column per method.
     weights : mapping of str to ndarray of shape (splits, filters)
-        By rule.
+        Weights by rule.
     """
 
     name: str

@@ -51,7 +51,7 @@ class Rival:
     Parameters
     ----------
     fit : callable
-        As described above.
+        Function as described above.
     paper : str
         Authors, year and name of the method.
     """

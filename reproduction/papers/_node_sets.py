@@ -123,7 +123,7 @@ def homophily_task(h: float, seed: int, n: int = 600, n_labeled: int = 90) -> No
     h : float
         Expected edge homophily.
     seed : int
-        Of the draw.
+        Seed of the draw.
     n, n_labeled : int
         Nodes, and labelled ones of them, both multiples of three. All others are counted.
     """

@@ -93,15 +93,15 @@ class Plan:
     n : int
         Training images of each digit.
     kernels : sequence of {"plain", "unit", "scaled"}
-        As above. Isolet has its Gaussian.
+        Kernels as above. Isolet has its Gaussian.
     normalized : sequence of bool
         Laplacians: D - W, as the paper's text says, or the normalised one.
     transductive : bool, default False
         Whether the transductive SVM is fitted, too: on Isolet, and on pairs with two labels per class.
     seed : int
-        Of the draws.
+        Seed of the draws.
     methods : sequence of str
-        Of `fits.FITTED`.
+        Methods, some of `fits.FITTED`.
     """
 
     tasks: Sequence[str]

@@ -27,7 +27,7 @@ class Paper:
     key : str
         One word, for links.
     title : str
-        Of the paper.
+        Title of the paper.
     protocol : str
         What is done and what is measured, in two sentences.
     modules : tuple of str
@@ -37,7 +37,7 @@ class Paper:
     authors, venue : str
         Empty where the question is our own.
     year : int or None
-        Of the print.
+        Year of the print.
     doi : str
         Empty where there is none, or none is known for certain.
     """

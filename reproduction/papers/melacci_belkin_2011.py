@@ -105,7 +105,7 @@ class Plan:
     published : sequence of str
         The methods whose published settings are added to the grid.
     tasks : sequence of Task
-        On what.
+        Tasks to compute.
     """
 
     experiment: str

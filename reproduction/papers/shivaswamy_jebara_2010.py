@@ -77,7 +77,7 @@ class Plan:
     n, q : int
         Samples of a task; eigenpairs.
     seed : int
-        Of the splits; no split of one seed is one of another, nor a tuning split a fresh one.
+        Seed of the splits; no split of one seed is one of another, nor a tuning split a fresh one.
     methods : sequence of str
         Columns of the table; by default those whose packages are installed.
     graph : {"symmetric", "mutual+mst", "mutual"}

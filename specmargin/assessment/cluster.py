@@ -63,11 +63,11 @@ def on_cluster(
     Parameters
     ----------
     function : callable
-        Of a module that the workers can import, or a `functools.partial` of one.
+        Function of a module that the workers can import, or a `functools.partial` of one.
     arguments : iterable of tuple
-        Of each call.
+        Arguments of each call.
     address : str
-        Of the scheduler, ``"tcp://127.0.0.1:8786"``.
+        Address of the scheduler, ``"tcp://127.0.0.1:8786"``.
     files : mapping of str to path, optional
         Data sets by name, which the workers find as they would in ``$SPECMARGIN_DATA``.
     packages : tuple of str, default ("specmargin",)

@@ -98,8 +98,9 @@ class ColumnType:
     ----------
     kind : {"number", "date", "category", "text"}
     form : str
-        Of numbers, how one thousand and a half is written, "1,234.5" or "1.234,5"; of dates, a format of strptime or
-        "ISO8601", or several of them with "|" between them; of categories, "exact" where capitals and blanks count.
+        Spelling: of numbers, how one thousand and a half is written, "1,234.5" or "1.234,5"; of dates, a format of
+        strptime or "ISO8601", or several of them with "|" between them; of categories, "exact" where capitals and
+        blanks count.
     unit : str
         What stands with the numbers, such as "kg".
     marks : tuple of float
@@ -210,7 +211,7 @@ def infer_types(
     stated : mapping of str to str, optional
         Some of `KINDS`, by the names of columns.
     separator : str, default ""
-        Of the file: a comma is rather decimal where cells are separated by semicolons.
+        Separator of the file: a comma is rather decimal where cells are separated by semicolons.
     marks : bool, default True
         Whether to look for numbers that stand for missing ones.
 

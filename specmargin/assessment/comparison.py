@@ -32,7 +32,7 @@ class Row:
     ----------
     name, title : str
     error : float
-        At left-out labels, (wrong + 1/2) / (l + 1); nan with fewer than 10 labels, as all that is counted.
+        Error at left-out labels, (wrong + 1/2) / (l + 1); nan with fewer than 10 labels, as all that is counted.
     interval : tuple of float
         95 % interval of the counted errors, which holds in about 80 % of cases.
     balanced_accuracy : float
@@ -42,15 +42,15 @@ class Row:
     wins, losses : int
         Left-out labels that it alone has right, and that the baseline alone has right.
     p : float
-        Of the exact one-sided McNemar test that it is better, corrected by Holm over the rows.
+        P-value of the exact one-sided McNemar test that it is better, corrected by Holm over the rows.
     p_worse : float
-        Of the test that it is worse, corrected likewise.
+        P-value of the test that it is worse, corrected likewise.
     power : float
         Probability that this test shows a method of half the baseline's error.
     differs : float
         Share of the unlabelled rows that it decides otherwise than the baseline.
     seconds, megabytes : float
-        Of tuning, judging and fitting.
+        Seconds and megabytes of tuning, judging and fitting.
     chosen, judged, verdict : str
     notes : tuple of str
     is_supervised, was_run : bool

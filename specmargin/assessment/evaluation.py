@@ -42,11 +42,11 @@ class Outcome:
     held_out : ndarray of shape (l, K)
         Probabilities of the labelled rows, each from the other labels; empty if it was not run.
     probabilities : ndarray of shape (n, K)
-        Of all rows.
+        Probabilities of all rows.
     chosen : str
     seconds, peak_bytes : float
     scale : float
-        Of the decisions, to make probabilities of them.
+        Scale of the decisions, to make probabilities of them.
     notes : list of str
         What it warned of; for a method that was not run, why.
     fitted : object, optional

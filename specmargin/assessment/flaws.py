@@ -65,7 +65,7 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
     Parameters
     ----------
     table : Table
-        Without the labels.
+        Table without the labels.
     labels : ndarray of shape (n,)
         Objects, None for unlabelled rows.
     roles : Roles

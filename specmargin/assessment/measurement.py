@@ -35,7 +35,7 @@ class Budget:
     clock : callable
         Returns the time.
     start : float, optional
-        By that clock; now by default.
+        Time by that clock; now by default.
 
     Examples
     --------

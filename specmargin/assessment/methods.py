@@ -72,11 +72,11 @@ class FittedMethod:
     Parameters
     ----------
     estimator : object
-        With ``classes_`` and ``predict_proba`` or ``decision_function``.
+        Estimator with ``classes_`` and ``predict_proba`` or ``decision_function``.
     chosen : str
         What was chosen for it, in words.
     seconds_before : float, default 0
-        Of a fit that it shares with another method.
+        Seconds of a fit that it shares with another method.
     """
 
     estimator: Any
@@ -184,7 +184,8 @@ class Automatic(Method):
     supervised : bool
         Whether this is the baseline.
     shared : dict, optional
-        Where the two methods of one comparison keep the fit that they share; without it the baseline is fitted alone.
+        Store in which the two methods of one comparison keep the fit that they share; without it the baseline is fitted
+        alone.
     """
 
     judged = "exact leave-one-out"

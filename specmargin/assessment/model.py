@@ -39,15 +39,15 @@ class TableModel:
     Parameters
     ----------
     preparation : Preparation
-        From columns to features.
+        Map from columns to features.
     fitted : FittedMethod
         The estimator, fitted to codes of the classes.
     classes_ : ndarray of shape (K,)
         Objects; none where the labels are numbers.
     scale : float
-        Of decisions that are no probabilities.
+        Scale of decisions that are no probabilities.
     name : str
-        Of the method.
+        Name of the method.
     target : str
         Name of the labels.
     identifier : str

@@ -127,16 +127,16 @@ def run_away(method: Method, seed: int, seconds: float | None, started: float) -
     seconds : float or None
         Budget of the whole comparison.
     started : float
-        When it began, by the time of the day.
+        Moment when it began, by the time of the day.
 
     Returns
     -------
     name : str
-        Of the method.
+        Name of the method.
     outcome : Outcome
-        Without the fitted classifier, which may be large.
+        Outcome without the fitted classifier, which may be large.
     lines : list of str
-        Of its progress.
+        Lines of its progress.
     """
     place = Path(os.environ["SPECMARGIN_DATA"]) / f"{_DATA}.npz"
     X, codes = _read(place, place.stat().st_mtime_ns)

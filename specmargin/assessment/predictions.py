@@ -28,7 +28,7 @@ class Predictions:
     classes : ndarray of shape (K,)
         Objects; none where the labels are numbers.
     probabilities : ndarray of shape (n, K)
-        Where the labels are numbers, the predictions (n, 1).
+        Probabilities of the classes; where the labels are numbers, the predictions (n, 1).
     labels : ndarray of shape (n,)
         What was given: objects, None for unlabelled rows.
     ids : dict of str to ndarray

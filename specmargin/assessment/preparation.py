@@ -1,4 +1,4 @@
-"""From named columns to features: scikit-learn's `ColumnTransformer`, fitted once and stored whole by skops.
+"""Preparation of named columns to features: scikit-learn's `ColumnTransformer`, fitted once and stored whole by skops.
 
 Median, missing indicator and standard scores for numbers and dates, one-hot codes with rare values together for
 categories, TF-IDF for text. It is fitted to all rows without looking at labels.
@@ -40,7 +40,7 @@ class Preparation:
     Parameters
     ----------
     roles : dict of str to {"number", "date", "category", "text"}
-        Of the columns that are used, in their order; empty for a matrix without names.
+        Roles of the columns that are used, in their order; empty for a matrix without names.
     types : dict of str to ColumnType
         What these columns, and the one that names the rows, are read as.
     transformer : ColumnTransformer, optional
@@ -62,7 +62,7 @@ class Preparation:
         ----------
         table : Table
         roles : mapping of str to {"number", "date", "category", "text"}
-            Of the columns to be used.
+            Roles of the columns to be used.
         identifier : str, default ""
             The column that names the rows.
 

@@ -92,7 +92,7 @@ class Comparison:
     model : TableModel
         Fitted, with ``predict`` and ``predict_proba`` for tables with the same columns, and ``save``.
     predictions : Predictions
-        Of all rows.
+        Predictions of all rows.
     data : Prepared
         The features and the codes of the classes.
     outcomes : dict of str to Outcome
@@ -100,7 +100,7 @@ class Comparison:
     next_steps : tuple of str
         What to do next.
     error : tuple of float
-        Of the chosen method, corrected for its being chosen by the same labels, and a 95 % interval.
+        Error of the chosen method, corrected for its being chosen by the same labels, and a 95 % interval.
     """
 
     rows: tuple[Row, ...]

@@ -123,7 +123,7 @@ def compare(
     random_state : int
         Seed of the folds and of what methods draw.
     folder : path, optional
-        Where finished rows are kept, so that a run that was ended goes on.
+        Folder in which finished rows are kept, so that a run that was ended goes on.
     progress : callable, optional
         Gets lines of text.
     spread : callable, optional
@@ -230,9 +230,9 @@ def compare_file(
     unlabeled : scalar, optional
         A label that means "no label", in addition to empty cells.
     columns, names
-        As for `read_table`.
+        The same as for `read_table`.
     **options
-        As for `compare`.
+        The same as for `compare`.
 
     Examples
     --------
@@ -267,14 +267,14 @@ def fit_table(
     Parameters
     ----------
     X, y, unlabeled, text, ignore, columns, exact, target, random_state
-        As for `compare`; all rows may be labelled.
+        The same as for `compare`; all rows may be labelled.
     method : str or classifier, default "AutoSSL"
-        As one of the methods of `compare`.
+        A method as the methods of `compare`.
 
     Returns
     -------
     TableModel
-        With ``predict``, ``predict_proba`` and ``save``.
+        Model with ``predict``, ``predict_proba`` and ``save``.
 
     Examples
     --------
@@ -336,11 +336,11 @@ def prepare(
     Parameters
     ----------
     table : Table
-        Without labels.
+        Table without labels.
     labels : ndarray of shape (n,)
         Objects, None for unlabelled rows; floats are no classes.
     target, exact
-        As for `compare`.
+        The same as for `compare`.
     judged : bool, default True
         Whether errors will be told: then some row must be unlabelled, and columns that give labels away are left out.
     """

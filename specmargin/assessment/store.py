@@ -34,7 +34,7 @@ class RowStore:
     Parameters
     ----------
     folder : path or None
-        Where the files lie; None keeps nothing.
+        Folder of the files; None keeps nothing.
     X : {ndarray, sparse matrix} of shape (n, d)
     codes : ndarray of shape (n,)
     seed : int

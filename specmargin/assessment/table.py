@@ -45,7 +45,7 @@ class Table:
     stated : dict of str to str
         What columns are stated to be.
     separator : str
-        Of the file.
+        Separator of the file.
     fixed : dict of str to ColumnType
         Types of an earlier table, which this one is read by.
     names : bool

@@ -42,11 +42,11 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
     estimator_ : SVC or None
         None where there is one class.
     options_ : dict
-        Of the SVC.
+        Parameters of the SVC.
     X_, y_ : ndarray
         The samples that it was fitted to.
     chosen_ : str
-        In words.
+        Choice in words.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class PrincipalComponents(FeatureMap):
     rank : int
         Components at most; those whose variance is rounding are left out.
     random_state : int
-        Of the search for components where n and d exceed 2000.
+        Seed of the search for components where n and d exceed 2000.
 
     Examples
     --------
@@ -200,7 +200,7 @@ class RadialFeatures(FeatureMap):
     ----------
     X : ndarray or sparse matrix of shape (n, d)
     width : float
-        In units of the median distance.
+        Width in units of the median distance.
     rank : int
         Features at most.
     landmarks : ndarray or sparse matrix of shape (m, d), optional

@@ -181,9 +181,9 @@ def build_bank(
         The families that are wanted; the kernels of ``svm`` and ``s3vm`` are those of ``sup``.
     constants : Constants
     graph : sparse matrix of shape (n, n), optional
-        In the place of all graphs of neighbours.
+        Graph instead of all graphs of neighbours.
     metric : str, default "euclidean"
-        Of the neighbours.
+        Metric of the neighbours.
     random_state : int, default 0
         Draws landmarks, starts the search for eigenvectors.
 

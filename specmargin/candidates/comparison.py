@@ -65,7 +65,7 @@ class Comparison:
     gains, losses : int
         Labels where only the baseline was wrong, and where only the classifier was.
     p_better, p_worse : float
-        Of the exact one-sided McNemar test.
+        P-values of the exact one-sided McNemar test.
     power : float
         Probability that the test shows a classifier of half the baseline's error.
     disagreement : float

@@ -88,8 +88,8 @@ class Constants:
     temperature : float
         What summed losses are divided by in the weights.
     agreement : float
-        With two classes, power of the ratio of disagreements that multiplies the prior weights of the families that use
-        the unlabelled samples, `specmargin.candidates.agreement.disagreement_ratio`; 0 leaves them as they are.
+        Power, with two classes, of the ratio of disagreements that multiplies the prior weights of the families that
+        use the unlabelled samples, `specmargin.candidates.agreement.disagreement_ratio`; 0 leaves them as they are.
     sampled : int
         Samples from which thresholds are recomputed without a label.
     """

@@ -36,7 +36,7 @@ class NeighborView:
     n_neighbors : int
         The largest number.
     metric : str
-        As `specmargin.graphs.NeighborSearch` takes it.
+        Metric as `specmargin.graphs.NeighborSearch` takes it.
     components : FeatureMap, optional
         X are the leading columns of its values; new samples are mapped by it first.
     products : ndarray of shape (n, n), optional
@@ -157,7 +157,7 @@ class Eigenvectors(FeatureMap):
     q : int
         Number of eigenvectors at most.
     view : NeighborView
-        Of the training samples.
+        Neighbours of the training samples.
     k : int
         Neighbours of new samples.
     random_state : int

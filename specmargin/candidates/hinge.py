@@ -55,13 +55,13 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
     Parameters
     ----------
     features : ndarray of shape (l, r)
-        Of the labelled samples.
+        Features of the labelled samples.
     Y : ndarray of shape (l, C)
-        Of `specmargin.candidates.ridge.targets`.
+        Targets as `specmargin.candidates.ridge.targets` returns them.
     Cs : tuple of float
         Weights of the loss.
     folds : ndarray of shape (l,)
-        Of `stratified_folds`.
+        Fold of each label, by `stratified_folds`.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def held_out_s3vm(
     values : ndarray of shape (n, r)
         Features of all samples, of mean zero.
     directions : ndarray of shape (r, m)
-        Of `leading_directions`.
+        Directions that `leading_directions` returns.
     labeled, codes : ndarray of shape (l,)
         Rows of the labelled samples, fewer than n, and their classes, 0 and 1.
     C : float
@@ -93,9 +93,9 @@ def held_out_s3vm(
     shares : tuple of float
         Weights of all unlabelled samples together, in units of that of all labels.
     folds : ndarray of shape (l,)
-        Of `specmargin.candidates.hinge.stratified_folds`.
+        Fold of each label, by `specmargin.candidates.hinge.stratified_folds`.
     pseudo_labels : float
-        Of the shrunken mean, per class.
+        Pseudo-labels of the shrunken mean, per class.
 
     Examples
     --------

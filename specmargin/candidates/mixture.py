@@ -41,7 +41,7 @@ class Mixture:
     Parameters
     ----------
     groups : list of CandidateGroup
-        Of all families that take part.
+        Groups of all families that take part.
     codes : ndarray of shape (l,)
         Classes of the labels.
     n_classes : int
@@ -54,17 +54,17 @@ class Mixture:
     Attributes
     ----------
     families, names : ndarray of shape (J,)
-        Of each candidate.
+        Family and name of each candidate.
     weights : ndarray of shape (J,)
     losses : ndarray of shape (J, l)
         Log-losses of left-out labels.
     disagreement_ratio : float
-        Of `specmargin.candidates.agreement`; 1 where it is not asked for, with several classes or without one of the
-        sides.
+        Ratio by `specmargin.candidates.agreement`; 1 where it is not asked for, with several classes or without one of
+        the sides.
     offsets : ndarray of shape (n_classes,)
         Added to the log-probabilities.
     log_probabilities : ndarray of shape (n, n_classes)
-        Of the training samples.
+        Logarithms of the probabilities of the training samples.
     """
 
     def __init__(

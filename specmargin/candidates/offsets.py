@@ -59,7 +59,7 @@ def log_offsets(
     Parameters
     ----------
     log_p : ndarray of shape (n, K)
-        Of all samples, or of a part of them.
+        Logarithms of the probabilities of all samples, or of a part of them.
     counts : ndarray of shape (K,)
         Labels of each class.
     constants : Constants

@@ -51,10 +51,10 @@ def shrunken_means(Y: FloatArray, n_classes: int, pseudo_labels: float) -> tuple
     Parameters
     ----------
     Y : ndarray of shape (l, C)
-        Of `targets`.
+        Targets as `targets` returns them.
     n_classes : int
     pseudo_labels : float
-        Per class.
+        Number of pseudo-labels per class.
 
     Returns
     -------
@@ -108,14 +108,14 @@ def held_out_ridge(
     Parameters
     ----------
     features : ndarray of shape (l, r)
-        Of the labelled samples: G is features times their transpose.
+        Features of the labelled samples: G is features times their transpose.
     Y : ndarray of shape (l, C)
-        Of `targets`.
+        Targets as `targets` returns them.
     penalties : ndarray of shape (p,)
         lambda in units of tr(G) / l.
     n_classes : int
     pseudo_labels, intercept_labels : float
-        Of the shrunken mean, per class; and nu.
+        Pseudo-labels of the shrunken mean, per class; and nu.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-        As in `load`.
+        The same as in `load`.
     X : ndarray or CSR matrix of shape (n, d)
         Features, float64; MNIST alone stays uint8, which must be converted before arithmetic.
     y : ndarray of shape (n,)
@@ -56,7 +56,7 @@ class Dataset:
     labeled_idx : ndarray of shape (n_splits, l) or None
         Published splits: a row holds the indices of the labelled samples, all others are unlabelled.
     sha256 : str or None
-        Of the file that was read; None for sets that come from a formula or with scikit-learn.
+        Checksum of the file that was read; None for sets that come from a formula or with scikit-learn.
     source : str
         The file that was read, or how the set came about.
     extras : mapping
@@ -129,7 +129,7 @@ def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, str 
     Returns
     -------
     dict of str to str or None
-        Per name the path of its archive, ``"scikit-learn"`` or ``"formula"`` for sets that need none, and
+        Place of each name: the path of its archive, ``"scikit-learn"`` or ``"formula"`` for sets that need none, and
         None where `load` would have to download or would fail.
 
     Examples

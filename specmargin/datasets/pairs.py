@@ -85,7 +85,7 @@ def mnist_pair(
     random_state : int, Generator or None, default 0
         Seed of ``numpy.random.default_rng``.
     data_home : path, optional
-        As in `load`.
+        The same as in `load`.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def newsgroups_pair(
     random_state : int, Generator or None, default 0
         Seed of ``numpy.random.default_rng``.
     data_home : path, optional
-        As in `load`.
+        The same as in `load`.
 
     Returns
     -------

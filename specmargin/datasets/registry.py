@@ -36,11 +36,11 @@ class Entry:
     scaling : str
         Units of the features.
     sha256 : str or None
-        Of the archive; None where there is none because the set comes with scikit-learn.
+        Checksum of the archive; None where there is none because the set comes with scikit-learn.
     layout : {"dense", "sparse", "graph"}
         Which arrays the archive holds.
     source : {"archive", "download", "formula", "bundled"}
-        Where the set comes from when no folder holds it: nowhere, the network, a generator, scikit-learn.
+        Source of the set when no folder holds it: nowhere, the network, a generator, scikit-learn.
     image_shape : tuple of int, optional
         Rows and columns of an image that is stored row by row.
     """

@@ -1,4 +1,4 @@
-"""Where some of the sets can still be downloaded, and how the files become our archives.
+"""Sources from which some of the sets can still be downloaded, and how the files become our archives.
 
 Call `fetch`: it tries the public sources of a set in their order, checks the download, converts it and
 puts ``<name>.npz`` with its sha256 next to it into the cache, each by one atomic rename, so that a killed
@@ -85,7 +85,7 @@ def fetch(name: str, folder: Path) -> Path:
     name : {"mnist", "usps", "20news", "isolet", "cbcl_faces"}
         The set.
     folder : Path
-        Where ``<name>.npz`` goes; made if it does not exist.
+        Folder into which ``<name>.npz`` goes; made if it does not exist.
 
     Returns
     -------
@@ -116,9 +116,9 @@ def retrieve(base: str, registry: Mapping[str, str | None], folder: Path) -> lis
     base : str
         The address that the names of the files follow.
     registry : mapping
-        Per file ``"md5:..."`` or ``"sha256:..."``, None where the source publishes none.
+        Checksum of each file, ``"md5:..."`` or ``"sha256:..."``, None where the source publishes none.
     folder : Path
-        Where they go, under their own names; an archive of tar is unpacked there.
+        Folder into which they go, under their own names; an archive of tar is unpacked there.
 
     Raises
     ------

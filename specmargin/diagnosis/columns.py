@@ -56,7 +56,7 @@ class Distances:
     Parameters
     ----------
     mean : float
-        Of the distances of all pairs, in units of the metric; of at most 1000 samples.
+        Mean of the distances of all pairs, in units of the metric; of at most 1000 samples.
     variation : float
         Their coefficient of variation: standard deviation over mean. Of independent normal columns, d of them, it is
         about 1 / sqrt(2 d).

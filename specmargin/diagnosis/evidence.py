@@ -64,7 +64,8 @@ class Boundary:
     Parameters
     ----------
     share : float
-        Of the edges; the boundary leaves the classes' shares on its sides. The mean over classes against the rest.
+        Share of the edges; the boundary leaves the classes' shares on its sides. The mean over classes against the
+        rest.
     by_chance : float
         The mean of the same for the labels in random order.
     p_value : float
@@ -89,13 +90,13 @@ class Evidence:
     majority : float
         Share of them that are not of the most frequent class: the error of naming it.
     graph : HeldOut
-        Of the eigenvectors of the graph: of three kernels the one that errs least, for random labels, too.
+        Errors of the eigenvectors of the graph: of three kernels the one that errs least, for random labels, too.
     linear, radial : HeldOut or None
-        Of the linear and of an RBF kernel; None without features, linear also under metrics of other kinds.
+        Errors of the linear and of an RBF kernel; None without features, linear also under metrics of other kinds.
     nearest : float or None
         Error of the nearest label.
     boundary : Boundary or None
-        Of the linear kernel.
+        Boundary of the linear kernel.
     supervised : str or None
         Which of linear, radial and nearest errs least.
     comparison : Comparison or None
@@ -184,7 +185,7 @@ def evidence(
     Parameters
     ----------
     spectrum : Spectrum
-        Of the normalised Laplacian of the graph.
+        Spectrum of the normalised Laplacian of the graph.
     W : sparse matrix of shape (n, n)
         The graph.
     X : ndarray or sparse matrix of shape (n, d), optional
@@ -194,7 +195,7 @@ def evidence(
     nearest : ndarray of shape (l,), optional
         The nearest other label of each, as an index into `codes`; -1 where there is none.
     metric : str or callable
-        That of the graph.
+        Metric of the graph.
     seed : int, default 0
         Draws the orders of the labels.
     """

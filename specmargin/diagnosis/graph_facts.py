@@ -152,9 +152,9 @@ def largest_gap(eigenvalues: FloatArray, n_components: int) -> Gap:
     Parameters
     ----------
     eigenvalues : ndarray of shape (q,)
-        Not decreasing.
+        Eigenvalues, not decreasing.
     n_components : int
-        Of the graph: clusters are as many at least.
+        Number of components of the graph: clusters are as many at least.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def embedding(spectrum: Spectrum) -> FloatArray:
     Parameters
     ----------
     spectrum : Spectrum
-        Of the normalised Laplacian, of two eigenpairs at least.
+        Spectrum of the normalised Laplacian, of two eigenpairs at least.
 
     Returns
     -------

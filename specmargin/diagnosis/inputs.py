@@ -1,4 +1,4 @@
-"""From what the user gave to what is looked at: rows, graph, labels, lists of neighbours, eigenpairs."""
+"""Reading of what the user gave: rows, graph, labels, lists of neighbours, eigenpairs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def nearest_labels(search: Any, labeled: IntArray) -> IntArray | None:
     Parameters
     ----------
     search : NeighborSearch or None
-        Of all samples.
+        Search among all samples.
     labeled : ndarray of shape (l,)
 
     Returns

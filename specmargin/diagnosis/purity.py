@@ -29,7 +29,7 @@ class Purity:
     ----------
     n_pairs : int
     share : float or None
-        Of pairs of one class; None without pairs.
+        Share of pairs of one class; None without pairs.
     by_chance : float or None
         The mean share of random labels of the same counts.
     p_value : float or None

@@ -125,12 +125,12 @@ class Diagnosis:
         Parameters
         ----------
         axes : sequence of four Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
 
         Returns
         -------
         specmargin.plots.DiagnosisDisplay
-            With ``figure_`` and ``axes_``.
+            Display with ``figure_`` and ``axes_``.
         """
         from specmargin.plots.diagnosis import DiagnosisDisplay
 
@@ -161,12 +161,12 @@ def diagnose(
     y : array-like of shape (n,), optional
         Labels and markers, of any sortable kind. Without labels, all is told that does not need them.
     graph : sparse matrix, ndarray or networkx.Graph, optional
-        An adjacency (n, n) in the place of the symmetric graph of nearest neighbours.
+        An adjacency (n, n) instead of the symmetric graph of nearest neighbours.
     n_neighbors : int, default 10
         Neighbours of a sample; at most n - 1 are taken.
     metric : str or callable, default "euclidean"
-        Of the neighbours; "cosine" for text. More than 10,000 dense rows of many columns are searched in their 50
-        principal components.
+        Metric of the neighbours; "cosine" for text. More than 10,000 dense rows of many columns are searched in their
+        50 principal components.
     unlabeled : scalar, nan or None, default -1
         The marker of unlabelled samples.
     random_state : int, Generator, RandomState or None, default 0

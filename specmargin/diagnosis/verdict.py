@@ -1,4 +1,4 @@
-"""From numbers to words: which assumption of semi-supervised learning labels support, if they are enough to tell."""
+"""Verdicts in words: which assumption of semi-supervised learning labels support, if they are enough to tell."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Calibration:
     Parameters
     ----------
     labels : Labels
-        Of the fit.
+        Labels of the fit.
     held_out : ndarray or OnReduction, optional
         The decisions at left-out labelled samples, (l,) or (l, K), before they are balanced, or what returns them.
     fitted_to : tuple of (classifier, X, graph), optional

@@ -64,7 +64,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         y : array-like of shape (n,), or mapping by node
             Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), instead of the parameter `graph`. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
             `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
@@ -179,7 +179,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
         y : array-like of shape (m,)
             Labels and markers.
         sample_weight : array-like of shape (m,), optional
@@ -240,7 +240,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X, y, graph, sample_weight
-            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
+            The same as for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
 
         Returns
         -------

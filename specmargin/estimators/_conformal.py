@@ -48,7 +48,7 @@ class ConformalSets:
         Returns
         -------
         ndarray of shape (m, n_classes)
-            In (0, 1]. A labelled training sample has 1 for its label and 0 for the other classes: it is known.
+            Values in (0, 1]. A labelled training sample has 1 for its label and 0 for the other classes: it is known.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class ConformalSets:
         X : {array-like, sparse matrix} of shape (m, n_features), optional
             New samples, where no graph takes part; by default the training samples.
         level : float, default 0.9
-            In (0, 1).
+            Level in (0, 1).
         class_conditional : bool, default False
             Whether every class is to be covered at that level by itself (Mondrian). It takes 1 / (1 - level) labels of
             a class to exclude it anywhere.

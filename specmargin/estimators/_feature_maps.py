@@ -222,12 +222,12 @@ def feature_map(
     ----------
     functions : {"kernel"} or part
     kernel : Kernel
-        Of known width.
+        Kernel of known width.
     X : {ndarray, sparse matrix} of shape (n, d)
     labeled : ndarray of shape (l,)
         Rows of the labelled samples.
     L : LaplacianOperator, optional
-        Of the graph, where one takes part.
+        Laplacian of the graph, where one takes part.
     neighborhood : Nearby
         How new samples find their neighbours.
     held : mapping

@@ -1,4 +1,4 @@
-"""What to write in the place of parameters that estimators had before they were composed of parts: `now_of`."""
+"""What to write instead of parameters that estimators had before they were composed of parts: `now_of`."""
 
 from __future__ import annotations
 

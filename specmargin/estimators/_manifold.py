@@ -86,7 +86,7 @@ class ManifoldModel:
         Parameters
         ----------
         gamma_A, gamma_I : float
-            As published.
+            Weights of the two norms, as published.
         l, u : int
             Numbers of labelled and of unlabelled samples that the classifier is to learn from.
         form : {"means", "sums"}

@@ -2,7 +2,7 @@
 
 A parameter is checked whether or not it is used. What depends on the data (q at most n) is checked where it is used.
 `Composed` is the base of all estimators: it reads parts, sets parameters inside of them by nested names, and says what
-to write in the place of a name that earlier versions had.
+to write instead of a name that earlier versions had.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Composed(BaseEstimator):
     """Estimator whose parameters are numbers, texts, and parts."""
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {}
-    """Rules of the class in the place of `RULES`."""
+    """Rules of the class instead of `RULES`."""
     _searched: ClassVar[tuple[str, ...]] = ()
     """Parameters of its estimator that a search can try."""
 
@@ -279,7 +279,7 @@ class Composed(BaseEstimator):
 
     @classmethod
     def _instead_of(cls, name: str, value: Any, known: tuple[str, ...]) -> str | None:
-        """Return what to write in the place of a parameter that earlier versions had; None of what they had not."""
+        """Return what to write instead of a parameter that earlier versions had; None of what they had not."""
         if "grid" in known:
             grid = in_grid(name, value, cls._searched)
             if grid is not None:
@@ -342,7 +342,7 @@ class Composed(BaseEstimator):
         raise NotImplementedError
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``kernel__gamma`` puts another kernel in the place of the one that there is.
+        """Set parameters by name; ``kernel__gamma`` puts another kernel instead of the one that there is.
 
         Parameters
         ----------
@@ -389,5 +389,5 @@ class Composed(BaseEstimator):
 
     @property
     def _is_precomputed(self) -> bool:
-        """Whether matrices of a kernel are passed in the place of samples."""
+        """Whether matrices of a kernel are passed instead of samples."""
         return is_precomputed(getattr(self, "kernel", None))

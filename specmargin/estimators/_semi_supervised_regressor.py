@@ -50,7 +50,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         y : array-like of shape (n,) or (n, n_outputs), or mapping by node
             Targets; NaN for unlabelled samples, in all outputs at once.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), instead of the parameter `graph`. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
         sample_weight : array-like of shape (n,), optional
@@ -133,7 +133,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `predict`.
+            The same as for `predict`.
         y : array-like of shape (m,) or (m, n_outputs)
             Targets, NaN for unlabelled samples.
         sample_weight : array-like of shape (m,), optional
@@ -142,7 +142,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         Returns
         -------
         float
-            At most 1; 0 for the mean of the targets.
+            Number, at most 1; 0 for the mean of the targets.
 
         Raises
         ------

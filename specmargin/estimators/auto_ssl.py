@@ -136,7 +136,7 @@ class AutoSSL(SemiSupervisedClassifier):
         more the mean probabilities before `calibration_` are these), whatever the labels say. By default labels and
         predictions tell the shares.
     constants : specmargin.candidates.Constants, optional
-        Widths, neighbours, penalties and prior weights in the place of the usual ones.
+        Widths, neighbours, penalties and prior weights instead of the usual ones.
     random_state : int, Generator or None, default 0
         Seed of landmarks, of folds, and of the search for eigenvectors.
     unlabeled : scalar, nan or None, default -1
@@ -219,7 +219,7 @@ class AutoSSL(SemiSupervisedClassifier):
         y : array-like of shape (n,), or mapping by node
             Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of nearest neighbours. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), instead of nearest neighbours. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
 

@@ -57,9 +57,9 @@ class _RegularizedEigenfunctions(Composed):
         X : {array-like, sparse matrix} of shape (n, n_features)
             Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
         y : ignored
-            For scikit-learn.
+            Ignored; scikit-learn passes it.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), instead of the parameter `graph`. A
             table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
             with a frame X that has them as its index; else 0 to n - 1 are the rows.
 
@@ -280,7 +280,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------
@@ -375,7 +375,7 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
         Parameters
         ----------
         X, y, graph
-            As for `fit`.
+            The same as for `fit`.
 
         Returns
         -------

@@ -98,7 +98,7 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
 
     **Weights** of labels: a label of weight c counts as c labels of that one sample. The loss stays a mean per class,
     by weights, and l+ and l-, which make the targets tau, are sums of weights; the weight of a whole class moves the
-    targets and the threshold alone. That is not what c rows in the place of one do: each of them is a node, which has
+    targets and the threshold alone. That is not what c rows instead of one do: each of them is a node, which has
     edges, and a share in h'h = n and in the eigenvectors.
 
     **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them on:

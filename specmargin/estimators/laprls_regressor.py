@@ -205,7 +205,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         X : {array-like, sparse matrix} of shape (m, n_features), optional
             New samples, where no graph takes part; by default the training samples.
         level : float, default 0.9
-            In (0, 1).
+            Level in (0, 1).
 
         Returns
         -------

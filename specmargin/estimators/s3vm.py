@@ -127,11 +127,11 @@ class S3VM(SemiSupervisedClassifier):
     C_ : float
         The weight of the labelled losses in use.
     C_star_ : float or ndarray of shape (n_pairs,)
-        That of the unlabelled losses; with "ovo" per pair.
+        Weight of the unlabelled losses; with "ovo" per pair.
     coef_ : ndarray of shape (n_binary, n_features)
-        With ``kernel="linear"``: f = X coef_' + intercept_.
+        Weights, with ``kernel="linear"``: f = X coef_' + intercept_.
     dual_coef_ : ndarray of shape (n_binary, n)
-        With any other kernel: coefficients of the expansion over all samples, f = k(x, X) dual_coef_' + intercept_.
+        Coefficients, with any other kernel, of the expansion over all samples, f = k(x, X) dual_coef_' + intercept_.
         With landmarks those of their features; with eigenvectors the values f - b at the training samples.
 
     Notes

@@ -213,7 +213,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
         Parameters
         ----------
         X, graph
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------

@@ -119,7 +119,7 @@ class SpectralFilterCV(TwinnedSearch):
     C_ : float or ndarray of shape (n_classes,)
         Value in use; nan where no margin was solved.
     leave_one_out_ : ndarray of shape (l,) or (l, n_classes)
-        As of `SpectralFilterClassifier`: by weights that saw the label, other than what chooses here.
+        The values of `SpectralFilterClassifier`: by weights that saw the label, other than what chooses here.
 
     Notes
     -----

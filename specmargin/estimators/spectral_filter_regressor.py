@@ -24,7 +24,7 @@ __all__ = ["SpectralFilterRegressor"]
 class SpectralFilterRegressor(FilterModel, SemiSupervisedRegressor):
     """Filters of node features, their weights learned from numbers, and ridge regression on the kernel they make.
 
-    As `SpectralFilterClassifier`, with the numbers in the place of signs. Weights are found by centred alignment of
+    As `SpectralFilterClassifier`, with the numbers instead of signs. Weights are found by centred alignment of
     sum_b delta_b F_b F_b' with T T', T the targets with a column per output; a margin is of classes.
 
     Parameters

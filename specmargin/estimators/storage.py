@@ -84,8 +84,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        With the parameters and the fitted attributes that were saved. Predictions are the same to the last bit with the
-        same packages on the same computer.
+        Estimator with the parameters and the fitted attributes that were saved. Predictions are the same to the last
+        bit with the same packages on the same computer.
 
     Raises
     ------

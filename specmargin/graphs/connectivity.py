@@ -76,11 +76,11 @@ def warn_components(W: SparseArray | IntArray, labeled: IntArray | BoolArray, st
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
-        As `check_adjacency` returns it; or the component of every node, (n,).
+        Adjacency as `check_adjacency` returns it; or the component of every node, (n,).
     labeled : ndarray
         Indices (or the mask) of the labelled samples.
     stacklevel : int, default 2
-        As in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
+        The same as in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def node_features(graph: Any, attribute: str, *, nodelist: Sequence[Hashable] | 
     Parameters
     ----------
     graph : networkx.Graph
-        Of any kind.
+        Graph of any kind.
     attribute : str
         Name of the node attribute: a number, or a sequence of as many numbers at every node.
     nodelist : sequence of nodes, optional

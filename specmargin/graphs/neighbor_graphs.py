@@ -169,8 +169,8 @@ def radius_graph(
     radius : float
         Largest distance of an edge, in units of the metric.
     weight, metric, sigma
-        As in `knn_graph`, but for weights that are measured in neighbours (self-tuning); `sigma` is by default the
-        mean distance along the edges.
+        The same as in `knn_graph`, but for weights that are measured in neighbours (self-tuning); `sigma` is by default
+        the mean distance along the edges.
 
     Returns
     -------
@@ -230,12 +230,12 @@ def resolve_sigma(
     n_neighbors : int, default 6
         Neighbours per row, 1 to n - 1.
     metric, reduce, search, random_state
-        As in `knn_graph`.
+        The same as in `knn_graph`.
 
     Returns
     -------
     float
-        In units of the metric; 1.0 where every row coincides with its neighbours.
+        Number in units of the metric; 1.0 where every row coincides with its neighbours.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def neighbor_weights(
     n_neighbors : int, default 6
         Training points per new point, 1 to n.
     weight, metric, reduce, search, random_state
-        As in `knn_graph`. A new row of zeros under "cosine" is tied to its neighbours equally.
+        The same as in `knn_graph`. A new row of zeros under "cosine" is tied to its neighbours equally.
     sigma : float, optional
         Width of the heat weights; by default `resolve_sigma` of the training rows.
 

@@ -1,6 +1,6 @@
 """Nearest neighbours of many rows: one exact search, a projection before it, an approximate one beyond it.
 
-`knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it in the place of
+`knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it instead of
 `X` where both are needed, or several graphs, of data so large that most of the time goes into the search: it is then
 made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
 times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
@@ -253,7 +253,7 @@ class NeighborSearch:
         Parameters
         ----------
         k : int
-            At most the rows that there are to list.
+            Number, at most the rows that there are to list.
 
         Examples
         --------

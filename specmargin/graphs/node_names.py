@@ -123,9 +123,9 @@ def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashabl
     graph : object
         What `specmargin.graphs.check_adjacency` reads.
     known : sequence of names
-        Of the nodes that were learned from, in their order.
+        Names of the nodes that were learned from, in their order.
     rows : sequence of names or None
-        Of the new ones, in the order of their features.
+        Names of the new ones, in the order of their features.
     n_new : int
 
     Raises

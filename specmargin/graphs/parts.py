@@ -139,7 +139,7 @@ def graph_of(name: str, value: Any) -> Any:
     Raises
     ------
     InvalidInputError
-        For anything else, a class in the place of an object, or something fitted.
+        For anything else, a class instead of an object, or something fitted.
 
     Examples
     --------

@@ -111,7 +111,7 @@ class EdgeWeight:
     Parameters
     ----------
     values : callable
-        From `Edges` to an array of as many nonnegative numbers. An edge of value 0 is left out.
+        Function from `Edges` to an array of as many nonnegative numbers. An edge of value 0 is left out.
     angles : bool
         Whether it reads `Edges.cosines`: rows of zeros, which have no direction, then get no edges.
     neighbors : bool

@@ -42,7 +42,7 @@ class BlockKernel(KernelOperator):
     X : ndarray or sparse matrix of shape (n, d)
         Samples.
     kernel, gamma, degree, coef0
-        As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
+        The same as in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
     block_elements : int, default 2**24
         Entries of K that are held at once.
 
@@ -156,7 +156,7 @@ class LandmarkFeatures:
     W : ndarray of shape (m, r)
         Whitens the landmarks' kernel: W' k(Z, Z) W = I.
     kernel, gamma, degree, coef0
-        Of `specmargin.kernels.gram`.
+        Parameters of `specmargin.kernels.gram`.
     """
 
     landmarks: Matrix
@@ -213,7 +213,7 @@ def landmark_features(
     n_landmarks : int
         m, at most n.
     kernel, gamma, degree, coef0
-        As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
+        The same as in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
     include : ndarray of int, optional
         Rows that are landmarks in any case, the labelled ones for instance; the others are drawn.
     random_state : int, Generator or None, default 0

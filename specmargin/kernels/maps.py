@@ -301,7 +301,7 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     Returns
     -------
     KernelMap
-        With ``W`` = :math:`R^{-1}`, to be applied to features of new samples.
+        Map with ``W`` = :math:`R^{-1}`, to be applied to features of new samples.
 
     Raises
     ------

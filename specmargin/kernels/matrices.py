@@ -71,7 +71,7 @@ def gram(
         manifold regularisation). A rule is resolved on `Y` where it is given (the training rows), else on
         `X`; see `resolve_gamma`. Read by "rbf" and "poly" only.
     degree : float, default 3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default 1.0
         Constant term of "poly".
 

@@ -173,7 +173,7 @@ class Cosine(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Precomputed(Kernel):
-    """A kernel whose matrices are passed in the place of X: (n, n) to `fit`, (m, n) for new samples.
+    """A kernel whose matrices are passed instead of X: (n, n) to `fit`, (m, n) for new samples.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def kernel_of(name: str, value: Any) -> Kernel:
     Raises
     ------
     InvalidInputError
-        For anything else, a class in the place of an object, or something fitted.
+        For anything else, a class instead of an object, or something fitted.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def kernel_of(name: str, value: Any) -> Kernel:
 
 @dataclass(frozen=True, repr=False)
 class Landmarks(Part):
-    """The functions of a kernel at some of the samples (Nyström), in the place of those at all of them.
+    """The functions of a kernel at some of the samples (Nyström), instead of those at all of them.
 
     Called with samples and a kernel it returns their map, `specmargin.kernels.landmark_features`. An estimator takes
     the labelled samples among the landmarks.

@@ -58,9 +58,9 @@ def require_semidefinite(
     K : ndarray of shape (n, n)
         Symmetric and finite.
     kernel, degree, coef0
-        Where K comes from, as in `specmargin.kernels.gram`.
+        Kernel that K comes from, as in `specmargin.kernels.gram`.
     name : str, default "K"
-        Of the matrix in the message.
+        Name of the matrix in the message.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Labels:
     Parameters
     ----------
     sign : ndarray of shape (l,) or (l, n_classes)
-        In {-1, +1}; a column per class (one against the rest) when there are more than two classes. With two
+        Signs in {-1, +1}; a column per class (one against the rest) when there are more than two classes. With two
         classes +1 means ``classes[1]``.
     labeled : ndarray of shape (l,)
         Increasing indices of the labelled samples.

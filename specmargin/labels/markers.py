@@ -149,7 +149,7 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
     unlabeled : scalar, nan or None, default -1
         The marker.
     stacklevel : int, default 2
-        As in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
+        The same as in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
 
     Warns
     -----

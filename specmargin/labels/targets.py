@@ -88,7 +88,7 @@ def encode_targets(y: npt.ArrayLike) -> Targets:
     Parameters
     ----------
     y : array-like of shape (n,) or (n, n_outputs)
-        With several outputs a sample has all of them, or none.
+        Targets; with several outputs a sample has all of them, or none.
 
     Raises
     ------

@@ -317,7 +317,7 @@ class Ramp(Loss):
     Parameters
     ----------
     s : float, default -0.3
-        Where the loss becomes constant, < 1.
+        Margin below which the loss is constant, < 1.
 
     References
     ----------

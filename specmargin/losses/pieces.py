@@ -25,7 +25,7 @@ class Pieces:
     kinks : tuple of float
         The k slacks where pieces meet, increasing.
     coefficients : tuple of (a, b, c)
-        Of the k + 1 pieces, from u = -inf on.
+        Coefficients of the k + 1 pieces, from u = -inf on.
 
     Examples
     --------

@@ -99,9 +99,9 @@ class MarginLoss(Loss, Protocol):
     Attributes
     ----------
     name : str
-        In messages, and in `LOSSES`.
+        Name in messages, and in `LOSSES`.
     lower, upper : float
-        Where `dual_value` is finite.
+        Ends of the interval in which `dual_value` is finite.
     """
 
     name: ClassVar[str]

@@ -54,7 +54,7 @@ def smoothed(loss: Any, sigma: npt.ArrayLike) -> SmoothLoss:
     Returns
     -------
     SmoothLoss
-        With value, gradient and curvature.
+        Loss with value, gradient and curvature.
 
     Raises
     ------

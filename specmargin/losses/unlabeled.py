@@ -37,7 +37,7 @@ class UnlabeledLoss(Loss, Protocol):
     Attributes
     ----------
     name : str
-        In messages, and in `UNLABELED_LOSSES`.
+        Name in messages, and in `UNLABELED_LOSSES`.
     """
 
     name: ClassVar[str]
@@ -207,7 +207,7 @@ class SymmetricRamp(UnlabeledLoss):
     Parameters
     ----------
     s : float, default 0
-        In (-1, 0].
+        End of the ramp, in (-1, 0].
 
     References
     ----------
@@ -232,7 +232,7 @@ class SymmetricRamp(UnlabeledLoss):
 
     @property
     def convex_in_square(self) -> bool:
-        """At s = 0, where it is the symmetric hinge."""
+        """Whether s = 0, where it is the symmetric hinge."""
         return self.s == 0.0
 
     @property

@@ -42,7 +42,7 @@ class Alignment(OverSpectrum, AlignmentOverCone):
     labels : Labels
         Binary labels of these samples.
     order, ties : bool, default True
-        As in `SpectrumMargin`.
+        The same as in `SpectrumMargin`.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     Parameters
     ----------
     blocks, order
-        As in `BlockMargin`.
+        The same as in `BlockMargin`.
     labels : Labels or Targets
         Labels of these samples, or numbers; weights have no place here.
     centered : bool, default True

@@ -293,7 +293,7 @@ class ProductCone(Cone):
     Parameters
     ----------
     parts : tuple of Cone
-        At least one.
+        Cones, at least one.
 
     Examples
     --------

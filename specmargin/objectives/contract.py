@@ -73,8 +73,8 @@ class Objective(Protocol):
         Parameters
         ----------
         variables : mapping of str to array
-            At least those of `variables`. What is feasible up to rounding is taken as it is; other points are repaired
-            first, which `Certificate.primal_residual` measures.
+            Arrays, at least those of `variables`. What is feasible up to rounding is taken as it is; other points are
+            repaired first, which `Certificate.primal_residual` measures.
         duals : mapping of str to array, optional
             Multipliers, under the names that the objective's own docstring gives; any numbers are allowed, they are
             repaired. Those that are not given are derived from the variables.
@@ -95,7 +95,7 @@ def certify(objective: Objective, result: SolveResult | Arrays, duals: Arrays | 
     objective : Objective
         The problem that was solved.
     result : SolveResult or mapping of str to array
-        Of any solver, here or elsewhere: at least the variables that `Objective.variables` names.
+        Result of any solver, here or elsewhere: at least the variables that `Objective.variables` names.
     duals : mapping of str to array, optional
         Multipliers, for a mapping of variables. The objective's docstring names those that count. They are looked for
         among the duals of a result, then among its variables, and derived from the variables where there are none.
@@ -103,8 +103,8 @@ def certify(objective: Objective, result: SolveResult | Arrays, duals: Arrays | 
     Returns
     -------
     Certificate
-        By the objective, which looks at nothing but the data. Of a problem that is not convex it holds the value and
-        how nearly the point is stationary, and no bound: its gap is infinite.
+        Certificate by the objective, which looks at nothing but the data. Of a problem that is not convex it holds the
+        value and how nearly the point is stationary, and no bound: its gap is infinite.
 
     Raises
     ------

@@ -7,7 +7,7 @@ squared loss, whose margins y f are replaced by residuals z - f. With z in {-1, 
 deformed kernel G and the lower bound are the same but for the loss's part: for theta with 1'theta = 0, and any m where
 there is an intercept,
 
-    sum_i (z_i - m) theta_i - theta_i^2 / (4 c_i)  in the place of  sum_i c_i V*(y_i theta_i / c_i).
+    sum_i (z_i - m) theta_i - theta_i^2 / (4 c_i)  instead of  sum_i c_i V*(y_i theta_i / c_i).
 
 The bound is taken at the mean m of the targets, so that their offset costs no digits.
 """
@@ -41,7 +41,7 @@ class LapRLS(LapSVM):
     Parameters
     ----------
     K, L, gamma_A, gamma_I, fit_intercept
-        As for `LapSVM`.
+        The same as for `LapSVM`.
     labeled : ndarray of int, of shape (l,)
         Increasing indices of the labelled samples.
     targets : ndarray of shape (l,)

@@ -96,7 +96,7 @@ def usual_ratio(K: Any, L: LaplacianOperator) -> float:
     K : ndarray, sparse matrix or KernelOperator of shape (n, n)
         The kernel.
     L : LaplacianOperator
-        Of the graph norm, its power included.
+        Laplacian of the graph norm, its power included.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def weights_of_paper(gamma_A: float, gamma_I: float, l: int, u: int, form: str) 
     Parameters
     ----------
     gamma_A, gamma_I : float
-        As published; gamma_A > 0, gamma_I >= 0.
+        Weights as published; gamma_A > 0, gamma_I >= 0.
     l, u : int
         Numbers of labelled and of unlabelled samples.
     form : {"means", "sums"}

@@ -65,7 +65,7 @@ def reduce_pivoted(K: Any, L: MatrixLike | None, labeled: IntArray, gamma_A: flo
     Parameters
     ----------
     K, L, labeled, gamma_A, gamma_I
-        As there.
+        The same as there.
 
     Raises
     ------

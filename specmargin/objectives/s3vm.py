@@ -225,9 +225,9 @@ class S3VM:
         Parameters
         ----------
         labels : ndarray of shape (u,)
-            In [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
+            Labels in [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
         weight : float, optional
-            In place of C*.
+            Weight instead of C*.
         **changes
             Fields of `WeightedSVM`: another loss, a linear term.
         """

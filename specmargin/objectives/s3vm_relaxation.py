@@ -52,12 +52,12 @@ class S3VMRelaxation:
     Parameters
     ----------
     obj : S3VM
-        With V the hinge or the squared hinge, U one of the symmetric hinges or exp(-s f^2), and the intercept
+        Objective with V the hinge or the squared hinge, U one of the symmetric hinges or exp(-s f^2), and the intercept
         "balance" or "regularized".
     signs : ndarray of shape (u,), optional
         Decided labels of the unlabelled samples: +1, -1, or 0 where free. Default: all free.
     space : RowSpace, optional
-        Of the objective, where it is known.
+        Row space of the objective, where it is known.
 
     Raises
     ------
@@ -349,15 +349,15 @@ class S3VMRelaxation:
 
         which is evaluated at the computed w = A^-1 q. Then (i) r'A^-1 r <= |r|^2 / lambda_min, lambda_min from the
         proof of definiteness and |r| with the roundings it was computed with; (ii) every term is charged
-        (n + rank + 20) roundings of its own largest part, |z||w| in the place of z'w; (iii) both are those of the
+        (n + rank + 20) roundings of its own largest part, |z||w| instead of z'w; (iii) both are those of the
         features themselves, whose rows are off by `RowSpace.errors`.
 
         Parameters
         ----------
         theta : ndarray of shape (k,)
-            Of the free samples; negative ones count as 0.
+            Multipliers of the free samples; negative ones count as 0.
         beta : ndarray of shape (m,)
-            Of the labelled and decided samples; clipped to the bounds of V*.
+            Multipliers of the labelled and decided samples; clipped to the bounds of V*.
         """
         theta = np.maximum(theta, 0.0)
         if not np.isfinite(theta).all():
@@ -372,9 +372,9 @@ class S3VMRelaxation:
         Parameters
         ----------
         theta, h, linear : ndarray of shape (k,)
-            Of the free samples, theta >= 0.
+            Parts of the bound that belong to the free samples, theta >= 0.
         beta : ndarray of shape (m,)
-            Of the labelled and decided samples; clipped to the bounds of V*.
+            Multipliers of the labelled and decided samples; clipped to the bounds of V*.
         """
         return proof.minorant_bound(self, theta, h, linear, beta)
 
@@ -386,7 +386,7 @@ class S3VMRelaxation:
         Parameters
         ----------
         w : ndarray of shape (rank,)
-            In the row space.
+            Weights in the row space.
         spread : ndarray of shape (k,)
             z_j'S z_j of the free samples.
         trace : float

@@ -153,8 +153,8 @@ class WeightedSVM:
         Parameters
         ----------
         theta_plus, theta_minus : ndarray of shape (n,)
-            In [loss.lower, loss.upper], else the bound is -inf. Where the intercept is free they are made to balance:
-            those of the heavier side are scaled down, or all are shifted where a loss sets them no bounds.
+            Multipliers in [loss.lower, loss.upper], else the bound is -inf. Where the intercept is free they are made
+            to balance: those of the heavier side are scaled down, or all are shifted where a loss sets them no bounds.
         """
         return dual_with_rounding(self, theta_plus, theta_minus)[0]
 

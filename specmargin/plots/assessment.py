@@ -57,7 +57,7 @@ def draw_errors(
     ----------
     ax : Axes
     names : sequence of str
-        From the top.
+        Names, from the top.
     errors : sequence of float
         Shares.
     intervals : sequence of tuple of float
@@ -146,7 +146,7 @@ def inline_svg(figure: Figure, description: str) -> str:
     ----------
     figure : Figure
     description : str
-        For readers that do not see it.
+        Words for readers that do not see it.
 
     Examples
     --------

@@ -37,8 +37,8 @@ class CurveDisplay(Display):
     Parameters
     ----------
     curves : mapping of str to (x, y)
-        By the name in the legend, in the order they are drawn. ``x`` has the shape (m,), ``y`` too, or (m, k) for k
-        draws: thin lines below their mean. A name that begins with an underscore stays out of the legend.
+        Curves by their names in the legend, in the order they are drawn. ``x`` has the shape (m,), ``y`` too, or (m, k)
+        for k draws: thin lines below their mean. A name that begins with an underscore stays out of the legend.
     points : mapping of str to (x, y), optional
         Drawn on top, as markers without a line.
     looks : mapping of str to str or MethodStyle, optional
@@ -50,7 +50,7 @@ class CurveDisplay(Display):
     figure_, ax_ : Figure, Axes
         Set by `plot`.
     lines_ : dict of str to Line2D
-        By name, the mean where there are draws.
+        Lines by name, the mean where there are draws.
 
     Examples
     --------
@@ -94,14 +94,14 @@ class CurveDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         xscale : {"linear", "log", "symlog"}
-            Of the horizontal axis; "symlog" shows zero, too, and is logarithmic from the power of ten below
+            Scale of the horizontal axis; "symlog" shows zero, too, and is logarithmic from the power of ten below
             the smallest other x on.
         yscale : {"linear", "log"}
-            Of the vertical axis; a logarithmic one leaves out what is not positive.
+            Scale of the vertical axis; a logarithmic one leaves out what is not positive.
         xlabel, ylabel, title : str, optional
-            Of the axes.
+            Names and title of the axes.
         xlim, ylim : (float, float), optional
             Ends of the axes; None for one of them leaves it to matplotlib.
         vertical, horizontal : mapping of str to float, optional
@@ -113,7 +113,7 @@ class CurveDisplay(Display):
         markers : bool, default False
             Mark the points of the curves.
         legend : str or None, default "best"
-            Where matplotlib puts the legend; "right" is outside of the axes, None leaves it out.
+            Place at which matplotlib puts the legend; "right" is outside of the axes, None leaves it out.
 
         Returns
         -------

@@ -105,7 +105,7 @@ class DecisionDisplay(Display):
         margin : float, default 0.08
             Room around the points, as a share of their extent.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw on.
         **options
             Passed to `plot`.
 
@@ -135,7 +135,7 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         decision_function : callable
-            From points (m, 2) to their decisions (m,), e.g. an expansion that was computed by hand.
+            Map from points (m, 2) to their decisions (m,), e.g. an expansion that was computed by hand.
         X : array of shape (n, 2)
             Points: the grid covers them.
         points : LabelDisplay, optional
@@ -185,7 +185,7 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         limit : float, optional
             The colours span -limit to limit; the largest modulus on the grid by default. Give one for panels
             that share a scale; larger values take the end colour, and the colour bar shows it by arrows.
@@ -194,7 +194,7 @@ class DecisionDisplay(Display):
         colorbar : bool, default True
             Whether to draw a colour bar.
         title : str, optional
-            Of the axes.
+            Title of the axes.
         **points_options
             Passed to `LabelDisplay.plot`.
 
@@ -262,7 +262,7 @@ def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.
     Returns
     -------
     xx0, xx1 : ndarray
-        Along the two axes.
+        Coordinates along the two axes.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class DiagnosisDisplay:
         Parameters
         ----------
         axes : sequence of four Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
 
         Returns
         -------

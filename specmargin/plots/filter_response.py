@@ -51,7 +51,7 @@ class FilterResponseDisplay(Display):
     Parameters
     ----------
     frequencies : array of shape (k,)
-        From 0 to the graph's highest, increasing.
+        Frequencies from 0 to the graph's highest, increasing.
     responses : mapping of str to array of shape (k,) or (draws, k)
         Power passed, by the method's name, not negative; the features as they are have 1. Of several draws the curve
         is the median at each frequency, the band the range from 10 to 90 % of the draws.
@@ -63,7 +63,7 @@ class FilterResponseDisplay(Display):
     figure_, ax_ : Figure, Axes
         Set by `plot`.
     lines_ : dict of str to Line2D
-        By the method's name.
+        Values by the method's name.
 
     Notes
     -----
@@ -119,7 +119,7 @@ class FilterResponseDisplay(Display):
         bank : FilterBank
             The filtered features over which the weights were learned.
         weights : mapping of str to array of shape (m,) or (draws, m)
-            By the method's name, not negative, one per filter.
+            Values by the method's name, not negative, one per filter.
         n_bands : int, default 24
             Bands of frequencies in which the energy of the features is summed.
 
@@ -157,8 +157,8 @@ class FilterResponseDisplay(Display):
         Parameters
         ----------
         estimators : mapping of str to estimator, or to a sequence of them
-            With ``filter_weights_`` and ``bank_``, all on one graph with the same features and filters. A sequence
-            holds fits to several draws of the labels.
+            Estimators with ``filter_weights_`` and ``bank_``, all on one graph with the same features and filters. A
+            sequence holds fits to several draws of the labels.
         ax : Axes, optional
             See `plot`.
         **options
@@ -198,15 +198,15 @@ class FilterResponseDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         scale : {"log", "linear"}
-            Of the power passed.
+            Scale of the power passed.
         limits : (float, float), optional
             Least and largest power shown; `extremes` by default. Panels side by side take the outermost of theirs.
         legend : bool, default True
             Whether to say above the axes what is drawn.
         title : str, optional
-            Of the axes.
+            Title of the axes.
 
         Returns
         -------

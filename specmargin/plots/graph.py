@@ -97,7 +97,7 @@ class GraphDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         y : array of shape (n,), optional
             Class values and markers: nodes take the colour and marker of their class.
         score : array of shape (n,), optional
@@ -106,11 +106,11 @@ class GraphDisplay(Display):
         unlabeled : scalar, nan or None, default -1
             The marker in `y`.
         score_label : str, default "score"
-            Of the colour bar.
+            Name of the colour bar.
         node_size : float, default 14
             Area of a node, in square points.
         title : str, optional
-            Of the axes.
+            Title of the axes.
         legend : bool, default False
             Name the classes above the axes.
 

@@ -82,11 +82,11 @@ class LandscapeDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         levels : int, default 11
             Number of contours. They are closer to each other near the least value, where minima are told apart.
         title : str, optional
-            Of the axes.
+            Title of the axes.
 
         Returns
         -------

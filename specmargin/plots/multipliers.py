@@ -74,11 +74,11 @@ class MultiplierDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         notes : mapping of int to str, optional
             Text for samples, by their place in `beta`.
         title : str, optional
-            Of the axes.
+            Title of the axes.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class MultiplierDisplay(Display):
         X : array of shape (l, 2)
             The labelled samples.
         ax : Axes, optional
-            Where to draw, e.g. over a `DecisionDisplay`; a new pyplot figure by default.
+            Axes to draw on, e.g. over a `DecisionDisplay`; a new pyplot figure by default.
 
         Returns
         -------

@@ -33,8 +33,8 @@ def decision_panels(
     Parameters
     ----------
     displays : mapping of str to DecisionDisplay
-        By the title of the panel; `DecisionDisplay.from_function` makes one. A display that has been drawn is drawn
-        again here.
+        Displays by the title of the panel; `DecisionDisplay.from_function` makes one. A display that has been drawn is
+        drawn again here.
     n_rows : int, default 1
         Rows of panels, filled from the left; places beyond the last panel stay empty.
     limit : float, optional

@@ -48,7 +48,7 @@ class SpectrumPathDisplay(Display):
     figure_, ax_ : Figure, Axes
         Set by `plot`; `ax_` holds the map. Not the axes given, unless drawn without strips.
     strips_ : tuple of Axes
-        Above the map, from below: the effective number of eigenvectors, then the margin if it is known.
+        Axes above the map, from below: the effective number of eigenvectors, then the margin if it is known.
     mesh_ : QuadMesh
         The map.
     colorbar_ : Colorbar or None
@@ -95,16 +95,16 @@ class SpectrumPathDisplay(Display):
         Parameters
         ----------
         Cs : array of shape (k,)
-            In any order.
+            Values of C in any order.
         results : sequence of SolveResult
-            Of `specmargin.objectives.SpectrumMargin`, one per C.
+            Results for `specmargin.objectives.SpectrumMargin`, one per C.
         tol : float, default 1e-6
             Relative gap that every certificate has to prove: a map does not show which of its columns is wrong.
 
         Returns
         -------
         SpectrumPathDisplay
-            Not drawn yet.
+            Display, not drawn yet.
 
         Raises
         ------
@@ -148,9 +148,9 @@ class SpectrumPathDisplay(Display):
         Cs : array of shape (k,), optional
             Default: 61 values from 0.01 to 1000.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw on.
         tol : float, default 1e-6
-            As in `from_results`.
+            The same as in `from_results`.
         **options
             Passed to `plot`.
 
@@ -190,7 +190,7 @@ class SpectrumPathDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default. With strips its place is divided, and `ax` itself hidden.
+            Axes to draw on; a new pyplot figure by default. With strips its place is divided, and `ax` itself hidden.
         first : int, default 2
             First eigenvector shown, counted from 1. The first is constant: the intercept does its work.
         last : int, optional
@@ -202,7 +202,7 @@ class SpectrumPathDisplay(Display):
         colorbar : bool, default True
             Whether to draw a colour bar.
         title : str, optional
-            Above everything.
+            Title above everything.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class SpectrumPathDisplay(Display):
         ax : Axes
             The panel at whose right the bar goes.
         first : int, default 2
-            As in `plot`.
+            The same as in `plot`.
 
         Returns
         -------

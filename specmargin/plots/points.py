@@ -100,17 +100,17 @@ class LabelDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         legend : bool, default False
             Name classes above the axes.
         title : str, optional
-            Of the axes.
+            Title of the axes.
         size : float, optional
             Area of a labelled point, in square points; by default large when few points are labelled.
         unlabeled_size : float, default 5
             Area of an unlabelled point.
         names : sequence of str, optional
-            Of the classes, for the legend.
+            Names of the classes, for the legend.
 
         Returns
         -------
@@ -146,7 +146,7 @@ def ring(ax: Axes, X: npt.ArrayLike, *, size: float = 11.0) -> Line2D:
     Parameters
     ----------
     ax : Axes
-        Where to draw.
+        Axes to draw on.
     X : array of shape (n, 2)
         Points.
     size : float, default 11

@@ -39,7 +39,7 @@ class SpectrumDisplay:
     spectra : mapping of str to array of shape (q,)
         Learned weights delta by the method's name, not negative; they may differ in length.
     eigenvalues : array of shape (q,), optional
-        Of the Laplacian, increasing; needed for ``x="eigenvalue"``.
+        Eigenvalues of the Laplacian, increasing; needed for ``x="eigenvalue"``.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SpectrumDisplay:
         Parameters
         ----------
         estimators : mapping of str to estimator
-            With ``delta_`` (q,); the first one's ``eigenvalues_`` are kept if it has them.
+            Estimators with ``delta_`` (q,); the first one's ``eigenvalues_`` are kept if it has them.
         ax : Axes or sequence of two Axes, optional
             See `plot`.
         **options
@@ -121,9 +121,9 @@ class SpectrumDisplay:
         Parameters
         ----------
         ax : Axes, or two of them for ``scale="both"``, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         scale : {"log", "linear", "both"}
-            Of the weights.
+            Scale of the weights.
         x : {"index", "eigenvalue"}
             What the weights are drawn over.
         first : int, default 2
@@ -136,7 +136,7 @@ class SpectrumDisplay:
         legend : bool, default True
             Whether to name the methods.
         title : str, optional
-            Of the first axes.
+            Title of the first axes.
 
         Returns
         -------

@@ -164,7 +164,7 @@ def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
     Returns
     -------
     dict
-        In the order of `names`; no two of up to eight unknown names are drawn alike.
+        Styles in the order of `names`; no two of up to eight unknown names are drawn alike.
 
     Examples
     --------
@@ -268,9 +268,9 @@ def save(
     figure : Figure
         What to save.
     path : path
-        Without suffix; missing folders are created.
+        Path without suffix; missing folders are created.
     formats : sequence of str
-        Among ``"pdf"``, ``"png"``, ``"svg"``.
+        Formats among ``"pdf"``, ``"png"``, ``"svg"``.
     caption : str
         Kept in the file as its properties: the first line as the title, all others as the description.
 

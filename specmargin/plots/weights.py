@@ -40,17 +40,17 @@ class WeightsDisplay(Display):
     Parameters
     ----------
     weights : mapping of str to array of shape (m,) or (draws, m)
-        By the method's name, not negative. They are divided by their sum. Of several draws the bar shows the median,
-        the whisker the range from 10 to 90 % of the draws.
+        Values by the method's name, not negative. They are divided by their sum. Of several draws the bar shows the
+        median, the whisker the range from 10 to 90 % of the draws.
     names : sequence of m str
-        Of the filters or graphs.
+        Names of the filters or graphs.
 
     Attributes
     ----------
     figure_, ax_ : Figure, Axes
         Set by `plot`.
     bars_ : dict of str to BarContainer
-        By the method's name.
+        Values by the method's name.
 
     Examples
     --------
@@ -77,8 +77,8 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         estimators : mapping of str to estimator, or to a sequence of them
-            With ``filter_weights_`` over the same filters, or ``graph_weights_`` over as many graphs. A sequence holds
-            fits to several draws of the labels.
+            Estimators with ``filter_weights_`` over the same filters, or ``graph_weights_`` over as many graphs. A
+            sequence holds fits to several draws of the labels.
         ax : Axes, optional
             See `plot`.
         **options
@@ -125,13 +125,13 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Axes to draw on; a new pyplot figure by default.
         xlabel : str, optional
             What the groups are.
         legend : bool, default True
             Whether to name the methods.
         title : str, optional
-            Of the axes.
+            Title of the axes.
 
         Returns
         -------

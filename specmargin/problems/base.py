@@ -63,10 +63,10 @@ class BuiltProblem:
     objective : object
         The `specmargin.objectives` object behind it.
     variables, parameters : mapping of str to cvxpy.Variable or cvxpy.Parameter
-        By the symbol of the builder's docstring. Parameters may be assigned new values between solves; the
-        objective that certifies the answer follows.
+        Variables and parameters by the symbol of the builder's docstring. Parameters may be assigned new values between
+        solves; the objective that certifies the answer follows.
     constraints : mapping of str to constraint or list of constraints
-        By label.
+        Constraints by label.
     recover : callable
         Maps an objective to `Recovered` once the problem, as its builder made it, holds values.
     """
@@ -213,7 +213,7 @@ def solve(
     Parameters
     ----------
     built : BuiltProblem
-        From one of the builders of `specmargin.problems`.
+        Problem from one of the builders of `specmargin.problems`.
     solver : str or sequence of str, default "CLARABEL"
         Any installed CVXPY solver. A sequence is an explicit order of fallback: the next one is tried when a
         solver fails or its answer is not certified to `tol`. The best answer is returned.

@@ -41,7 +41,7 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
     Parameters
     ----------
     obj : BlockMargin
-        Of two classes or more, any loss, ordered or not.
+        Objective with two classes or more, any loss, ordered or not.
     form : {"compact", "literal", "primal"}
         See the module's docstring. Variables by form: ``gamma tau t`` (compact), ``gamma tau`` (literal), with ``h``
         where B is finite, and ``v b delta xi`` (primal); gamma, h, v, b and xi have a column, or an entry, per class.

@@ -45,7 +45,7 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
     Parameters
     ----------
     obj : S3VM
-        With a convex loss V, which is taken at both labels of the unlabelled samples.
+        Objective with a convex loss V, which is taken at both labels of the unlabelled samples.
     beta : ndarray of shape (u,)
         Weights of the unlabelled decisions: C* where the label -1 is guessed, -C* where +1 is, for the hinge.
 

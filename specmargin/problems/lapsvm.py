@@ -38,7 +38,7 @@ def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM or LapRLS
-        With any convex loss that has a CVXPY expression (`specmargin.problems.as_cvxpy`).
+        Objective with any convex loss that has a CVXPY expression (`specmargin.problems.as_cvxpy`).
 
     Examples
     --------

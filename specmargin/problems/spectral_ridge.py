@@ -25,7 +25,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     Parameters
     ----------
     obj : SpectralRidge
-        Of two classes or more.
+        Objective with two classes or more.
 
     Returns
     -------

@@ -32,9 +32,9 @@ class Verdict:
     message : str
         One sentence.
     kind : str, optional
-        Of the record.
+        Kind of the record.
     verification : Verification, optional
-        Where something was claimed.
+        Verification, if something was claimed.
     """
 
     file: str

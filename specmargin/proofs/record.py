@@ -23,7 +23,7 @@ class Claim:
     primal, dual : float
         Objective at the answer, and the bound on the optimum; an infinite bound claims nothing.
     rounding : float
-        By how much both together may be off.
+        Bound on how far both together may be off.
     sense : {"minimize", "maximize"}
         Whether the bound is one from below or from above.
     status : str, default ""

@@ -123,7 +123,7 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
         Equal to the one that was saved: value, certificate and decisions are the same to the last bit on the same
         computer. What a LapSVM had factorised is factorised again.
     result : SolveResult
-        With the variables, multipliers, certificate and history that were saved.
+        Result with the variables, multipliers, certificate and history that were saved.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     Returns
     -------
     ProofRecord
-        For `specmargin.proofs.verifier.check`.
+        Record for `specmargin.proofs.verifier.check`.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     objective : Objective
         The problem that was solved.
     result : SolveResult
-        Of any solver. Multipliers are looked for among its duals, then among its variables, and derived from the
+        Result of any solver. Multipliers are looked for among its duals, then among its variables, and derived from the
         variables where there are none; what the objective repairs before it certifies a point is repaired here.
 
     Returns
@@ -440,12 +440,12 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     objective : S3VM
         The problem that was solved.
     result : SolveResult
-        Of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
+        Result of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
 
     Returns
     -------
     ProofRecord
-        Of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
+        Record of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     objective : Objective
         The problem that was solved.
     result : SolveResult
-        Of any solver, with its certificate. Where it holds a log, that is replayed.
+        Result of any solver, with its certificate. Where it holds a log, that is replayed.
 
     Returns
     -------
@@ -102,12 +102,12 @@ def verify_record(record: ProofRecord) -> Verification:
     Parameters
     ----------
     record : ProofRecord
-        Of `specmargin.proofs.translation`, or from a file.
+        Record of `specmargin.proofs.translation`, or from a file.
 
     Returns
     -------
     Verification
-        As of `verify`.
+        Outcome, as of `verify`.
 
     Raises
     ------

@@ -40,7 +40,7 @@ _FLOOR = 1e-6  # relative gradient up to which an end without progress is put do
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a minimiser ended.
+    """Point at which a minimiser ended.
 
     Parameters
     ----------

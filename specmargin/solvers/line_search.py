@@ -46,7 +46,7 @@ def exact_step(
     curvature : ndarray of shape (c,)
         d'K S d, of the penalty alone.
     pieces : Pieces
-        Of the loss.
+        Pieces of the loss.
     scale : ndarray of shape (l, 1), default 1
         Square roots of the samples' weights, which `slack` and `speed` have been multiplied by.
 

@@ -93,7 +93,7 @@ class NewtonSystem:
         Parameters
         ----------
         w, f : ndarray of shape (size,), (n,)
-            Where the model touches.
+            Point at which the model touches.
         slopes, curvatures : ndarray of shape (n,)
             a and D >= 0.
         g : ndarray of shape (size,)

@@ -122,7 +122,7 @@ class Search(Part):
         Whether single labels are flipped afterwards until no flip lowers the objective (`specmargin.solvers.one_flip`);
         ramps with s < 0 are refused.
     s : float, default -0.3
-        Where the ramp of "cccp" ends, in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
+        End of the ramp of "cccp", in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
         symmetric hinge, with which labels hardly ever change once the unlabelled losses weigh; the paper tunes s, and
         names -0.3 for text.
     options : dict, optional

@@ -104,7 +104,7 @@ def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
     of : str
         The name of the objective's class, of `SOLVERS`.
     loss, unlabeled_loss : Loss
-        Of the labelled samples, and of the unlabelled ones where the objective has such.
+        Loss of the labelled samples, and of the unlabelled ones where the objective has such.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None
     solver, of : str
         The solver's name, and that of the objective's class.
     loss, unlabeled_loss : Loss
-        Of the labelled samples, and of the unlabelled ones where the objective has such.
+        Loss of the labelled samples, and of the unlabelled ones where the objective has such.
 
     Raises
     ------

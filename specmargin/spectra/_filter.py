@@ -45,7 +45,7 @@ class Density:
     Parameters
     ----------
     nodes, counts : ndarray of shape (v, s)
-        For each of v random vectors the nodes of its quadrature, and the number of eigenvalues up to each.
+        Nodes of the quadrature of each of v random vectors, and the number of eigenvalues up to each.
     """
 
     nodes: FloatArray

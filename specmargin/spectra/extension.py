@@ -34,7 +34,7 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
     Parameters
     ----------
     spectrum : Spectrum
-        With q eigenvectors on n training points.
+        Spectrum with q eigenvectors on n training points.
     weights : sparse matrix or ndarray of shape (m, n)
         ``w(x, j) >= 0``, e.g. from `specmargin.graphs.neighbor_weights`.
     floor : float, default 0.01

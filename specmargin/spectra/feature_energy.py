@@ -52,7 +52,7 @@ def spectral_energy(bank: FilterBank, n_bands: int = 24) -> SpectralEnergy:
         Its features are taken as they were filtered, with "unit" as rows of length one; their mean row is subtracted,
         for the intercept makes it worthless.
     n_bands : int, default 24
-        Of equal width, from 0 to the graph's highest frequency.
+        Number of bands of equal width, from 0 to the graph's highest frequency.
 
     Returns
     -------

@@ -128,8 +128,8 @@ def filter_bank(
     tol : float, default 1e-6
         Error of the series relative to the largest value of a filter, in (0, 1).
     dtype : {float64, float32}, optional
-        Of the blocks, and of the arithmetic that filters. float32 halves time and memory and keeps six digits, as many
-        as the default `tol`. None: float64 unless the blocks would take more than 2 GiB.
+        Type of the blocks, and of the arithmetic that filters. float32 halves time and memory and keeps six digits, as
+        many as the default `tol`. None: float64 unless the blocks would take more than 2 GiB.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def filter_new_nodes(bank: FilterBank, S: Any, X: Any) -> tuple[AnyArray, ...]:
     Parameters
     ----------
     bank : FilterBank
-        With features; its blocks are not needed.
+        Filter bank with features; its blocks are not needed.
     S : sparse matrix of shape (n + k, n + k)
         `specmargin.graphs.normalized_adjacency` of the new graph.
     X : ndarray or sparse matrix of shape (k, d)

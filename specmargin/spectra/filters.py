@@ -62,7 +62,7 @@ class Resolvents:
     Parameters
     ----------
     g : sequence of float, default (-0.9, -0.5, 0, 0.5, 0.8, 0.9, 0.95)
-        In (-1, 1), one per filter.
+        Values in (-1, 1), one per filter.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class Powers:
     Parameters
     ----------
     degree : int, default 10
-        At most 60.
+        Degree, at most 60.
 
     Raises
     ------

@@ -181,12 +181,12 @@ def lowest_eigenpairs(
         Largest residual ``|L u - lambda u|`` to stop at, relative to `bound`; below `SINGLE` everything is done in
         float64.
     random_state : int, Generator or None, default 0
-        Of the random vectors: start blocks, the density estimate and the search for missed pairs.
+        Seed of the random vectors: start blocks, the density estimate and the search for missed pairs.
 
     Returns
     -------
     values : ndarray of shape (k,)
-        Not decreasing.
+        Values, not decreasing.
     vectors : ndarray of shape (n, k)
         Orthonormal.
 

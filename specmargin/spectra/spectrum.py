@@ -29,7 +29,7 @@ class Spectrum:
     Parameters
     ----------
     eigenvalues : ndarray of shape (q,)
-        Not decreasing, >= 0; those of the null space are exactly 0. Of ``L**power``.
+        Eigenvalues, not decreasing, >= 0; those of the null space are exactly 0. Of ``L**power``.
     eigenvectors : ndarray of shape (n, q)
         Orthonormal columns U. Column 0 is constant (combinatorial) or proportional to the roots of the
         degrees (normalized).

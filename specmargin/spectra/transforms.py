@@ -109,7 +109,8 @@ def gaussian_field(spectrum: Eigenvalues, sigma: float | None = None) -> FloatAr
     spectrum : Spectrum or ndarray of shape (q,)
         The eigenpairs, or the eigenvalues alone, not decreasing.
     sigma : float, optional
-        As in `diffusion`. As sigma goes to zero the null space takes all the weight; `inverse` is the limit without it.
+        The same as in `diffusion`. As sigma goes to zero the null space takes all the weight; `inverse` is the limit
+        without it.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def calibrated_scales(
     codes : ndarray of shape (l,)
         Classes.
     bounds : tuple of float
-        Of T.
+        Bounds of T.
     pseudo : float, default 1.0
         Weight a of either pseudo-sample, > 0.
 

@@ -251,8 +251,8 @@ class ConformalRidge:
         Returns
         -------
         ndarray of shape (m, n_classes)
-            At least 1 / (l + 1), or 1 / (l_k + 1) with l_k labels of the class, and at most 1. Two columns where
-            `targets` is one column of signs.
+            Values of at least 1 / (l + 1), or 1 / (l_k + 1) with l_k labels of the class, and at most 1. Two columns
+            where `targets` is one column of signs.
         """
         cross, diagonal = self._checked(cross, diagonal)
         l, K = self._columns.shape
@@ -314,9 +314,9 @@ class ConformalRidge:
         Parameters
         ----------
         cross, diagonal : ndarray of shape (m, l) and (m,)
-            As for `p_values`.
+            The same as for `p_values`.
         level : float, default 0.9
-            In (0, 1), the probability of holding the target.
+            Level in (0, 1), the probability of holding the target.
 
         Returns
         -------
@@ -392,10 +392,10 @@ def label_sets(p_values: FloatArray, level: float = 0.9) -> BoolArray:
     Parameters
     ----------
     p_values : ndarray of shape (m, n_classes)
-        Of `ConformalRidge.p_values`.
+        P-values that `ConformalRidge.p_values`.
     level : float, default 0.9
-        In (0, 1), the probability of holding the label. A set may be empty: then every class fits worse than what the
-        level allows for.
+        Level in (0, 1), the probability of holding the label. A set may be empty: then every class fits worse than what
+        the level allows for.
 
     Returns
     -------

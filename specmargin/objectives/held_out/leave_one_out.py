@@ -94,7 +94,7 @@ def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
     sign : ndarray of shape (l,) or (l, K)
         Signs of the labelled samples, one column per class with more than two.
     n_folds : int
-        At most; 2 or more.
+        Number of folds, at most; 2 or more.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class RidgePath:
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
     weights : ndarray of shape (l,), optional
-        Of the squares, > 0; ones where they are not given.
+        Weights of the squares, > 0; ones where they are not given.
 
     Raises
     ------
@@ -242,7 +242,7 @@ class RidgePath:
         gamma_As : sequence of float
             Ambient weights, > 0.
         folds : sequence of Fold
-            At least one label stays in each.
+            Folds; at least one label stays in each.
 
         Returns
         -------
@@ -298,7 +298,7 @@ def log_losses(decisions: FloatArray, sign: FloatArray) -> FloatArray:
     Parameters
     ----------
     decisions : ndarray of shape (..., m) or (..., m, K)
-        Of the same trailing shape as `sign`.
+        Decisions of the same trailing shape as `sign`.
     sign : ndarray of shape (m,) or (m, K)
         True signs.
 

@@ -49,7 +49,7 @@ def squared_hinge_leave_one_out(
     Parameters
     ----------
     G, sign, solve, full, nearby, weights
-        As for `specmargin.objectives.held_out.refitting.refitted`.
+        The same as for `specmargin.objectives.held_out.refitting.refitted`.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
 

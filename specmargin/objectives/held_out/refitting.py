@@ -50,11 +50,11 @@ def refitted(
     G : ndarray of shape (l, l)
         Deformed kernel of the problem: the penalty is v'G v.
     sign : ndarray of shape (l,)
-        In {-1, +1}.
+        Signs in {-1, +1}.
     folds : sequence of Fold
-        At least one label stays in each.
+        Folds; at least one label stays in each.
     solve : callable
-        From (G, sign) of the training part to (v, b).
+        Map from (G, sign) of the training part to (v, b).
     full : tuple of (v, b), optional
         What `solve` says of all samples, where that is known.
     nearby : callable, optional
@@ -64,7 +64,7 @@ def refitted(
         The rule for an intercept that is not unique, from (sign, G v) of a training part: without samples that are no
         support vectors v stays, but there may be more intercepts to choose from.
     weights : ndarray of shape (l,), optional
-        Of the losses, > 0. Then the callables are given those of the training part as their last argument.
+        Weights of the losses, > 0. Then the callables are given those of the training part as their last argument.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def solution_near(
     v, b : ndarray of shape (l,), float
         The start; it need not be feasible.
     weights : ndarray of shape (l,), optional
-        Of the losses, > 0; ones where they are not given.
+        Weights of the losses, > 0; ones where they are not given.
     loss : {"hinge", "squared_hinge"}
         Which. Of any other loss nothing is known here: None.
     fit_intercept : bool, default True
@@ -126,7 +126,7 @@ def solution_near(
     Returns
     -------
     v, b : ndarray of shape (l,), float
-        Or None.
+        Weights and intercept, or None.
     """
     power = get_loss(loss).slack_power
     if power not in (1, 2):

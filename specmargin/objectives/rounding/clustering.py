@@ -153,13 +153,13 @@ class Envelope:
         Parameters
         ----------
         K0, error : ndarray of shape (n, n), float
-            From `centred_kernel`.
+            Kernel and its error from `centred_kernel`.
         k : ndarray of shape (n,) or None
             What that was given.
         w, U : ndarray of shape (n,), ndarray of shape (n, n)
             Eigenvalues and eigenvectors of K0, in any order.
         products : Products
-            With K and L.
+            Products with K and L.
         """
         n = len(w)
         eta = _SAFE * (float(np.linalg.norm(U.T @ U - np.eye(n))) + n * gamma(n + 2) + 8.0 * UNIT * math.sqrt(n))

@@ -118,7 +118,7 @@ class GraphTransducerRounding:
 
     @cached_property
     def least_in_eigenvectors(self) -> float:
-        """As `least_eigenvalue`, to nearly all digits however large the others are; -inf where none could be proved.
+        """Return `least_eigenvalue` to nearly all digits however large the others are; -inf where none could be proved.
 
         Columns M = ((2 C P)^(1/2) V; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an
         error that is, so are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the

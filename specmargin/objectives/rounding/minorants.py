@@ -61,7 +61,7 @@ class ExpEnvelope:
 
     @cached_property
     def touch(self) -> float:
-        """Where the tangent from (0, 1) touches the loss."""
+        """Return where the tangent from (0, 1) touches the loss."""
         return float(np.sqrt(_TANGENT / self.s))
 
     @cached_property

@@ -68,8 +68,8 @@ def factorized(
     Parameters
     ----------
     obj : LapSVM or LapRLS
-        With a loss that is convex and piecewise quadratic: the hinge, or one of continuous slope. K may be singular,
-        samples may repeat.
+        Objective with a loss that is convex and piecewise quadratic: the hinge, or one of continuous slope. K may be
+        singular, samples may repeat.
     tol : float, default 1e-9
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 300

@@ -46,7 +46,7 @@ def left_out_decisions(
     G : ndarray of shape (l, l)
         Deformed kernel of the problem, ``LapSVM(...).reduction.G``: the penalty is v'G v.
     labels : Labels
-        Of all classes.
+        Labels of all classes.
     loss : MarginLoss
         Piecewise quadratic: `factorized` takes it.
     fit_intercept : bool
@@ -57,8 +57,8 @@ def left_out_decisions(
     Returns
     -------
     ndarray of shape (l,) or (l, K)
-        By leave-one-out; of more than 100 labelled samples, unless the loss is squared, by five folds. nan where a
-        sample is the only one of its class and folds never leave it out, or where there is no solution.
+        Values by leave-one-out; of more than 100 labelled samples, unless the loss is squared, by five folds. nan where
+        a sample is the only one of its class and folds never leave it out, or where there is no solution.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whose decisions an iterative solver looks at while it runs: for its stopping rule, and for its history."""
+"""Decisions that an iterative solver looks at while it runs: for its stopping rule, and for its history."""
 
 from __future__ import annotations
 

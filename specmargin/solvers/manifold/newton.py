@@ -10,7 +10,7 @@ of two positive semidefinite matrices have no negative eigenvalues. The first ro
 the right side 0, follows from the second only when 1'L = 0, which the normalised Laplacian is not.
 
 Any loss that is convex and piecewise quadratic with a continuous slope has such a system: on its piece a u^2 + b u + c
-of the slack u = 1 - y f a sample has the weight a in the place of the ones of I_E, and y (a + b / 2) on the right. The
+of the slack u = 1 - y f a sample has the weight a instead of the ones of I_E, and y (a + b / 2) on the right. The
 samples on straight pieces are on the right side alone.
 
 The paper always takes the whole step. So does `newton` where the target has the active set that it was computed for;
@@ -49,8 +49,8 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     Parameters
     ----------
     obj : LapSVM
-        With a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge", "huber_hinge", or
-        "squared" (one step). K may be singular, samples may repeat.
+        Objective with a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge",
+        "huber_hinge", or "squared" (one step). K may be singular, samples may repeat.
     tol : float, default 1e-9
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 100

@@ -64,14 +64,14 @@ def pcg(
     Parameters
     ----------
     obj : LapSVM
-        With a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge", "huber_hinge" or
-        "squared".
+        Objective with a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge",
+        "huber_hinge" or "squared".
     stopping : str, default "gradient"
         "gradient", "preconditioned_gradient", "mixed_product" or "objective" (to `tol`, relative to the start), or
         one of "stability", "validation", "mixed", "safe", which look at the decisions (module ``stopping``).
     tol : float, default 1e-8
-        Of the rule; for those that look at decisions, the relative mixed product at which nothing is left to do. 0
-        goes on until rounding has the last word.
+        Tolerance of the rule; for those that look at decisions, the relative mixed product at which nothing is left to
+        do. 0 goes on until rounding has the last word.
     max_iter : int, default 5000
         Iterations. More than are needed change nothing.
     validation : array-like of int, optional
@@ -81,15 +81,15 @@ def pcg(
     check_every : int, optional
         Iterations between two looks at the decisions, default round(sqrt(n) / 2).
     preconditioner : {"scaled", "printed"}, default "scaled"
-        Of the bias: 1/l, or 1 as in Algorithm 1.
+        Preconditioner of the bias: 1/l, or 1 as in Algorithm 1.
     dtype : float64 or float32, default float64
         Precision of the products with a stored kernel. Single precision takes half the time, and half the memory of
         K once more; the answer and its certificate are in double precision.
     gap_tol : float, default 1e-6
         Relative gap that the certificate has to prove for the status OPTIMAL.
     start : tuple of (alpha, b), optional
-        Where to begin (section 3.2.2 of the paper), for instance the answer under other gammas; default zero. What is
-        relative to the start in `tol` remains relative to zero.
+        Point to begin at (section 3.2.2 of the paper), for instance the answer under other gammas; default zero. What
+        is relative to the start in `tol` remains relative to zero.
     prove : bool, default False
         Whether the certificate of an answer that was stopped early is to be as tight as that of others. It takes up to
         100 products with L, and says how far the optimum still is.
@@ -152,11 +152,11 @@ def pcg_one_vs_rest(
     obj : LapSVM
         Kernel, graph, loss and gammas; its labels do not matter.
     labels : Labels
-        Of all classes.
+        Labels of all classes.
     truth : array-like of shape (n,), optional
         Class values as far as they are known; whatever is no class of `labels` is unknown.
     stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol, prove
-        As in `pcg`.
+        The same as in `pcg`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""When conjugate gradients may stop: norms, or the decisions of the classifier (section 4 of the primal paper).
+r"""Rules by which conjugate gradients stop: norms, or decisions of the classifier (section 4 of the primal paper).
 
 `stopping_rule` returns a rule by its name; it is shown every iteration, and answers whether to stop.
 

@@ -70,11 +70,11 @@ def follow(
     path : sequence of (float, S3VM)
         The parameter and the objective of every step.
     w : ndarray of shape (size,)
-        Where to start.
+        Weights to start from.
     parameter : str
         The parameter's column in the history.
     minimizer : Minimizer
-        Who descends.
+        Method that descends.
     tol, loose : float
         `relative_norm` to be reached by the last step, and by those before.
     max_iter : int

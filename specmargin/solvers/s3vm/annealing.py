@@ -68,10 +68,10 @@ def annealing(
     Parameters
     ----------
     obj : S3VM
-        With a convex loss V. Its unlabelled loss judges the path; the path itself is that of V at either label, whose
-        cold limit is V(|f|).
+        Objective with a convex loss V. Its unlabelled loss judges the path; the path itself is that of V at either
+        label, whose cold limit is V(|f|).
     w : ndarray of shape (size,), optional
-        Where the first probabilities come from, and the first descent; by default every p_j is R.
+        Weights that the first probabilities come from, and the first descent; by default every p_j is R.
     tol : float, default 1e-6
         Cooling ends when the mean entropy of p is below this, in nats. Where R times the number of samples is no whole
         number, one sample must stay undecided, and its entropy does not count. With the hinge, p is solved for at one
@@ -84,10 +84,10 @@ def annealing(
     Returns
     -------
     SolveResult
-        At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
-        SVM, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
-        (u,), the probabilities there, whose SVM w solves. MAX_ITER means that the last temperature has not converged,
-        NUMERICAL that rounding keeps the SVM from being solved.
+        Answer at the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per
+        convex SVM, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add
+        ``p`` (u,), the probabilities there, whose SVM w solves. MAX_ITER means that the last temperature has not
+        converged, NUMERICAL that rounding keeps the SVM from being solved.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     Parameters
     ----------
     obj : S3VM
-        With a smooth loss V.
+        Objective with a smooth loss V.
     temperature : float
         T > 0.
     w : ndarray of shape (size,)

@@ -60,8 +60,8 @@ def s3vm_bound(
     Parameters
     ----------
     obj : S3VM
-        With the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for unlabelled ones,
-        and the intercept "balance" or "regularized".
+        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
+        unlabelled ones, and the intercept "balance" or "regularized".
     tol : float, default 1e-3
         Relative gap at which the relaxation counts as solved (not the distance of the bound from the optimum of J).
     max_iter : int, default 100
@@ -69,7 +69,7 @@ def s3vm_bound(
     theta : ndarray of shape (u,), optional
         Multipliers from anywhere, any solver. They are repaired, scaled and evaluated, not improved.
     beta : ndarray of shape (l,), optional
-        With theta: multipliers of the labelled samples. Default: the best for that theta.
+        Multipliers, with theta: those of the labelled samples. Default: the best for that theta.
 
     Returns
     -------
@@ -141,9 +141,9 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     obj : S3VM
         The objective the solution is measured in; J is recomputed at its ``w``.
     result : SolveResult
-        Of any solver, with the variable ``w`` of this objective's size.
+        Result of any solver, with the variable ``w`` of this objective's size.
     **options
-        For `s3vm_bound`. The better of this bound and one that the result may hold already is kept.
+        Arguments of `s3vm_bound`. The better of this bound and one that the result may hold already is kept.
 
     Returns
     -------

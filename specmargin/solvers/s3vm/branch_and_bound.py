@@ -102,7 +102,7 @@ def branch_and_bound(
     Parameters
     ----------
     obj : S3VM
-        With the losses and the intercept of `specmargin.solvers.s3vm_bound`.
+        Objective with the losses and the intercept of `specmargin.solvers.s3vm_bound`.
     w : ndarray of shape (size,), optional
         A local solution, from any solver: a good one saves time. Our own descents are tried besides.
     tol : float, default 1e-6

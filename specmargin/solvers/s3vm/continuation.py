@@ -63,15 +63,16 @@ def continuation(
     n_steps : int, default 10
         gamma is lowered so often.
     minimizer : {"lbfgs", "newton"}, default "lbfgs"
-        Who descends. L-BFGS is the faster; from the second objective on Newton's method may find another minimum.
+        Method that descends. L-BFGS is the faster; from the second objective on Newton's method may find another
+        minimum.
     tol, max_iter
-        As in `specmargin.solvers.gradient`.
+        The same as in `specmargin.solvers.gradient`.
 
     Returns
     -------
     SolveResult
-        As of `specmargin.solvers.gradient`, but the history holds, per step, ``gamma``, the ``objective`` smoothed
-        by it at its end, the relative norm of the ``gradient`` of that, and ``n_iter`` and ``n_calls``.
+        The answer of `specmargin.solvers.gradient`, but the history holds, per step, ``gamma``, the ``objective``
+        smoothed by it at its end, the relative norm of the ``gradient`` of that, and ``n_iter`` and ``n_calls``.
 
     Raises
     ------

@@ -69,7 +69,7 @@ class ExpBoxes:
     Parameters
     ----------
     search : LocalSearch
-        Of an objective with exp(-s f^2) whose labelled samples are few enough for `LocalSearch.qp`.
+        Search for an objective with exp(-s f^2) whose labelled samples are few enough for `LocalSearch.qp`.
     """
 
     def __init__(self, search: LocalSearch) -> None:

@@ -36,7 +36,7 @@ class FeatureSearch:
     Parameters
     ----------
     obj : S3VM
-        With exp(-s f^2), or with V and U the hinge and the symmetric hinge, or both squared.
+        Objective with exp(-s f^2), or with V and U the hinge and the symmetric hinge, or both squared.
     """
 
     def __init__(self, obj: S3VM) -> None:

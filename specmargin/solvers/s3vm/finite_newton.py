@@ -45,7 +45,7 @@ def finite_newton(
     svm : WeightedSVM
         The SVM, with any intercept and any weights of both labels.
     w : ndarray of shape (size,), optional
-        Where to start; default zero.
+        Weights to start from; default zero.
     tol : float, default 1e-10
         Relative duality gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 100
@@ -149,7 +149,7 @@ def svm_result(
 
 
 class Descent(NamedTuple):
-    """Where `descend` ended: weights, decisions, objective, norm of the last gradient computed, Newton steps."""
+    """End of `descend`: weights, decisions, objective, norm of the last gradient computed, Newton steps."""
 
     w: FloatArray
     f: FloatArray

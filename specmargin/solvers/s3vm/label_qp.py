@@ -64,7 +64,7 @@ class LabelQP:
     Parameters
     ----------
     relaxation : S3VMRelaxation
-        Of the objective, with labels of its unlabelled samples (not exp(-s f^2), which has none).
+        Relaxation of the objective, with labels of its unlabelled samples (not exp(-s f^2), which has none).
     """
 
     def __init__(self, relaxation: S3VMRelaxation) -> None:

@@ -63,7 +63,7 @@ def label_switching(
     Parameters
     ----------
     obj : S3VM
-        With a V that is convex and never rises with the margin, so that a switch pays; any intercept.
+        Objective with a V that is convex and never rises with the margin, so that a switch pays; any intercept.
     w : ndarray of shape (size,), optional
         Its decisions give the first labels; by default those of the supervised SVM.
     rate : float, default 1.5

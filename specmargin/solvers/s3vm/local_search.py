@@ -65,7 +65,7 @@ class LocalSearch:
     Parameters
     ----------
     relaxation : S3VMRelaxation
-        Of the objective; its decided labels do not matter.
+        Relaxation of the objective; its decided labels do not matter.
     """
 
     def __init__(self, relaxation: S3VMRelaxation) -> None:

@@ -43,7 +43,7 @@ def multi_switch(
     Parameters
     ----------
     obj : S3VM
-        With a V such as the squared hinge, piecewise quadratic with a continuous slope, and any intercept.
+        Objective with a V such as the squared hinge, piecewise quadratic with a continuous slope, and any intercept.
     w : ndarray of shape (size,), optional
         Its decisions give the first labels; by default those of the supervised SVM.
     max_switches : int, default 10000
@@ -60,7 +60,7 @@ def multi_switch(
     Returns
     -------
     SolveResult
-        As of `specmargin.solvers.label_switching`, with the labels held as ``held_labels``.
+        The answer of `specmargin.solvers.label_switching`, with the labels held as ``held_labels``.
 
     Raises
     ------

@@ -43,10 +43,10 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     Parameters
     ----------
     obj : S3VM
-        With any intercept. exp(-s f^2) goes with any labelled loss, the symmetric hinges with their own; ramps with
-        s < 0 are refused.
+        Objective with any intercept. exp(-s f^2) goes with any labelled loss, the symmetric hinges with their own;
+        ramps with s < 0 are refused.
     w : ndarray of shape (size,), optional
-        Where to start; default: the supervised SVM.
+        Weights to start from; default: the supervised SVM.
     tol : float, default 1e-9
         Relative gain that counts.
     max_iter : int, default 1000

@@ -43,10 +43,10 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     Parameters
     ----------
     obj : S3VM
-        With losses that are curved: not "hinge" and its kin, whose smoothings
+        Objective with losses that are curved: not "hinge" and its kin, whose smoothings
         (`specmargin.objectives.S3VM.smoothed`) will do.
     w : ndarray of shape (size,)
-        Where to start, e.g. ``result.variables["w"]``.
+        Weights to start from, e.g. ``result.variables["w"]``.
     tol : float, default 1e-10
         Norm of the gradient relative to its parts P w and A' slopes. Where rounding does not let it be that small the
         method ends at the floor.

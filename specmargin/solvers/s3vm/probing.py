@@ -45,7 +45,7 @@ def probe(
     Parameters
     ----------
     obj, w, tol
-        As in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
+        The same as in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
     rounds : int, default 5
         Passes over the samples that are left; the last is the first that proves nothing.
     time_limit : float, default 60
@@ -57,12 +57,12 @@ def probe(
     Returns
     -------
     SolveResult
-        At the best w found, with ``proved`` (u,): +1 or -1 where *every* global optimum has that sign of the decision,
-        0 where nothing was proved (always so where a decision of zero is optimal), and ``bounds`` (u, 2): bounds for
-        the labels -1 and +1 of every sample; J with that label is at least the lesser of it and of J at the answer.
-        ``certificate.dual_objective`` is the bound that all proofs together give. OPTIMAL where it proves w to `tol`,
-        else STATIONARY, or MAX_ITER after `time_limit`, or NUMERICAL if it is above J by more than their rounding.
-        ``n_iter`` counts the bounds.
+        Answer at the best w found, with ``proved`` (u,): +1 or -1 where *every* global optimum has that sign of the
+        decision, 0 where nothing was proved (always so where a decision of zero is optimal), and ``bounds`` (u, 2):
+        bounds for the labels -1 and +1 of every sample; J with that label is at least the lesser of it and of J at the
+        answer. ``certificate.dual_objective`` is the bound that all proofs together give. OPTIMAL where it proves w to
+        `tol`, else STATIONARY, or MAX_ITER after `time_limit`, or NUMERICAL if it is above J by more than their
+        rounding. ``n_iter`` counts the bounds.
 
     Raises
     ------

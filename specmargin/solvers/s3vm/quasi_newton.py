@@ -49,12 +49,12 @@ def quasi_newton(
     m : int, default 50
         Pairs of steps and gradients that L-BFGS keeps.
     w, tol, max_iter
-        As in `specmargin.solvers.gradient`.
+        The same as in `specmargin.solvers.gradient`.
 
     Returns
     -------
     SolveResult
-        As of `specmargin.solvers.gradient`, its history included.
+        The answer of `specmargin.solvers.gradient`, its history included.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
     obj : S3VM
         What is to be searched.
     power : {1, 2}
-        Of the lengths of the features in what the search computes: 1 for gradients alone, 2 for Hessians.
+        Power of the lengths of the features in what the search computes: 1 for gradients alone, 2 for Hessians.
     """
     features = obj.features
     entries = features.X.data if features.is_sparse else features.X
@@ -73,13 +73,13 @@ def trusted(
     obj : S3VM
         What was searched.
     w : ndarray of shape (size,)
-        Where it ended.
+        Weights at the end.
     status : Status
         STATIONARY or MAX_ITER.
     message : str
         What there is to say otherwise.
     inner : Certificate, optional
-        Of the last convex problem, where the search consists of such.
+        Certificate of the last convex problem, where the search consists of such.
 
     Returns
     -------

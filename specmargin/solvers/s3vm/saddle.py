@@ -32,7 +32,7 @@ def way_down(obj: S3VM, w: FloatArray) -> FloatArray | None:
     ----------
     obj : S3VM
     w : ndarray of shape (size,)
-        Where a search has ended.
+        Weights at which a search has ended.
 
     Examples
     --------

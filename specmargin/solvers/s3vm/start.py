@@ -1,4 +1,4 @@
-"""Where a search starts: weights that the caller gave, or zero."""
+"""Start of a search: weights that the caller gave, or zero."""
 
 from __future__ import annotations
 

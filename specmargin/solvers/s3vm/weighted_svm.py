@@ -50,7 +50,7 @@ def weighted_svm(
     svm : WeightedSVM
         The SVM.
     w, tol, max_iter
-        As in `specmargin.solvers.finite_newton`.
+        The same as in `specmargin.solvers.finite_newton`.
 
     Returns
     -------
@@ -108,11 +108,11 @@ def supervised_svm(
     Parameters
     ----------
     obj : S3VM
-        With C* = 0, or without unlabelled samples.
+        Objective with C* = 0, or without unlabelled samples.
     w : ndarray of shape (size,), optional
-        Where to start.
+        Weights to start from.
     solver : str
-        Who was asked.
+        Name of the solver that was asked.
     start : float
         Clock when that was.
     max_iter : int, default 500
@@ -168,7 +168,7 @@ def _damped_newton(
 
 
 class _Step(NamedTuple):
-    """Where a line search ended, and how far along the direction that is."""
+    """Point at which a line search ended, and how far along the direction that is."""
 
     w: FloatArray
     f: FloatArray

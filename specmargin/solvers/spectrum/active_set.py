@@ -36,7 +36,7 @@ _SHIFT = 1e-11  # of a singular system, against entries of size one: Newton's me
 
 
 class ActiveSet(NamedTuple):
-    """Who is active: `kink` (l,) holds 1, B or -B where the margin is fixed, nan where the multiplier is `fixed`."""
+    """Active set: `kink` (l,) holds 1, B or -B where the margin is fixed, nan where the multiplier is `fixed`."""
 
     kink: FloatArray
     fixed: FloatArray

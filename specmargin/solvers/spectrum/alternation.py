@@ -51,7 +51,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
     Parameters
     ----------
     obj : SpectrumMargin
-        With ``eps=0``: a least drop between the weights leaves no closed form for the spectrum.
+        Objective with ``eps=0``: a least drop between the weights leaves no closed form for the spectrum.
     tol : float, default 1e-8
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 5000

@@ -35,7 +35,7 @@ def block_margin(obj: BlockMargin, *, tol: float = 1e-9, max_iter: int = 100) ->
     Parameters
     ----------
     obj : BlockMargin
-        Of two classes or more, with any of its losses.
+        Objective with two classes or more, with any of its losses.
     tol : float, default 1e-9
         Relative gap to be proved.
     max_iter : int, default 100

@@ -87,7 +87,7 @@ def ridge_on_blocks(
     labels : Labels or Targets
         Signs or numbers; weights, where they have such, are those of the squared losses.
     penalties : sequence of float
-        To choose from.
+        Values to choose from.
 
     Examples
     --------
@@ -127,14 +127,14 @@ def learn_weights(
     blocks : sequence of ndarray of shape (n, d_b), or an object with such ``blocks``
         Feature maps of trace n.
     labels : Labels or Targets
-        Of two classes or more; numbers have no margin.
+        Labels of two classes or more; numbers have no margin.
     rule : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
         "alignment" solves `BlockAlignment`; "margin" `BlockMargin`, its C by the leave-one-out error of the ridge
         regression with penalty 1 / C on the kernel found; "ordered" the same with weights that do not rise from
         the smoothest block to the roughest. "single" takes the one block of least leave-one-out error, "mean" all
         alike.
     loss : {"squared", "squared_hinge", "hinge"}, default "squared"
-        Of the margin.
+        Loss of the margin.
     costs : sequence of float
         The C to choose from.
     penalties : sequence of float

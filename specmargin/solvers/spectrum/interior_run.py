@@ -30,13 +30,13 @@ class InteriorRun:
     Parameters
     ----------
     data, point
-        Of the iteration: `MarginData` and `Point`, or `BlockData` and `BlockPoint`.
+        Data and point of the iteration: `MarginData` and `Point`, or `BlockData` and `BlockPoint`.
     step : callable
         Takes one: `interior_step` or `block_step`.
     value : callable
         ``value(data, point)`` is what products are relative to.
     history : History
-        Where each step's estimated gap, length and largest residual are recorded.
+        History in which each step's estimated gap, length and largest residual are recorded.
     """
 
     def __init__(

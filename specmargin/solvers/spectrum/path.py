@@ -32,12 +32,12 @@ def spectrum_path(
     Cs : array-like of shape (k,)
         Weights of the loss per unit mean kernel diagonal, > 0, in any order.
     tol, max_iter : float, int
-        Of `spectrum_margin`, for every C.
+        Parameters of `spectrum_margin`, for every C.
 
     Returns
     -------
     list of SolveResult
-        In the order of `Cs`. Every answer has its own certificate: a warm start cannot spoil it.
+        Results in the order of `Cs`. Every answer has its own certificate: a warm start cannot spoil it.
 
     Raises
     ------

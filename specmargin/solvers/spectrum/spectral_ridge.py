@@ -112,7 +112,7 @@ def choose_penalty(
     penalties : sequence of float
         Candidates; of equally good ones the first wins.
     default : float, default 0.3
-        Where the labels do not tell.
+        Value to take if the labels do not tell.
     standardize : bool, default True
         Whether classes are compared by z-scores.
 
@@ -155,7 +155,7 @@ class Clusters(NamedTuple):
     Parameters
     ----------
     cluster : ndarray of shape (n,)
-        That of every row.
+        Cluster of every row.
     similarities : ndarray of shape (n, K)
         Cosines between the rows and the centres.
     n_iter : int

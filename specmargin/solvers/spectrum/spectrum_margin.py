@@ -81,7 +81,7 @@ def spectrum_margin(
     max_iter : int, default 100
         Steps of the interior point.
     warm_start : SolveResult, optional
-        Of the same problem with other C or B: its active set is tried first.
+        Answer of the same problem with other C or B: its active set is tried first.
 
     Returns
     -------
@@ -141,9 +141,9 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     Parameters
     ----------
     obj : RMM
-        On the Gram matrix of the labelled samples.
+        Objective on the Gram matrix of the labelled samples.
     tol, max_iter
-        As there.
+        The same as there.
 
     Returns
     -------
