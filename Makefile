@@ -1,6 +1,6 @@
 # Every target sets up what it needs: python3 (3.11 or newer) and make are enough.
 #
-#   make test                       lint and the whole test suite
+#   make test                       lint, the tests that are not slow, notebooks
 #   make figures ARGS="--quick"     words for the command go into ARGS
 #   make PYTHON=python3.12 test     another Python; the environment is made anew for it
 
@@ -34,7 +34,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-lowest test-wheel notebooks lint format lock clean house
+.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-all test-lowest test-wheel notebooks lint format lock clean house
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -108,12 +108,14 @@ $(VENV)/.ready-mutation: $(MUTATION_LOCK) $(READY)
 	@$(INSTALL) $(MUTATION_LOCK)
 	@touch $@
 
-test: lint ## lint, fast tests, slow tests, notebooks
+test: lint ## lint, tests, notebooks: eight minutes of two cores
 	@echo "== tests"
 	@$(PYTEST) -m "not slow" $(ARGS)
+	@$(if $(NOTEBOOKS),echo "== notebooks" && $(PYTEST) --nbmake $(NOTEBOOKS))
+
+test-all: test ## the slow tests as well, as continuous integration and releases do
 	@echo "== slow tests"
 	@SCIPY_ARRAY_API=1 $(PYTEST) -m slow $(ARGS) || test $$? -eq 5 # one of scikit-learn's checks asks for it; 5: none ran
-	@$(if $(NOTEBOOKS),echo "== notebooks" && $(PYTEST) --nbmake $(NOTEBOOKS))
 
 # Wheels alone: a version that has none for this Python, and would have to be compiled, is not one that it admits.
 test-lowest: $(READY) ## the fast tests on the lowest versions that pyproject.toml admits, in an environment of its own
