@@ -27,9 +27,8 @@ the cancellation that -1/2 b'(A - lam)^+ b suffers from where C is large. `certi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +36,7 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.over_spectrum import require_nodes
 from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.results import Certificate
@@ -54,7 +53,7 @@ _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralGraphTransducer:
+class SpectralGraphTransducer(ByName):
     """The objective of the spectral graph transducer (eq. 1 of the spectrum paper).
 
     Parameters
@@ -142,19 +141,14 @@ class SpectralGraphTransducer:
         """Names and shapes of what decides the value."""
         return {"w": (self.k,)}
 
-    def with_(self, **changes: Any) -> SpectralGraphTransducer:
-        """Return the same problem with fields changed."""
-        require_fields(self, changes)
-        return replace(self, **changes)
-
     def value(self, variables: Arrays) -> float:
         """Return the objective of eq. 1 at ``w``, on the sphere |w|^2 = n but for rounding; inf off it."""
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         return self.value_at(w) if abs(math.sqrt(float(w @ w) / self.n) - 1.0) <= _FEASIBLE else math.inf
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``w``, with the multiplier ``lam`` where it is given."""
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         (lam,) = multipliers_of({"lam": ()}, duals)
         return self.prove(w, self._multiplier(w) if lam is None else float(lam))
 
@@ -165,11 +159,6 @@ class SpectralGraphTransducer:
             return 0.0  # `prove` says what is wrong
         w = math.sqrt(self.n) / length * w
         return float(w @ (self.A @ w - self.b)) / self.n
-
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return h less the threshold at all samples, (n,)."""
-        (w,) = read(self.variables, variables)
-        return self.decisions_at(w)
 
     @property
     def k(self) -> int:

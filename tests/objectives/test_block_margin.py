@@ -159,7 +159,7 @@ def test_another_C_shares_the_rows_and_other_fields_do_not():
         ({"C": -1.0}, "C=-1.0 must be a positive number"),
         ({"loss": "ramp"}, "loss='ramp' is unknown"),
         ({"B": 2.0, "loss": "squared"}, "leave it at inf"),
-        ({"eps": 0.6}, "eps=0.6 must be a number"),
+        ({"eps": 0.6}, "eps=0.6 is too large for 2 blocks"),
         ({"delta": np.ones(3)}, "one weight per block"),
         ({"delta": np.ones(2), "eps": 1e-3}, "nothing to keep"),
         ({"order": SpectrumCone(5)}, "a family of 5 weights, but there are 2 blocks"),

@@ -510,7 +510,7 @@ def test_two_points_are_charged_for_two_penalties(manifold_data, rng, monkeypatc
     honest = lapsvm_certificate.penalty_with_error
     monkeypatch.setattr(lapsvm_certificate, "penalty_with_error", lambda *args: (honest(*args)[0], 1.0))
     for a, penalties in ((None, 1), (0.5 * alpha, 2)):
-        found = lapsvm_certificate.certificate(obj, alpha, 0.1, theta, a, None, 1e-6, False)
+        found = obj.prove(alpha, 0.1, theta, a, thorough=False)
         assert penalties * obj.scale <= found.rounding <= penalties * obj.scale + 1e-9
 
 
@@ -587,7 +587,7 @@ def test_how_far_multipliers_had_to_be_moved_is_relative_to_them(manifold_data, 
     obj = objective(manifold_data())
     for size in (0.1, 30.0):
         given = size * rng.normal(size=7)
-        found = lapsvm_certificate.certificate(obj, rng.normal(size=18), 0.0, given, None, None, 1e-6, False)
+        found = obj.prove(rng.normal(size=18), 0.0, given, thorough=False)
         moved = np.abs(obj.repair_multipliers(given) - given).max() / np.abs(given).max()
         assert found.dual_residual == pytest.approx(moved, rel=1e-12)
         assert moved > 0.01
