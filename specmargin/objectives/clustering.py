@@ -158,7 +158,7 @@ class RegularizedClustering(ByName):
     gamma: float
 
     def __post_init__(self) -> None:
-        self._renew()
+        self.settle()
         K = np.asarray(self.K, dtype=float)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise InvalidInputError(
@@ -188,7 +188,8 @@ class RegularizedClustering(ByName):
         """Names and shapes of what decides the value."""
         return {"alpha": (len(self.K), ANY)}
 
-    def _renew(self) -> None:
+    def settle(self) -> None:
+        """Raise where gamma is out of range."""
         if not (np.isfinite(numeric("gamma", self.gamma)) and self.gamma > 0):
             raise InvalidInputError(
                 f"gamma={self.gamma!r} must be a positive number: without the ambient norm a kernel of full rank may "

@@ -97,19 +97,6 @@ def test_a_certificate_repairs_any_point_and_its_rounding_is_small(loss, n_class
     assert feasible.primal_objective == pytest.approx(obj.value({"v": v, "b": b, "delta": [0.75, 0.25]}), rel=1e-12)
 
 
-def test_bounds_of_several_classes_are_charged_for_their_rounding(monkeypatch):
-    """With a unit of 1e-6 for that of long doubles both bounds move apart by about that share of the objective."""
-    from specmargin.objectives import margin_over_cone
-
-    labels = labels_of(4)
-    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
-    point = obj.repair(0.2 * labels.sign, np.array([0.4, 0.6]), np.zeros(4))
-    before = obj.prove(point)
-    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
-    after = obj.prove(point)
-    assert before.rounding < 1e-12 < 1e-5 < after.rounding
-
-
 def test_sums_over_columns_and_classes_are_charged_for_every_term(monkeypatch):
     """With a unit of 1e-6 for that of long doubles: q columns and K classes make sums of q + K - 1 terms."""
     from specmargin.objectives import margin_over_cone

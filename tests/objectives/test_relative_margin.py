@@ -60,31 +60,6 @@ def test_value_is_infinite_beyond_the_bound():
     assert RelativeMargin(2.0).value(np.array([-100.0, 0.5, 7.0])).tolist() == [202.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
-def test_C_out_of_range(C):
-    with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
-        RelativeMargin(C)
-
-
-@pytest.mark.parametrize("B", [-0.1, np.nan, -np.inf])
-def test_B_out_of_range(B):
-    with pytest.raises(ValueError, match=f"B={B!r} must be >= 0"):
-        RelativeMargin(1.0, B)
-
-
-@pytest.mark.parametrize("B", [0.0, 0.99])
-def test_B_below_one_warns(B):
-    with pytest.warns(UserWarning, match=f"B={B!r} is below 1"):
-        RelativeMargin(1.0, B)
-
-
-def test_B_of_one_and_above_does_not_warn():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RelativeMargin(1.0, 1.0)
-        RelativeMargin(1.0)
-
-
 # Repairs
 
 
@@ -229,6 +204,21 @@ def test_gram_matrix_of_all_samples_is_cut_to_the_labelled():
     K = some_gram(9)
     np.testing.assert_array_equal(RMM(K, labels).K, K[:5, :5])
     np.testing.assert_array_equal(RMM(K[:5, :5], labels).K, K[:5, :5])
+
+
+def test_weights_and_bounds_out_of_range():
+    for C in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
+            RelativeMargin(C)
+    for B in (-0.1, np.nan, -np.inf):
+        with pytest.raises(ValueError, match=f"B={B!r} must be >= 0"):
+            RelativeMargin(1.0, B)
+    for B in (0.0, 0.99):
+        with pytest.warns(UserWarning, match=f"B={B!r} is below 1"):
+            RelativeMargin(1.0, B)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RelativeMargin(1.0, 1.0)
 
 
 def test_errors_say_what_was_wrong():

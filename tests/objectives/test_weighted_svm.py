@@ -341,16 +341,6 @@ def test_decisions_that_are_computed_anew_are_the_decisions(loss, rng):
     assert (df[svm.plus + svm.minus > 0] > 0).all()
 
 
-def test_the_square_of_a_long_image_is_charged_for_its_terms(monkeypatch):
-    """With a unit of 1e-6: forty features, one sample, in one entry each."""
-    svm = WeightedSVM(Features(np.ones((1, 40))), np.ones(1), np.zeros(1), "hinge")
-    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 1e-6 * n)
-    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
-    theta, square = 0.5, 0.25 * 40
-    _, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
-    assert rounding >= 1e-6 * (44 * square + 9 * theta + 9 * theta * np.sqrt(40) * np.sqrt(square))
-
-
 @pytest.fixture
 def coarse(monkeypatch):
     """A unit of 1e-6, without extended precision: what is charged for n operations is n millionths."""
@@ -414,16 +404,6 @@ def test_the_adjoint_in_extended_precision_is_that_of_fractions(intercept, form,
     assert found.shape == error.shape == (features.size,)
     assert all(abs(Fraction(x) - z) <= Fraction(e) for x, z, e in zip(found, exact, error, strict=True))
     assert (error <= 1e-11 + 2.0**-52 * np.abs(found)).all()
-
-
-@pytest.mark.parametrize("cost", [1.0, 1e-3, 1e-9])
-def test_multipliers_balance_whatever_the_costs(cost, rng):
-    features = Features.of(rng.normal(size=(8, 2)), "free", rows=np.arange(8))
-    for _ in range(10):
-        svm = WeightedSVM(features, *cost * rng.uniform(size=(2, 8)), "hinge")
-        plus, minus = svm.repair_multipliers(*rng.uniform(size=(2, 8)))
-        assert abs(svm.minus @ minus - svm.plus @ plus) <= 1e-15 * cost
-        assert ((plus >= 0) & (plus <= 1) & (minus >= 0) & (minus <= 1)).all()
 
 
 def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
