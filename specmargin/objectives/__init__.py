@@ -69,8 +69,9 @@ __all__ = [
 # What goes into an objective is checked here, by kind; whether it fits together is checked by the objective itself.
 
 
-def _kernel(name: str, value: Any) -> Any:
-    return value if isinstance(value, KernelOperator) else _MATRIX(name, value)
+def _read_already(kind: type | tuple[type, ...], rule: Rule) -> Rule:
+    """Return the rule that takes objects of a kind as they are, and asks the given rule of others."""
+    return lambda name, value: value if isinstance(value, kind) else rule(name, value)
 
 
 def _spectra(name: str, value: Any) -> Any:
@@ -79,10 +80,6 @@ def _spectra(name: str, value: Any) -> Any:
         if not (listed and all(isinstance(one, Spectrum) for one in value)):
             raise InvalidTypeError(f"{name}={shown(value)} is no spectrum, nor a list of them; {_FROM_GRAPH}.")
     return value
-
-
-def _features(name: str, value: Any) -> Any:
-    return value if isinstance(value, Features) else _ROWS(name, value)
 
 
 def _loss(name: str, value: Any) -> Any:
@@ -104,8 +101,10 @@ def _unlabeled_loss(name: str, value: Any) -> Any:
 
 
 _FROM_GRAPH = "pass specmargin.spectra.laplacian_eigenpairs(W)"
-_MATRIX = numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False)
-_ROWS = numbers_array("finite features, a row per sample", ndim=2, finite=False)
+_KERNEL = _read_already(
+    KernelOperator,
+    numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False),
+)
 _LABELS = instance(Labels, "pass specmargin.encode_labels(y)")
 
 
@@ -118,10 +117,7 @@ def _unweighted(rule: Rule) -> Rule:
     return checked
 
 
-def _order(name: str, value: Any) -> Any:
-    return value if isinstance(value, Cone) else flag(name, value)
-
-
+_ORDER = _read_already(Cone, flag)
 _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
@@ -132,7 +128,6 @@ def _check_arguments(cls: type, **rules: Rule) -> None:
 
 _check_arguments(
     LapSVM,
-    K=_kernel,
     L=maybe(_LAPLACIAN),
     labels=_LABELS,
     loss=_convex_loss,
@@ -142,7 +137,6 @@ _check_arguments(
 )
 _check_arguments(
     LapRLS,
-    K=_kernel,
     L=maybe(_LAPLACIAN),
     labeled=numbers_array("indices of the labelled samples, (l,)", ndim=1, finite=False),
     targets=numbers_array("one number per labelled sample, (l,)", ndim=1, finite=False),
@@ -151,10 +145,10 @@ _check_arguments(
     gamma_I=numeric,
     fit_intercept=flag,
 )
-_check_arguments(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
+_check_arguments(RMM, K=_KERNEL, labels=_LABELS, C=numeric, B=numeric)
 _check_arguments(
     S3VM,
-    X=_features,
+    X=_read_already(Features, numbers_array("finite features, a row per sample", ndim=2, finite=False)),
     labels=_LABELS,
     loss=_loss,
     unlabeled_loss=maybe(_unlabeled_loss),
@@ -168,7 +162,7 @@ _check_arguments(
     labels=_LABELS,
     C=numeric,
     B=numeric,
-    order=_order,
+    order=_ORDER,
     eps=numeric,
     delta=maybe(_DELTA),
 )
@@ -186,7 +180,7 @@ _check_arguments(
 _LABELS_OR_NUMBERS = instance(
     (Labels, Targets), "pass specmargin.encode_labels(y), or specmargin.labels.encode_targets(y)"
 )
-_check_arguments(BlockAlignment, labels=_unweighted(_LABELS_OR_NUMBERS), order=_order, centered=flag)
+_check_arguments(BlockAlignment, labels=_unweighted(_LABELS_OR_NUMBERS), order=_ORDER, centered=flag)
 _check_arguments(Alignment, spectrum=_spectra, labels=_unweighted(_LABELS), order=flag, ties=flag)
 _check_arguments(
     SpectralRidge,
@@ -213,15 +207,11 @@ _check_arguments(
     linear=maybe(_WEIGHTS),
 )
 _COSTS = numbers_array("one weight of the loss, or one per labelled sample, (l,)", ndim=1)
-
-
-def _cost(name: str, value: Any) -> Any:
-    return _COSTS(name, value) if isinstance(value, np.ndarray) else numeric(name, value)
-
-
-_check_arguments(RelativeMargin, C=_cost, B=numeric)
+_check_arguments(
+    RelativeMargin, C=lambda name, value: (_COSTS if isinstance(value, np.ndarray) else numeric)(name, value), B=numeric
+)
 _check_arguments(FixedSpectrum, delta=_DELTA)
 _check_arguments(SpectrumCone, q=count(1), order=flag)
 _check_arguments(MonotoneCone, q=count(1))
 _check_arguments(BlockCone, blocks=instance(Cone, "pass MonotoneCone(m) or SpectrumCone(m, order=False)"))
-_check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)
+_check_arguments(RegularizedClustering, K=_KERNEL, L=_LAPLACIAN, gamma=numeric)

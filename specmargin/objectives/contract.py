@@ -224,7 +224,8 @@ def read(shapes: Shapes, given: Arrays) -> list[Any]:
     missing = [name for name in shapes if name not in given]
     if missing:
         raise InvalidInputError(
-            f"the variables lack {', '.join(map(repr, missing))}, but the objective depends on {_listed(shapes)}; "
+            f"the variables lack {', '.join(map(repr, missing))}, but the objective depends on "
+            f"{', '.join(f'{name} of the shape {_shape(shape)}' for name, shape in shapes.items())}; "
             "pass the answer of a solver of this very problem."
         )
     return [_array(name, given[name], shape) for name, shape in shapes.items()]
@@ -257,10 +258,6 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> FloatArray:
 
 def _shape(shape: tuple[int, ...]) -> str:
     return str(shape).replace(str(ANY), "any number")
-
-
-def _listed(shapes: Shapes) -> str:
-    return ", ".join(f"{name} of the shape {_shape(shape)}" for name, shape in shapes.items())
 
 
 def require_fields(objective: Any, changes: Mapping[str, Any]) -> None:

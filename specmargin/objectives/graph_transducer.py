@@ -29,9 +29,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
@@ -101,7 +101,7 @@ class SpectralGraphTransducer(ByName):
     spectrum: Spectrum
     labels: Labels
     C: float
-    Q: npt.ArrayLike | None = None
+    Q: Any = None
 
     def __post_init__(self) -> None:
         n, labels, k = self.spectrum.n_samples, self.labels, self.spectrum.q - 1
@@ -204,16 +204,12 @@ class SpectralGraphTransducer(ByName):
         root = np.sqrt(2.0 * self.C * self.p)
         return root[:, None] * self.labeled_rows, root * self.tau
 
-    @property
-    def _diagonal(self) -> FloatArray:
-        return np.asarray(self.Q)
-
     @cached_property
     def A(self) -> FloatArray:
         """Quadratic part Q + 2 C Vbar'P Vbar, (k, k)."""
         R = self._rows[0]
         A = R.T @ R
-        A[np.diag_indices(self.k)] += self._diagonal
+        A[np.diag_indices(self.k)] += self.Q
         return A
 
     @cached_property
@@ -229,7 +225,7 @@ class SpectralGraphTransducer(ByName):
         The eigenvalues are Rayleigh quotients, sums of squares: errors of the eigenvectors count squared only, and
         the smallest ones keep their digits next to large ones.
         """
-        return self._diagonal @ self._E**2 + (self._rows_in_eigenvectors**2).sum(axis=0), self._E
+        return self.Q @ self._E**2 + (self._rows_in_eigenvectors**2).sum(axis=0), self._E
 
     @cached_property
     def _E(self) -> FloatArray:
@@ -251,7 +247,7 @@ class SpectralGraphTransducer(ByName):
     def value_at(self, w: FloatArray) -> float:
         """Return the objective of eq. 1 at h = V w, whatever the length of w."""
         R, t = self._rows
-        return 0.5 * float(self._diagonal @ w**2 + ((R @ w - t) ** 2).sum())
+        return 0.5 * float(self.Q @ w**2 + ((R @ w - t) ** 2).sum())
 
     def lagrangian(self, w: FloatArray, lam: float) -> float:
         """Return value(w) - lam/2 (|w|^2 - n)."""
@@ -260,7 +256,7 @@ class SpectralGraphTransducer(ByName):
     def residual(self, w: FloatArray, lam: float) -> FloatArray:
         """Return the gradient of the Lagrangian, (A - lam I) w - b, in the eigenvectors of A, (k,)."""
         R, t = self._rows
-        return self._E.T @ ((self._diagonal - lam) * w) + self._rows_in_eigenvectors.T @ (R @ w - t)
+        return self._E.T @ ((self.Q - lam) * w) + self._rows_in_eigenvectors.T @ (R @ w - t)
 
     def dual_bound(self, lam: float) -> float:
         """Return the minimum of the Lagrangian over w, a lower bound on the optimum; -inf for lam > lambda_min(A).

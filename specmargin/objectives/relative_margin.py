@@ -178,7 +178,7 @@ class RMM(ByName):
             dual_objective=dual,
             primal_residual=moved,
             dual_residual=shift,
-            complementarity=self.complementarity(gamma, self.K @ expansion + b, primal),
+            complementarity=self._complementarity(gamma, self.K @ expansion + b, primal),
             rounding=rounding,
         )
 
@@ -222,8 +222,8 @@ class RMM(ByName):
                 break
         return primal, dual, rounding
 
-    def complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
-        """Largest share of the objective by which one sample misses Fenchel's equality."""
+    def _complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
+        """Return the largest share of the objective by which one sample misses Fenchel's equality."""
         y = self.labels.sign
         t = np.clip(y * f, -self.B, self.B)
         residual = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import is_definite
 from specmargin.objectives.rounding.products import Products
 from specmargin.rounding import UNIT, gamma, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
@@ -230,7 +230,7 @@ class Envelope:
                 highest = min(highest, self._lowest(T))
                 step = 0.5 * spent + gamma(n) * abs(highest)
             kappa = (highest - step) / (1.0 + self.eta) - 4.0 * UNIT * abs(highest)
-            if _is_definite(T, kappa * (1.0 + self.eta) if kappa > 0 else kappa * (1.0 - self.eta)):
+            if is_definite(T, kappa * (1.0 + self.eta) if kappa > 0 else kappa * (1.0 - self.eta)):
                 # Below zero it makes the diagonal longer, and with it what the factorisation rounds.
                 return kappa * (1.0 + (n + 8) * gamma(n + 8)) if kappa < 0 else kappa
             step *= _WIDEN
@@ -256,12 +256,6 @@ def _in_blocks(A: FloatArray, B: FloatArray) -> tuple[FloatArray, int]:
     for start in range(0, n, size):
         total += A[start : start + size].T @ B[start : start + size]
     return total, min(n, size + -(-n // size))
-
-
-def _is_definite(T: FloatArray, shift: float) -> bool:
-    B = T.copy(order="F")
-    B[np.diag_indices(len(B))] -= shift
-    return cholesky(B, overwrite=True) is not None
 
 
 def _left(K0: FloatArray, roots: FloatArray, U: FloatArray) -> tuple[FloatArray, float]:

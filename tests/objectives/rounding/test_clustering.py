@@ -95,13 +95,13 @@ def test_a_diagonal_matrix_above_another(seed, scale):
 
 def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
     tried = []
-    honest = bound._is_definite
+    honest = bound.is_definite
 
     def watched(T, shift):
         tried.append((T.copy(), shift))
         return honest(T, shift)
 
-    monkeypatch.setattr(bound, "_is_definite", watched)
+    monkeypatch.setattr(bound, "is_definite", watched)
     form, n = np.array([[0.0, 1.0], [1.0, 0.0]]), 2
     envelope = bound.Envelope(np.eye(n), np.full(n, 1e300), form, np.zeros(n), 0.0, 0.0)
     kappa = envelope.least(1e-9, np.array([[1.0], [-1.0]]) / np.sqrt(2), np.zeros(1))
@@ -149,13 +149,13 @@ def test_a_bound_that_cannot_be_proved_is_none():
 def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
     """Whatever rounding made of its entries; without the charges it is not."""
     tried = []
-    honest = bound._is_definite
+    honest = bound.is_definite
 
     def watched(T, shift):
         tried.append(T.copy())
         return honest(T, shift)
 
-    monkeypatch.setattr(bound, "_is_definite", watched)
+    monkeypatch.setattr(bound, "is_definite", watched)
     rng = np.random.default_rng(0)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(rng.normal(size=(9, 2)), n_neighbors=3, weight="heat"), normalized=True)
     envelope = RegularizedClustering(kernel(2), L, 0.1).basis.envelope
@@ -287,7 +287,7 @@ def test_columns_are_charged_for_their_terms(size, m, monkeypatch):
     """With a unit of 1e-6: the coordinates x of the columns, the sums of their squares, and the factorisation."""
     tried, n, s = [], 5, 3.0
     monkeypatch.setattr(bound, "gamma", lambda n: 1e-6 * n)
-    monkeypatch.setattr(bound, "_is_definite", lambda T, shift: tried.append(T.copy()) or True)
+    monkeypatch.setattr(bound, "is_definite", lambda T, shift: tried.append(T.copy()) or True)
     Z = size * np.eye(n)[:, np.arange(m) % n]
     envelope = bound.Envelope(np.eye(n), np.ones(n), np.diag(np.arange(5.0)), np.full(n, 0.01), 0.02, 0.0)
     envelope.least(0.5, Z, np.full(m, s))
