@@ -10,11 +10,9 @@ import pytest
 import specmargin as sm
 from specmargin.objectives import (
     S3VM,
-    Features,
     RegularizedClustering,
     S3VMRelaxation,
     SpectrumMargin,
-    WeightedSVM,
     clustering,
     margin_over_cone,
 )
@@ -22,7 +20,6 @@ from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding
 from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
-from specmargin.objectives.rounding import weighted_svm as weighted_rounding
 from specmargin.objectives.row_space import RowSpace
 
 UNIT = 2.0**-12
@@ -37,38 +34,6 @@ def coarse(n):
 
 
 # Weighted SVMs
-
-
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_decisions_that_are_rounded_meet_the_steepest_slope_around_them(sign, monkeypatch):
-    """Of a square the slope grows with the distance: that of the rounded decision, and its own error."""
-    monkeypatch.setattr(weighted_rounding, "gamma", coarse)
-    weights = np.array([2.0, 3.0])
-    given = (weights, 0 * weights) if sign > 0 else (0 * weights, weights)
-    svm = WeightedSVM(Features(np.ones((2, 1))), *given, "squared_hinge")
-    f, df = sign * np.array([-5.0, -70.0]), np.array([1e-4, 1e-3])
-    far = df + coarse(4) * (1 + np.abs(f))
-    slopes = 2 * svm.loss.value(np.zeros(1)) * (1 + np.abs(f) + far)  # of 1/2 (1 - t)^2 or (1 - t)^2
-    assert weighted_rounding._losses_rounding(svm, f, df) == pytest.approx((weights * slopes * df).sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("with_linear_term", [False, True])
-def test_decisions_that_are_refined_are_charged_for_the_float_they_end_in(with_linear_term, rng, monkeypatch):
-    linear = np.array([0.0, 0.5, 0.0, -0.5]) if with_linear_term else None
-    svm = WeightedSVM(
-        Features(rng.normal(size=(4, 2))), np.array([1.0, 0, 0, 0]), np.zeros(4), "smooth_hinge", linear=linear
-    )
-    w = 30 * rng.normal(size=2)
-    f, df = svm.features.decisions(w), np.zeros(4)
-    monkeypatch.setattr(weighted_rounding, "gamma", coarse)
-    weighted_rounding._refined(svm, w, f.copy(), df)
-    charge = coarse(3) * (1 + np.abs(f[:1]))
-    assert (charge * (1 - 1e-9) <= df[:1]).all()
-    assert (df[:1] <= charge + 1e-6).all()
-    if with_linear_term:
-        charge = coarse(2) * (1 + np.abs(f[[1, 3]]))
-        assert (charge * (1 - 1e-9) <= df[[1, 3]]).all()
-        assert df[2] == 0.0
 
 
 # Over eigenvectors

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from block_problems import LOSSES, blocks_of, labels_of
 
-import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import BlockMargin, SpectrumCone, SpectrumMargin
 
@@ -121,18 +120,6 @@ def test_multipliers_that_are_not_balanced_are_charged_class_by_class():
     primal = obj.prove(point).primal_objective
     assert obj.prove(point).rounding < 1e-9
     assert obj.prove(point._replace(gamma=gamma)).rounding >= 2e-3 * obj._largest_intercept(primal)
-
-
-def test_another_C_shares_the_rows_and_other_fields_do_not():
-    labels = labels_of(4)
-    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
-    rows = obj.U
-    other = obj.with_(C=2.0)
-    assert other.U is rows
-    assert (other.loss.C, other.loss.name) == (2.0, "squared")
-    hinge = obj.with_(loss="hinge")
-    assert (hinge.loss.C, hinge.loss.name) == (1.5, "hinge")
-    assert sm.certify(other, sm.solvers.block_margin(other)).is_optimal(1e-9)
 
 
 @pytest.mark.parametrize(

@@ -98,26 +98,6 @@ def test_derivatives_of_the_smoothed_objective_are_difference_quotients(loss, un
     np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, h), rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize(("loss", "unlabeled_loss"), [("hinge", "exp"), ("squared_hinge", "symmetric_hinge")])
-@pytest.mark.parametrize("gamma", [0.02, 0.5])
-def test_smoothed_is_the_convolution_in_w(loss, unlabeled_loss, gamma):
-    """Gauss-Hermite in the plane, of J itself; kinks make it inexact, and the number of nodes shows how much."""
-    X, labels = case(d=2)
-    obj = S3VM(X, labels, loss, unlabeled_loss, C=0.7, C_star=0.4)
-    z, weight = np.polynomial.hermite_e.hermegauss(300)
-    keep = weight > 1e-18
-    z, weight = z[keep], weight[keep] / np.sqrt(2 * np.pi)
-    for w in np.array([[0.0, 0.0], [0.8, -0.3], [-1.0, 2.0]]):
-        grid = np.array([w + np.sqrt(gamma) * np.array([a, b]) for a in z for b in z])
-        mass = np.outer(weight, weight).ravel()
-        f = obj.features.products(grid.T) + obj.features.offset
-        y = labels.sign[:, None]
-        values = 0.5 * (grid**2).sum(axis=1) + 0.7 * obj.loss.value(y * f[:12]).sum(axis=0)
-        values += 0.4 * obj.unlabeled_loss.value(f[12:]).sum(axis=0)
-        # The penalty gains gamma d / 2, which the objective leaves out.
-        assert obj.smoothed(gamma).value_at(w) == pytest.approx(mass @ values - gamma, rel=2e-5)
-
-
 def test_smoothed_is_the_convolution_by_simulation(rng):
     """Independent of any rule of quadrature, and in more dimensions."""
     obj = objective("hinge", "exp", C=3.0, C_star=2.0)
@@ -130,12 +110,6 @@ def test_smoothed_is_the_convolution_by_simulation(rng):
     noise = values.std() / np.sqrt(len(values))
     assert obj.smoothed(gamma).value_at(w) - 0.5 * w @ w == pytest.approx(values.mean(), abs=4 * noise)
     assert noise < 2e-3 * values.mean()
-
-
-def test_no_smoothing_is_the_objective(rng):
-    obj = objective("hinge", "symmetric_hinge")
-    w = rng.normal(size=5)
-    assert obj.smoothed(0.0).value_at(w) == pytest.approx(obj.value_at(w), rel=1e-13)
 
 
 @pairs

@@ -134,10 +134,8 @@ def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unl
         for scale in (0.1, 1.0, 10.0):
             W = scale * rng.standard_normal((50, 3))
             for point in W:
-                f = obj.decisions_at(problem.expand(point))
-                margins = f[obj.unlabeled] * problem.signs
-                extra = np.where(margins < 0, np.inf, 0.0).sum()
-                assert lower <= obj.value_at(problem.expand(point)) + (extra if extra else 0.0)
+                on_their_sides = (obj.decisions_at(problem.expand(point))[obj.unlabeled] * problem.signs >= 0).all()
+                assert lower <= obj.value_at(problem.expand(point)) or not on_their_sides
                 assert lower <= problem.value_at(point, np.zeros(len(problem.free)), 0.0)
 
 
@@ -313,11 +311,6 @@ def test_certificates_without_multipliers_take_those_of_the_point(rng):
     assert 0.0 <= bare.dual_objective <= best.primal_objective * (1 + 1e-7)
     some = free.certificate(solved.variables, {"theta": solved.variables["theta"]})
     assert 0.5 * best.dual_objective <= some.dual_objective <= best.primal_objective * (1 + 1e-7)
-    # Far beyond what is feasible: scaled until something is proved.
-    count = len(solved.variables["theta"])
-    far = free.certificate(solved.variables, {"theta": np.full(count, 1e6), "beta": solved.variables["beta"]})
-    scaled, beta = free.best_inwards(np.full(count, 1e6), solved.variables["beta"])
-    assert far.dual_objective == pytest.approx(max(0.0, free.dual_bound(scaled, beta)))
 
 
 def test_unlabelled_samples_without_weight_are_no_part_of_it(rng):
@@ -446,22 +439,6 @@ def test_bound_holds_for_the_features_themselves(loss, decided, scale, rng):
         assert plain.dual_bound(theta, beta) > lower
 
 
-@pytest.mark.parametrize("decided", [0, 7])
-def test_bound_holds_for_coordinates_that_are_far_off(decided, rng):
-    """Errors of a hundredth, along what the multipliers pull at, whose own pulls cancel: their second order counts."""
-    for _ in range(20):
-        problem = random_relaxation(rng, decided=decided, C=0.3, C_star=0.3)
-        A = problem.obj.features.dense()
-        off = np.zeros_like(A)
-        off[problem.known, 0] = 1e-2 * problem.y
-        rough = RowSpace(A - off, np.eye(3), np.linalg.norm(off, axis=1))
-        problem = S3VMRelaxation(problem.obj, problem.signs, rough)
-        theta = 0.3 * problem.repair(rng.exponential(size=len(problem.free)))
-        beta = 30.0 * np.abs(np.linalg.svd(problem.weights * problem.y * problem.Z_known.T)[2][-1])
-        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
-        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
-
-
 def in_coordinates(A, Z, errors, skew=0.0, balance=0.0, basis=1.0):
     """A relaxation over two labelled and more free samples in coordinates Z, and that over their features A."""
     labels = encode_labels(np.append([0, 1], np.full(len(A) - 2, -1)))
@@ -549,20 +526,6 @@ def test_the_margin_covers_a_poor_solution_of_the_unit_matrix(rng, monkeypatch):
             assert exact - 1e-9 <= problem.dual_bound(theta, beta) <= exact
 
 
-def test_definiteness_is_charged_for_all_that_rounds(rng):
-    """Of the docstring: four times what forming A and factorising it may round, with many samples and many features."""
-    for k, rank in ((3, 40), (40, 3)):
-        X = rng.normal(size=(k + 2, rank))
-        obj = S3VM(X, encode_labels([0, 1] + [-1] * k), "hinge", intercept="regularized")
-        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(rank + 1), 0.0))
-        theta = rng.exponential(size=k)
-        tau = float(theta @ (problem.Z_free**2).sum(axis=1))
-        forming = (k + 4) * (1 + tau) * 2.0**-53
-        factorising = (problem.rank + 2) * (problem.rank + tau) * 2.0**-53
-        shift = s3vm_relaxation_proof.definiteness_shift(problem, theta)
-        assert 3.99 * (forming + factorising) <= shift <= 4.5 * (forming + factorising)
-
-
 def test_the_conjugate_of_the_envelope_vanishes_with_the_slope():
     """Down to numbers whose squares underflow."""
     values = ExpEnvelope(3.0).dual_value(np.array([0.0, 1e-300, 1e-200, 1e-100, 1e-10]))
@@ -624,14 +587,6 @@ def test_the_margin_covers_a_basis_that_is_too_long_or_too_short(skew, loss, rng
             lower = rounded.dual_bound(theta, beta)
             if lower > -np.inf and exactly_definite(meant, theta):
                 assert lower <= float(rational_bound(meant, theta, beta))
-        w, spread, trace = rng.normal(size=3), rng.exponential(size=len(problem.free)), 1.0
-        w /= np.abs(Z @ w).max() * rng.uniform(0.5, 1.5)
-        exact = 0.5 * (1 + skew) * (w @ w + trace)
-        f, t = (1 + skew) * (rounded.Z_free @ w) + rounded.offset, (1 + skew) * (rounded.Z_known @ w) + rounded.offset
-        exact += problem.obj.C_star * rounded.minorant.relaxed(f**2 + (1 + skew) ** 2 * spread).sum()
-        exact += sum(float(rounded.weights[at] @ one.value((rounded.y * t)[at])) for at, one in rounded.groups)
-        known = s3vm_relaxation_proof.value_rounding(rounded, w, spread, trace)
-        assert abs(exact - rounded.value_at(w, spread, trace)) <= known
 
 
 def test_the_envelope_is_a_line_far_to_the_left_and_nothing_far_to_the_right():

@@ -121,16 +121,6 @@ def test_moments_are_those_of_the_decisions(n_classes, tol):
     np.testing.assert_allclose(deviation, f.std(axis=0), rtol=tol["exact"])
 
 
-def test_another_penalty_shares_what_it_can_and_changes_the_rest(case):
-    obj = case()
-    obj.leave_one_out()
-    other = obj.with_(penalty=3.0)
-    fresh = SpectralRidge(obj.spectrum, obj.labels, obj.delta, 3.0)
-    assert other.design is obj.design
-    np.testing.assert_array_equal(other.leave_one_out(), fresh.leave_one_out())
-    assert not np.allclose(other.leave_one_out(), obj.leave_one_out())
-
-
 # The bound
 
 
@@ -303,10 +293,6 @@ def test_how_far_multipliers_were_moved_is_relative_to_them(case, unit):
     found = obj.prove(np.zeros(obj.q), 0.0, unit * theta)
     assert found.dual_residual == pytest.approx(moved, rel=1e-12)
     assert found.primal_residual == 0.0
-
-
-def test_multipliers_of_zero_bound_by_zero(case):
-    assert case().dual_bound(np.zeros(8)) == 0.0
 
 
 @kinds

@@ -132,25 +132,6 @@ def test_intervals_of_several_outputs_are_those_of_each(rng):
         np.testing.assert_allclose(both[:, :, k], one, rtol=1e-12)
 
 
-def test_what_theory_says_of_the_sets(rng):
-    K, codes = problem(rng, 12, 30, 3)
-    ridge = ConformalRidge(K[:12, :12], signs(codes, 3), 0.1)
-    cross, diagonal = K[12:, :12], np.diag(K)[12:]
-    p = ridge.p_values(cross, diagonal)
-    assert p.min() >= 1 / 13 - 1e-12
-    assert p.max() <= 1.0
-    # Fewer labels than the level needs: nothing can be excluded.
-    assert label_sets(p, 0.95).all()
-    smaller, larger = label_sets(p, 0.5), label_sets(p, 0.9)
-    assert (larger | ~smaller).all()
-    assert smaller.sum() < larger.sum()
-    # Of a class with one label nothing is excluded up to a level of one half.
-    codes = np.array([0] * 6 + [1] * 5 + [2])
-    p = ConformalRidge(K[:12, :12], signs(codes, 3), 0.1).p_values(cross, diagonal, class_conditional=True)
-    assert label_sets(p, 0.51)[:, 2].all()
-    assert set(np.round(p[:, 2], 9)) <= {0.5, 1.0}
-
-
 def test_levels_that_are_whole_ranks_are_read_as_meant(rng):
     assert [level_rank(0.9, l) for l in (8, 9, 10, 19, 29, 99)] == [0, 1, 1, 2, 3, 10]
     assert [level_rank(level, 9) for level in (0.1, 0.3, 0.7, 0.8)] == [9, 7, 3, 2]

@@ -124,25 +124,6 @@ def test_the_gradient_by_central_differences(n_classes, weighted):
     np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
-@classes
-def test_whole_weights_are_repeated_labels(n_classes):
-    """Copies are rows of the eigenvectors that are there twice."""
-    c = np.random.default_rng(0).integers(1, 4, 12)
-    obj = objective(n_classes=n_classes, weights=c)
-    labeled = obj.labels.labeled
-    rows = np.concatenate([np.arange(40), np.repeat(labeled, c - 1)])
-    # Eigenvectors of more rows are longer; their scale is in units of sqrt(n).
-    vectors = np.sqrt(40 / len(rows)) * obj.spectrum.eigenvectors[rows]
-    spectrum = sm.spectra.Spectrum(obj.spectrum.eigenvalues, vectors, n_components=1)
-    own = obj.labels.sign_codes
-    y = np.full(len(rows), -1)
-    y[labeled], y[40:] = own, np.repeat(own, c - 1)
-    copied = SpectralRidge(spectrum, sm.encode_labels(y), obj.delta, obj.penalty)
-    ours, theirs = sm.solvers.spectral_ridge(obj), sm.solvers.spectral_ridge(copied)
-    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-12)
-    np.testing.assert_allclose(ours.variables["f"], theirs.variables["f"][:40], atol=1e-10)
-
-
 @sizes
 @classes
 @weighted

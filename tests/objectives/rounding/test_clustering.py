@@ -227,16 +227,6 @@ def test_the_powers_of_a_norm_are_charged_for_their_terms(monkeypatch):
     assert bound._norm(np.eye(100)) >= (10 + 3 * 100e-3 * 10**4) ** 0.25
 
 
-def test_products_of_tails_are_charged_for_their_terms(monkeypatch):
-    """With a unit of 1e-3, and heads that are half of everything: two products of both, one of the tails."""
-    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
-    monkeypatch.setattr(bound, "split_head", lambda x, largest, bits: 0.5 * x)
-    E, error = bound._left(np.eye(12), np.ones(12), np.eye(12))
-    assert np.abs(E).max() < 1e-12
-    half = 0.5 * np.sqrt(12)
-    assert 12e-3 * 3.0 * half * half <= error < 0.2 * 12
-
-
 @pytest.mark.parametrize("power", [-60, 60])
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_bounds_have_the_unit_of_the_kernel_and_of_the_graph(power, offset):
@@ -312,22 +302,6 @@ def test_eigenvectors_that_are_too_long_or_too_short_prove_nothing_that_is_false
     least = 0.1 / stretch**2 + 1.0
     found = envelope.least(0.1, Q[:, :1] * np.cos(tilt) + Q[:, 1:2] * np.sin(tilt), np.zeros(1))
     assert least - 2.1 * abs(stretch**2 - 1.0) * abs(least) - 1e-12 <= found <= least + 1e-14 * (1 + abs(least))
-
-
-def test_what_is_left_of_a_kernel_is_charged_for_its_products(monkeypatch):
-    """With a unit of 1e-3: in the coordinates of the eigenvectors, which takes two products of n terms."""
-    seen = []
-    obj = RegularizedClustering(kernel(3, 16), np.eye(16), 1.0)
-    envelope = obj.basis.envelope
-    E = 1e-9 * np.random.default_rng(0).normal(size=(16, 16))
-    envelope = replace(envelope, rest=envelope.rest._replace(E=E + E.T, missed=0.0))
-    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
-    monkeypatch.setattr(bound, "_dominated", lambda w, F, error: seen.append((F, error)) or w)
-    _ = envelope.refined
-    ((F, error),) = seen
-    length = np.linalg.norm(E + E.T)
-    np.testing.assert_allclose(F, envelope.U.T @ (E + E.T) @ envelope.U, atol=1e-13)
-    assert 2 * 16 * 16e-3 * length <= error <= 4.5 * 16 * 20e-3 * length
 
 
 def test_a_graph_that_is_not_symmetric_is_charged_for_what_it_lacks():
