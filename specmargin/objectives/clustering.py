@@ -91,28 +91,20 @@ class ClusteringBasis:
         """d, the number of functions to choose from."""
         return len(self.w)
 
-    @property
-    def mass(self) -> FloatArray:
-        """Inner products f'f in the coordinates y, (d, d). The ambient norm |f|_K^2 is y'y."""
-        return np.diag(self.w)
-
     def coefficients(self, y: FloatArray) -> FloatArray:
         """Return alpha (n, m) of coordinates y (d, m)."""
         alpha = self.U @ (y / np.sqrt(self.w)[:, None])
         return alpha if self.row_sums is None else alpha - (self.row_sums @ alpha) / self.row_sums.sum()
 
-    def moments(self, f: FloatArray) -> FloatArray:
-        """Return the inner products (d, m) of the columns of f (n, m) with the functions of the coordinates."""
-        moments: FloatArray = np.sqrt(self.w)[:, None] * (self.U.T @ f)
-        return moments
-
     def lowest(self, forms: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
-        """Return the m lowest eigenvalues, rising, and eigenvectors y (d, m) of ``forms`` against `mass`.
+        """Return the m lowest eigenvalues, rising, and eigenvectors y (d, m) of ``forms`` against the inner products.
+
+        Those are f'f = y'diag(w) y; the ambient norm |f|_K^2 is y'y.
 
         The shifted problem is turned upside down, mass y = nu (forms + shift mass) y: the wanted end is then the large
-        one, on which singular directions of `mass` have no say.
+        one, on which singular directions of the mass have no say.
         """
-        d, mass = self.dimension, self.mass
+        d, mass = self.dimension, np.diag(self.w)
         nu, y = sla.eigh(mass, forms + self.shift * mass, subset_by_index=(d - m, d - 1), check_finite=False)
         return 1.0 / nu[::-1] - self.shift, y[:, ::-1]
 

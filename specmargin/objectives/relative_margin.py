@@ -173,12 +173,16 @@ class RMM(ByName):
     ) -> Certificate:
         """Measure the gap between balanced multipliers and a feasible point f = K expansion + b."""
         primal, dual, rounding = self._measured(gamma, expansion, b)
+        # The largest share of the objective by which one sample misses Fenchel's equality.
+        y = self.labels.sign
+        t = np.clip(y * (self.K @ expansion + b), -self.B, self.B)
+        missed = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
         return Certificate(
             primal_objective=primal,
             dual_objective=dual,
             primal_residual=moved,
             dual_residual=shift,
-            complementarity=self._complementarity(gamma, self.K @ expansion + b, primal),
+            complementarity=float(np.abs(missed).max() / max(abs(primal), 1e-300)),
             rounding=rounding,
         )
 
@@ -221,10 +225,3 @@ class RMM(ByName):
             if rounding <= _MINOR * (primal - dual):
                 break
         return primal, dual, rounding
-
-    def _complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
-        """Return the largest share of the objective by which one sample misses Fenchel's equality."""
-        y = self.labels.sign
-        t = np.clip(y * f, -self.B, self.B)
-        residual = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
-        return float(np.abs(residual).max() / max(abs(primal), 1e-300))

@@ -15,6 +15,7 @@ from specmargin.objectives import (
     SpectrumMargin,
     clustering,
     margin_over_cone,
+    relative_margin_loss,
 )
 from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
@@ -55,6 +56,26 @@ def test_the_sums_over_a_spectrum_are_charged(spectrum_data, monkeypatch):
     assert above == pytest.approx(16 * (obj.q + 4) * 1e-6 * norm, rel=1e-6)
     below = lower - obj._dual_bounds(gamma, z, none)[1]
     assert below == pytest.approx(8 * (obj.q + 4) * 1e-6 * form, rel=1e-6)
+
+
+def test_the_sums_of_a_relative_margin_are_charged(monkeypatch):
+    """Losses of decisions, and conjugates of multipliers, with a bound and without one."""
+    monkeypatch.setattr(relative_margin_loss, "EXTENDED_UNIT", UNIT)
+    y, f = np.array([1.0, -1.0, 1.0]), np.array([-2.0, 0.5, 0.25])
+    for B in (np.inf, 4.0):
+        loss = RelativeMargin(2.0, B)
+        value, most = loss.value_bounds(y, f, np.zeros(3), 0.25)
+        errors = 2 * UNIT * np.abs(f + 0.25)
+        losses = 2 * np.maximum(1 - y * (f + 0.25), 0)
+        assert value == losses.sum()
+        above = 2 * np.maximum(1 - y * (f + 0.25) + errors, 0)
+        assert most == pytest.approx(above.sum() * (1 + 4 * 7 * UNIT), rel=1e-12)
+        s = np.array([0.25, 1.0, 1.5])
+        total, least = loss.dual_bounds(s)
+        charge = 4 * 7 * UNIT * s.sum()
+        assert total == s.sum()
+        assert charge * (1 - 1e-9) <= float(total - least)
+        assert np.isfinite(B) or float(total - least) <= charge * (1 + 1e-9)
 
 
 # The transducer

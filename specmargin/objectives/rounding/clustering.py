@@ -192,10 +192,6 @@ class Envelope:
         error += (3.0 * len(w) * gamma(len(w) + 4) + 3.0 * self.eta) * float(np.linalg.norm(E))
         return replace(self, w=_dominated(w, (F + F.T) / 2, 1.1 * error), rest=None)
 
-    def coordinates(self, f: FloatArray) -> FloatArray:
-        """Return the coordinates of functions."""
-        return self.U.T @ f
-
     def least(self, weight: float, Z: FloatArray, s: FloatArray) -> float:
         """Return a kappa that the least Rayleigh quotient is proved to reach, -inf where none is.
 
@@ -209,7 +205,7 @@ class Envelope:
             Their weights, >= 0.
         """
         n, m = Z.shape
-        x = self.coordinates(Z)
+        x = self.U.T @ Z
         T = self.form + (x * s) @ x.T
         ambient = weight / self.w
         T[np.diag_indices(n)] += ambient
