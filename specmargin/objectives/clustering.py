@@ -170,10 +170,7 @@ class RegularizedClustering(ByName):
             )
         object.__setattr__(self, "K", K)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "regularized eigenmaps"
+    name = "regularized eigenmaps"
 
     @property
     def variables(self) -> Shapes:

@@ -131,10 +131,7 @@ class SpectralGraphTransducer(ByName):
             )
         object.__setattr__(self, "Q", Q)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "SGT"
+    name = "SGT"
 
     @property
     def variables(self) -> Shapes:

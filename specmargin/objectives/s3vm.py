@@ -137,10 +137,7 @@ class S3VM(ByName):
         """The map from w to the decisions."""
         return self.X
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "S3VM"
+    name = "S3VM"
 
     @property
     def variables(self) -> Shapes:

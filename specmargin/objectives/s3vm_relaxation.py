@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -105,10 +105,7 @@ class S3VMRelaxation(ByName):
         object.__setattr__(self, "signs", signs)
         object.__setattr__(self, "space", RowSpace.of(obj) if self.space is None else self.space)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "S3VM relaxation"
+    name = "S3VM relaxation"
 
     @property
     def variables(self) -> Shapes:
@@ -231,8 +228,7 @@ class S3VMRelaxation(ByName):
     @cached_property
     def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
         """The losses of the margin and who has them: V, and that of a decided side."""
-        # What has a power of its slack is a loss of the margin: `__init__` has asked for it.
-        l, loss, branch = self.obj.labels.n_labeled, cast(MarginLoss, self.obj.loss), self.minorant.branch
+        l, loss, branch = self.obj.labels.n_labeled, self.obj.loss, self.minorant.branch
         if type(loss) is type(branch) or not len(self.decided):
             return ((slice(None), loss),)
         return ((slice(0, l), loss), (slice(l, None), branch))
@@ -255,12 +251,10 @@ class S3VMRelaxation(ByName):
     def minorant_values(self, theta: FloatArray) -> FloatArray:
         """h(theta) of the free samples, C* included, (k,)."""
         c = self.obj.C_star
-        return c * self.minorant.value(theta / c) if len(theta) else np.zeros(0)
+        return c * self.minorant.value(theta / c)
 
     def minorant_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of `minorant_values`."""
-        if not len(theta):
-            return np.zeros(0), np.zeros(0)
         first, second = self.minorant.derivatives(theta / self.obj.C_star)
         return first, second / self.obj.C_star
 

@@ -190,10 +190,7 @@ class SpectralRidge(ByName):
         """Number of eigenvectors."""
         return self.spectrum.q
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "SpectralRidge"
+    name = "SpectralRidge"
 
     @property
     def variables(self) -> Shapes:

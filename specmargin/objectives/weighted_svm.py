@@ -79,10 +79,7 @@ class WeightedSVM(ByName):
             finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "linear" else 0.0)
             object.__setattr__(self, name, values)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "WeightedSVM"
+    name = "WeightedSVM"
 
     @property
     def variables(self) -> Shapes:
