@@ -15,7 +15,7 @@ from specmargin.checks import Rule, checked, choice, count, flag, instance, mayb
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, Targets
-from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
+from specmargin.losses import LOSSES, get_loss
 from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.block_alignment import BlockAlignment
 from specmargin.objectives.block_cone import BlockCone, MonotoneCone
@@ -82,10 +82,6 @@ def _spectra(name: str, value: Any) -> Any:
     return value
 
 
-def _loss(name: str, value: Any) -> Any:
-    return get_loss(value)
-
-
 def _convex_loss(name: str, value: Any) -> Any:
     loss = get_loss(value)
     if not (getattr(loss, "convex", False) and hasattr(loss, "value_of_slack")):
@@ -94,10 +90,6 @@ def _convex_loss(name: str, value: Any) -> Any:
             "yours from specmargin.losses.MarginLoss."
         )
     return loss
-
-
-def _unlabeled_loss(name: str, value: Any) -> Any:
-    return get_unlabeled_loss(value)
 
 
 _FROM_GRAPH = "pass specmargin.spectra.laplacian_eigenpairs(W)"
@@ -122,61 +114,39 @@ _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
 
+_NORMS: dict[str, Rule] = {"L": maybe(_LAPLACIAN), "gamma_A": numeric, "gamma_I": numeric, "fit_intercept": flag}
+_MARGIN: dict[str, Rule] = {"labels": _LABELS, "C": numeric, "B": numeric, "eps": numeric, "delta": maybe(_DELTA)}
+
+
 def _check_arguments(cls: type, **rules: Rule) -> None:
     cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]  # of the class, before any object exists
 
 
 _check_arguments(
     LapSVM,
-    L=maybe(_LAPLACIAN),
+    **_NORMS,
     labels=_LABELS,
     loss=_convex_loss,
-    gamma_A=numeric,
-    gamma_I=numeric,
-    fit_intercept=flag,
 )
 _check_arguments(
     LapRLS,
-    L=maybe(_LAPLACIAN),
+    **_NORMS,
     labeled=numbers_array("indices of the labelled samples, (l,)", ndim=1, finite=False),
     targets=numbers_array("one number per labelled sample, (l,)", ndim=1, finite=False),
     weights=maybe(numbers_array("one positive number per labelled sample, (l,)", ndim=1, finite=False)),
-    gamma_A=numeric,
-    gamma_I=numeric,
-    fit_intercept=flag,
 )
 _check_arguments(RMM, K=_KERNEL, labels=_LABELS, C=numeric, B=numeric)
 _check_arguments(
     S3VM,
     X=_read_already(Features, numbers_array("finite features, a row per sample", ndim=2, finite=False)),
     labels=_LABELS,
-    loss=_loss,
-    unlabeled_loss=maybe(_unlabeled_loss),
     C=numeric,
     C_star=maybe(numeric),
     balance=maybe(numeric),
     intercept=choice("balance", "regularized", "free"),
 )
-_check_arguments(
-    BlockMargin,
-    labels=_LABELS,
-    C=numeric,
-    B=numeric,
-    order=_ORDER,
-    eps=numeric,
-    delta=maybe(_DELTA),
-)
-_check_arguments(
-    SpectrumMargin,
-    spectrum=_spectra,
-    labels=_LABELS,
-    C=numeric,
-    B=numeric,
-    order=flag,
-    eps=numeric,
-    ties=flag,
-    delta=maybe(_DELTA),
-)
+_check_arguments(BlockMargin, **_MARGIN, order=_ORDER)
+_check_arguments(SpectrumMargin, spectrum=_spectra, **_MARGIN, order=flag, ties=flag)
 _LABELS_OR_NUMBERS = instance(
     (Labels, Targets), "pass specmargin.encode_labels(y), or specmargin.labels.encode_targets(y)"
 )
@@ -203,7 +173,6 @@ _check_arguments(
     features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
     plus=_WEIGHTS,
     minus=_WEIGHTS,
-    loss=_loss,
     linear=maybe(_WEIGHTS),
 )
 _COSTS = numbers_array("one weight of the loss, or one per labelled sample, (l,)", ndim=1)

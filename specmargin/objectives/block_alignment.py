@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import flag
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.alignment_over_cone import AlignmentOverCone
 from specmargin.objectives.cone import Cone
@@ -70,9 +68,6 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     delta: None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        flag("centered", self.centered)
-        if self.labels.weights is not None:
-            raise InvalidInputError("labels have weights, which an alignment has no place for; pass them without.")
         _ = self.cone  # which checks the order
         self._require_correlation(f"{self.n_blocks} blocks", "other features, or more labels")
 

@@ -103,7 +103,7 @@ class S3VM(ByName):
     intercept: Intercept = "balance"
 
     def __post_init__(self) -> None:
-        X, labels, loss, intercept = self.X, self.labels, self.loss, self.intercept
+        X, labels, loss, intercept = self.X, self.labels, get_loss(self.loss), self.intercept
         if not labels.is_binary:
             raise InvalidInputError(f"S3VM takes binary labels, not {several(labels)}.")
         if not (np.isfinite(self.C) and self.C > 0):
@@ -111,9 +111,8 @@ class S3VM(ByName):
         C_star = float(self.C) if self.C_star is None else self.C_star
         if not (np.isfinite(C_star) and C_star >= 0):
             raise InvalidInputError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
-        loss = get_loss(loss) if isinstance(loss, str) else loss
         unlabeled_loss = better_label(loss) or "exp" if self.unlabeled_loss is None else self.unlabeled_loss
-        unlabeled_loss = get_unlabeled_loss(unlabeled_loss) if isinstance(unlabeled_loss, str) else unlabeled_loss
+        unlabeled_loss = get_unlabeled_loss(unlabeled_loss)
         balance = float(labels.sign.mean()) if self.balance is None else self.balance
         rows = X.n_samples if isinstance(X, Features) else np.shape(X)[0]
         if rows != labels.n_samples:

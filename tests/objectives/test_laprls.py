@@ -85,6 +85,8 @@ def test_derivatives_are_finite_differences(manifold_data, rng, fit_intercept, w
     obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=2.0, weighted=weighted)
     alpha, direction, b, step = rng.normal(size=18), rng.normal(size=18), 0.3 * fit_intercept, 1e-5
     slope, slope_b = obj.gradient(alpha, b)
+    residuals = obj.targets - (obj.K @ alpha)[obj.labeled] - b
+    np.testing.assert_allclose(obj.multipliers(alpha, b), 2.0 * obj.labels.weights_or_ones * residuals, atol=1e-12)
     by_alpha = (obj.value_at(alpha + step * direction, b) - obj.value_at(alpha - step * direction, b)) / (2 * step)
     assert slope @ direction == pytest.approx(by_alpha, rel=1e-7)
     by_b = (obj.value_at(alpha, b + step) - obj.value_at(alpha, b - step)) / (2 * step)
