@@ -169,6 +169,24 @@ def test_dual_bound_in_the_hard_case_reaches_the_smallest_eigenvalue():
 # The certificate
 
 
+@kinds
+@losses
+def test_certificate_measures_the_distance_of_a_point_from_its_bound(kind, C, spectrum_data, rng):
+    """The dual objective is the minimum of the Lagrangian at lam, or a better one just below it, and owes w nothing."""
+    obj = SpectralGraphTransducer(*spectrum_data(kind), C)
+    lam = 0.7 * float(obj.eigen[0].min())
+    below = max(obj.dual_bound(lam - share * obj.eigen[0].max()) for share in np.linspace(0.0, 1e-8, 101))
+    for _ in range(5):
+        w = on_sphere(obj, rng)
+        certificate = obj.prove(w, lam)
+        rounding = 1e-9 * certificate.primal_objective
+        assert obj.dual_bound(lam) - rounding <= certificate.dual_objective <= below + rounding
+        assert certificate.gap > 1e-6 * certificate.primal_objective
+        assert not certificate.is_optimal(1e-6)
+        assert certificate.primal_residual < 1e-15
+        assert certificate.dual_residual == 0.0
+
+
 def test_certificate_repairs_the_candidate(spectrum_data, rng):
     obj = SpectralGraphTransducer(*spectrum_data(), 100.0)
     lowest, norm = float(obj.eigen[0].min()), float(obj.eigen[0].max())
