@@ -95,10 +95,10 @@ class BlockMargin(OverBlocks, MarginOverCone):
 
     def __post_init__(self) -> None:
         _ = self.factors  # which checks blocks and labels
-        self.settle()
+        self.renew()
         self._check_weights(self.n_blocks, "block")
 
-    def settle(self) -> None:
+    def renew(self) -> None:
         """Set the loss, after a check of C and B."""
         n_classes = 1 if self.labels.is_binary else self.labels.sign.shape[1]
         loss = loss_of(getattr(self.loss, "name", self.loss), self.C, self.B, self.labels.weights, n_classes)

@@ -150,7 +150,7 @@ class RegularizedClustering(ByName):
     gamma: float
 
     def __post_init__(self) -> None:
-        self.settle()
+        self.renew()
         K = np.asarray(self.K, dtype=float)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise InvalidInputError(
@@ -177,7 +177,7 @@ class RegularizedClustering(ByName):
         """Names and shapes of what decides the value."""
         return {"alpha": (len(self.K), ANY)}
 
-    def settle(self) -> None:
+    def renew(self) -> None:
         """Raise where gamma is out of range."""
         if not (np.isfinite(numeric("gamma", self.gamma)) and self.gamma > 0):
             raise InvalidInputError(

@@ -108,7 +108,7 @@ class ByName(ABC):
     value_at: Callable[..., float]
     decisions_at: Callable[..., FloatArray]
     weights_only: ClassVar[frozenset[str]] = frozenset()
-    """Fields that `settle` looks at, and no cached property."""
+    """Fields that `renew` looks at, and no cached property."""
 
     @property
     @abstractmethod
@@ -138,10 +138,10 @@ class ByName(ABC):
         if changes.keys() - self.weights_only:
             return replace(self, **changes)  # type: ignore[type-var]  # subclasses are dataclasses
         other = changed(self, changes)
-        other.settle()
+        other.renew()
         return other
 
-    def settle(self) -> None:  # noqa: B027  # most have none of these fields
+    def renew(self) -> None:  # noqa: B027  # most have none of these fields
         """Check the fields of `weights_only`, and set what follows from them."""
 
 

@@ -83,7 +83,7 @@ def _by_column(
 class MarginOverCone(OverCone):
     """Value, bound and certificate of a classifier and the kernel that is learned with it.
 
-    A subclass is a frozen dataclass with the fields below; its `settle` sets the loss.
+    A subclass is a frozen dataclass with the fields below; its `renew` sets the loss.
     """
 
     weights_only = frozenset({"C", "B"})

@@ -98,9 +98,9 @@ class RMM(ByName):
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
-        self.settle()
+        self.renew()
 
-    def settle(self) -> None:
+    def renew(self) -> None:
         """Set the loss, after a check of C and B."""
         object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
 

@@ -147,7 +147,7 @@ class SpectralRidge(ByName):
     penalty: float = 0.1
 
     def __post_init__(self) -> None:
-        self.settle()
+        self.renew()
         n, q = self.spectrum.n_samples, self.spectrum.q
         require_nodes(self.labels, n)
         delta = np.asarray(self.delta, dtype=np.float64)
@@ -202,7 +202,7 @@ class SpectralRidge(ByName):
         """Shape of one number per class."""
         return self.labels.sign.shape[1:]
 
-    def settle(self) -> None:
+    def renew(self) -> None:
         """Raise where the penalty is out of range."""
         numeric("penalty", self.penalty)
         _check_penalty(self.penalty)

@@ -103,10 +103,10 @@ class SpectrumMargin(OverSpectrum, MarginOverCone):
 
     def __post_init__(self) -> None:
         _ = self.U  # which checks spectra and labels
-        self.settle()
+        self.renew()
         self._check_weights(self.q, "eigenvector")
 
-    def settle(self) -> None:
+    def renew(self) -> None:
         """Set the loss, after a check of C and B."""
         object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
 
