@@ -209,21 +209,6 @@ def test_results_can_be_kept(again: object) -> None:
         other.variables["new"] = np.zeros(1)
 
 
-def test_replace_keeps_the_rest() -> None:
-    answer = dataclasses.replace(result(), status=Status.MAX_ITER, attempts=("CLARABEL: max_iter",))
-    assert answer.status is Status.MAX_ITER
-    assert answer.variables["b"] == 0.5
-    assert answer.attempts == ("CLARABEL: max_iter",)
-
-
-def test_defaults() -> None:
-    bare = SolveResult("p", Status.FAILED, {}, Certificate(NAN, NAN))
-    assert dict(bare.duals) == {}
-    assert bare.n_iter == 0
-    assert math.isnan(bare.seconds)
-    assert not bare.certificate.is_optimal(INF)
-
-
 def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:
     page = (Path(__file__).parents[1] / "docs" / "certificates.md").read_text(encoding="utf-8")
     for status in Status:

@@ -15,7 +15,7 @@ from specmargin.checks import Rule, checked, choice, count, flag, instance, mayb
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, Targets
-from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
+from specmargin.losses import LOSSES, get_loss
 from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.block_alignment import BlockAlignment
 from specmargin.objectives.block_cone import BlockCone, MonotoneCone
@@ -69,8 +69,9 @@ __all__ = [
 # What goes into an objective is checked here, by kind; whether it fits together is checked by the objective itself.
 
 
-def _kernel(name: str, value: Any) -> Any:
-    return value if isinstance(value, KernelOperator) else _MATRIX(name, value)
+def _read_already(kind: type | tuple[type, ...], rule: Rule) -> Rule:
+    """Return the rule that takes objects of a kind as they are, and asks the given rule of others."""
+    return lambda name, value: value if isinstance(value, kind) else rule(name, value)
 
 
 def _spectra(name: str, value: Any) -> Any:
@@ -79,14 +80,6 @@ def _spectra(name: str, value: Any) -> Any:
         if not (listed and all(isinstance(one, Spectrum) for one in value)):
             raise InvalidTypeError(f"{name}={shown(value)} is no spectrum, nor a list of them; {_FROM_GRAPH}.")
     return value
-
-
-def _features(name: str, value: Any) -> Any:
-    return value if isinstance(value, Features) else _ROWS(name, value)
-
-
-def _loss(name: str, value: Any) -> Any:
-    return get_loss(value)
 
 
 def _convex_loss(name: str, value: Any) -> Any:
@@ -99,13 +92,11 @@ def _convex_loss(name: str, value: Any) -> Any:
     return loss
 
 
-def _unlabeled_loss(name: str, value: Any) -> Any:
-    return get_unlabeled_loss(value)
-
-
 _FROM_GRAPH = "pass specmargin.spectra.laplacian_eigenpairs(W)"
-_MATRIX = numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False)
-_ROWS = numbers_array("finite features, a row per sample", ndim=2, finite=False)
+_KERNEL = _read_already(
+    KernelOperator,
+    numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False),
+)
 _LABELS = instance(Labels, "pass specmargin.encode_labels(y)")
 
 
@@ -118,12 +109,13 @@ def _unweighted(rule: Rule) -> Rule:
     return checked
 
 
-def _order(name: str, value: Any) -> Any:
-    return value if isinstance(value, Cone) else flag(name, value)
-
-
+_ORDER = _read_already(Cone, flag)
 _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
+
+
+_NORMS: dict[str, Rule] = {"L": maybe(_LAPLACIAN), "gamma_A": numeric, "gamma_I": numeric, "fit_intercept": flag}
+_MARGIN: dict[str, Rule] = {"labels": _LABELS, "C": numeric, "B": numeric, "eps": numeric, "delta": maybe(_DELTA)}
 
 
 def _check_arguments(cls: type, **rules: Rule) -> None:
@@ -132,61 +124,33 @@ def _check_arguments(cls: type, **rules: Rule) -> None:
 
 _check_arguments(
     LapSVM,
-    K=_kernel,
-    L=maybe(_LAPLACIAN),
+    **_NORMS,
     labels=_LABELS,
     loss=_convex_loss,
-    gamma_A=numeric,
-    gamma_I=numeric,
-    fit_intercept=flag,
 )
 _check_arguments(
     LapRLS,
-    K=_kernel,
-    L=maybe(_LAPLACIAN),
+    **_NORMS,
     labeled=numbers_array("indices of the labelled samples, (l,)", ndim=1, finite=False),
     targets=numbers_array("one number per labelled sample, (l,)", ndim=1, finite=False),
     weights=maybe(numbers_array("one positive number per labelled sample, (l,)", ndim=1, finite=False)),
-    gamma_A=numeric,
-    gamma_I=numeric,
-    fit_intercept=flag,
 )
-_check_arguments(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
+_check_arguments(RMM, K=_KERNEL, labels=_LABELS, C=numeric, B=numeric)
 _check_arguments(
     S3VM,
-    X=_features,
+    X=_read_already(Features, numbers_array("finite features, a row per sample", ndim=2, finite=False)),
     labels=_LABELS,
-    loss=_loss,
-    unlabeled_loss=maybe(_unlabeled_loss),
     C=numeric,
     C_star=maybe(numeric),
     balance=maybe(numeric),
     intercept=choice("balance", "regularized", "free"),
 )
-_check_arguments(
-    BlockMargin,
-    labels=_LABELS,
-    C=numeric,
-    B=numeric,
-    order=_order,
-    eps=numeric,
-    delta=maybe(_DELTA),
-)
-_check_arguments(
-    SpectrumMargin,
-    spectrum=_spectra,
-    labels=_LABELS,
-    C=numeric,
-    B=numeric,
-    order=flag,
-    eps=numeric,
-    ties=flag,
-    delta=maybe(_DELTA),
-)
+_check_arguments(BlockMargin, **_MARGIN, order=_ORDER)
+_check_arguments(SpectrumMargin, spectrum=_spectra, **_MARGIN, order=flag, ties=flag)
 _LABELS_OR_NUMBERS = instance(
     (Labels, Targets), "pass specmargin.encode_labels(y), or specmargin.labels.encode_targets(y)"
 )
-_check_arguments(BlockAlignment, labels=_unweighted(_LABELS_OR_NUMBERS), order=_order, centered=flag)
+_check_arguments(BlockAlignment, labels=_unweighted(_LABELS_OR_NUMBERS), order=_ORDER, centered=flag)
 _check_arguments(Alignment, spectrum=_spectra, labels=_unweighted(_LABELS), order=flag, ties=flag)
 _check_arguments(
     SpectralRidge,
@@ -209,19 +173,14 @@ _check_arguments(
     features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
     plus=_WEIGHTS,
     minus=_WEIGHTS,
-    loss=_loss,
     linear=maybe(_WEIGHTS),
 )
 _COSTS = numbers_array("one weight of the loss, or one per labelled sample, (l,)", ndim=1)
-
-
-def _cost(name: str, value: Any) -> Any:
-    return _COSTS(name, value) if isinstance(value, np.ndarray) else numeric(name, value)
-
-
-_check_arguments(RelativeMargin, C=_cost, B=numeric)
+_check_arguments(
+    RelativeMargin, C=lambda name, value: (_COSTS if isinstance(value, np.ndarray) else numeric)(name, value), B=numeric
+)
 _check_arguments(FixedSpectrum, delta=_DELTA)
 _check_arguments(SpectrumCone, q=count(1), order=flag)
 _check_arguments(MonotoneCone, q=count(1))
 _check_arguments(BlockCone, blocks=instance(Cone, "pass MonotoneCone(m) or SpectrumCone(m, order=False)"))
-_check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)
+_check_arguments(RegularizedClustering, K=_KERNEL, L=_LAPLACIAN, gamma=numeric)

@@ -8,13 +8,12 @@ the kernel mean, whose product with the labels is what the alignment normalises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.alignment_over_cone import AlignmentOverCone
-from specmargin.objectives.contract import Shapes, require_fields
+from specmargin.objectives.contract import Shapes
 from specmargin.objectives.over_spectrum import OverSpectrum
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
@@ -75,12 +74,7 @@ class Alignment(OverSpectrum, AlignmentOverCone):
     ties: bool = True
 
     def __post_init__(self) -> None:
-        scale = float((self.U**2).sum()) * self.labels.n_labeled
-        if not self.a.max() > 1e-24 * scale:
-            raise InvalidInputError(
-                f"none of the q={self.q} eigenvectors correlates with the {self.labels.n_labeled} labels, so that the "
-                "alignment is undefined; take more eigenvectors, more labels or another graph."
-            )
+        self._require_correlation(f"q={self.q} eigenvectors", "more eigenvectors, more labels or another graph")
 
     name = "KTA"
 
@@ -89,17 +83,7 @@ class Alignment(OverSpectrum, AlignmentOverCone):
         """Names and shapes of what decides the value."""
         return {"delta": (self.q,)}
 
-    def with_(self, **changes: Any) -> Alignment:
-        """Return the same problem with fields changed."""
-        require_fields(self, changes)
-        return replace(self, **changes)
-
-    @property
+    @cached_property
     def target(self) -> FloatArray:
         """The signs y."""
         return self.labels.sign
-
-    @property
-    def target_norm(self) -> float:
-        """|yy'| = l."""
-        return float(self.labels.n_labeled)

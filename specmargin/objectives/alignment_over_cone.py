@@ -11,13 +11,15 @@ features, whose columns share one weight.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
-from specmargin.objectives.cone import Cone
-from specmargin.objectives.contract import Arrays, Shapes, read
+from specmargin.objectives.cone import OverCone
+from specmargin.objectives.contract import Arrays
 from specmargin.objectives.margin_over_cone import squared_lengths
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT
@@ -33,62 +35,43 @@ Such kernels do not count as admissible: the bound is that of the others, and `s
 out. Rounding alone decides how well they agree with the labels, which may be perfectly."""
 
 
-class AlignmentOverCone:
-    """Value, bound and certificate of the alignment of a kernel; a subclass has `U`, `cone`, `target`, `variables`."""
+class AlignmentOverCone(OverCone):
+    """Value, bound and certificate of the alignment of a kernel; a subclass has the fields below."""
 
     labels: Labels | Targets
 
-    @cached_property
-    def U(self) -> FloatArray:
-        """Labelled rows, (l, q)."""
-        raise NotImplementedError
-
-    @cached_property
-    def cone(self) -> Cone:
-        """The admissible spectra."""
-        raise NotImplementedError
-
     @property
+    @abstractmethod
     def target(self) -> FloatArray:
         """What the labels ask for, T: (l,) or a column per class."""
-        raise NotImplementedError
 
-    @property
+    @cached_property
     def target_norm(self) -> float:
         """|TT'|, the length of the matrix that kernels are compared with."""
-        raise NotImplementedError
-
-    @property
-    def variables(self) -> Shapes:
-        """Names and shapes of what decides the value."""
-        raise NotImplementedError
-
-    def over_samples(self, v: FloatArray) -> FloatArray:
-        """Return the functions of coefficients v at all samples."""
-        raise NotImplementedError
-
-    def _read(self, variables: Arrays) -> FloatArray:
-        """Return the weights of all columns."""
-        return read(self.variables, variables)[0]
+        T = self.target if self.target.ndim == 2 else self.target[:, None]
+        return float(np.linalg.norm(T.T @ T))
 
     def weights_of(self, delta: FloatArray) -> FloatArray:
         """Return the weights as `variables` has them from those of all columns."""
         return delta
 
-    def value(self, variables: Arrays) -> float:
-        """Return the alignment of ``delta``."""
-        delta = self._read(variables)
-        return self.value_at(delta)
-
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``delta``; `duals` are not needed."""
-        delta = self._read(variables)
-        return self.prove(delta)
+        return self.prove(*self._read(variables))
 
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return the sums of the kernel of ``delta`` with the target, sum_i k(x, x_i) t_i, at all samples."""
-        delta, z = self._read(variables), self.U.T @ self.target
+    def decisions_at(self, delta: FloatArray) -> FloatArray:
+        """Return the sums of the kernel of delta with the target, sum_i k(x, x_i) t_i, at all samples."""
+        z = self.U.T @ self.target
         return self.over_samples((delta if z.ndim == 1 else delta[:, None]) * z)
+
+    def _require_correlation(self, columns: str, remedy: str) -> None:
+        """Raise where no column correlates with the labels."""
+        scale = float((self.U**2).sum()) * float((self.target**2).sum())
+        if not self.a.max() > 1e-24 * scale:
+            raise InvalidInputError(
+                f"none of the {columns} correlates with the {self.labels.n_labeled} labels, so that the alignment is "
+                f"undefined; take {remedy}."
+            )
 
     @cached_property
     def a(self) -> FloatArray:

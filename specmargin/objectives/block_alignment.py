@@ -8,18 +8,16 @@ are centred over the labelled samples, so that what the intercept can do does no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from specmargin.checks import flag
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.alignment_over_cone import AlignmentOverCone
 from specmargin.objectives.cone import Cone
-from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
+from specmargin.objectives.contract import Arrays, Shapes
 from specmargin.objectives.over_blocks import OverBlocks
 from specmargin.typing import FloatArray
 
@@ -70,16 +68,8 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     delta: None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        flag("centered", self.centered)
-        if self.labels.weights is not None:
-            raise InvalidInputError("labels have weights, which an alignment has no place for; pass them without.")
         _ = self.cone  # which checks the order
-        scale = float((self.U**2).sum()) * float((self.target**2).sum())
-        if not self.a.max() > 1e-24 * scale:
-            raise InvalidInputError(
-                f"none of the {self.n_blocks} blocks correlates with the {self.labels.n_labeled} labels, so that "
-                "the alignment is undefined; take other features, or more labels."
-            )
+        self._require_correlation(f"{self.n_blocks} blocks", "other features, or more labels")
 
     name = "KTA over blocks"
 
@@ -87,11 +77,6 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"delta": (self.n_blocks,)}
-
-    def with_(self, **changes: Any) -> BlockAlignment:
-        """Return the same problem with fields changed."""
-        require_fields(self, changes)
-        return replace(self, **changes)
 
     @cached_property
     def U(self) -> FloatArray:
@@ -108,14 +93,8 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
             T = self.labels.sign if self.labels.is_binary else (self.labels.sign + 1.0) / 2.0
         return T - T.mean(axis=0) if self.centered else T
 
-    @cached_property
-    def target_norm(self) -> float:
-        """|TT'|."""
-        T = self.target if self.target.ndim == 2 else self.target[:, None]
-        return float(np.linalg.norm(T.T @ T))
-
-    def _read(self, variables: Arrays) -> FloatArray:
-        return self.cone.over_columns(read(self.variables, variables)[0])
+    def _read(self, variables: Arrays) -> list[Any]:
+        return [self.cone.over_columns(delta) for delta in super()._read(variables)]
 
     def weights_of(self, delta: FloatArray) -> FloatArray:
         """Return the weights of the blocks from those of all columns."""

@@ -18,16 +18,15 @@ are labels it is turned orthogonally, F_b[labelled] = R_b Q_b', and v = Q'w take
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone
-from specmargin.objectives.contract import Arrays, Shapes, changed, read, require_fields
+from specmargin.objectives.contract import Arrays, Shapes
 from specmargin.objectives.margin_over_cone import MarginOverCone, SpectrumPoint
 from specmargin.objectives.over_blocks import OverBlocks
 from specmargin.objectives.squared_losses import loss_of
@@ -96,25 +95,14 @@ class BlockMargin(OverBlocks, MarginOverCone):
 
     def __post_init__(self) -> None:
         _ = self.factors  # which checks blocks and labels
-        object.__setattr__(self, "loss", self._loss(self.C, self.B))
-        if self.delta is not None and np.shape(self.delta) != (self.n_blocks,):
-            raise InvalidInputError(
-                f"delta has the shape {np.shape(self.delta)}; pass one weight per block, ({self.n_blocks},)."
-            )
-        if self.delta is not None and self.eps != 0:
-            raise InvalidInputError(
-                f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
-            )
-        total = float(self.cone.c.sum())
-        if not (np.isfinite(self.eps) and self.eps >= 0 and self.eps * total < 1):
-            raise InvalidInputError(
-                f"eps={self.eps!r} must be a number >= 0 whose least weights leave something to learn: below "
-                f"{1 / total:.1e} for these {self.n_blocks} blocks. 0 is exact and the default."
-            )
+        self.renew()
+        self._check_weights(self.n_blocks, "block")
 
-    def _loss(self, C: float, B: float) -> Any:
+    def renew(self) -> None:
+        """Set the loss, after a check of C and B."""
         n_classes = 1 if self.labels.is_binary else self.labels.sign.shape[1]
-        return loss_of(getattr(self.loss, "name", self.loss), C, B, self.labels.weights, n_classes)
+        loss = loss_of(getattr(self.loss, "name", self.loss), self.C, self.B, self.labels.weights, n_classes)
+        object.__setattr__(self, "loss", loss)
 
     @property
     def name(self) -> str:
@@ -128,21 +116,9 @@ class BlockMargin(OverBlocks, MarginOverCone):
         classes = self.labels.sign.shape[1:]
         return {"v": (self.cone.q, *classes), "b": classes, "delta": (self.n_blocks,)}
 
-    def with_(self, **changes: Any) -> BlockMargin:
-        """Return the same problem with fields changed; another C or B shares the labelled rows and the cone."""
-        require_fields(self, changes)
-        if changes.keys() - {"C", "B"}:
-            return replace(self, **changes)
-        new = {"C": self.C, "B": self.B, **changes}
-        return changed(self, {**changes, "loss": self._loss(new["C"], new["B"])})
-
-    def _read(self, variables: Arrays) -> list[FloatArray]:
-        v, b, delta = read(self.variables, variables)
+    def _read(self, variables: Arrays) -> list[Any]:
+        v, b, delta = super()._read(variables)
         return [v, b, self.cone.over_columns(delta)]
-
-    def decisions_at(self, v: FloatArray, b: Any) -> FloatArray:
-        """Return f = sum_b F_b w_b + b at all samples, with w_b = Q_b v_b."""
-        return self.over_samples(v) + b
 
     def solution(self, point: SpectrumPoint) -> dict[str, FloatArray]:
         """Return what solvers and problems give at a repaired point; delta has a weight per block."""

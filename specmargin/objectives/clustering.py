@@ -31,7 +31,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -40,7 +39,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
-from specmargin.objectives.contract import ANY, Arrays, Shapes, changed, read, require_fields
+from specmargin.objectives.contract import ANY, Arrays, ByName, Shapes
 from specmargin.objectives.rounding.clustering import Envelope, centred_kernel
 from specmargin.objectives.rounding.products import Products
 from specmargin.results import Certificate
@@ -92,34 +91,26 @@ class ClusteringBasis:
         """d, the number of functions to choose from."""
         return len(self.w)
 
-    @property
-    def mass(self) -> FloatArray:
-        """Inner products f'f in the coordinates y, (d, d). The ambient norm |f|_K^2 is y'y."""
-        return np.diag(self.w)
-
     def coefficients(self, y: FloatArray) -> FloatArray:
         """Return alpha (n, m) of coordinates y (d, m)."""
         alpha = self.U @ (y / np.sqrt(self.w)[:, None])
         return alpha if self.row_sums is None else alpha - (self.row_sums @ alpha) / self.row_sums.sum()
 
-    def moments(self, f: FloatArray) -> FloatArray:
-        """Return the inner products (d, m) of the columns of f (n, m) with the functions of the coordinates."""
-        moments: FloatArray = np.sqrt(self.w)[:, None] * (self.U.T @ f)
-        return moments
-
     def lowest(self, forms: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
-        """Return the m lowest eigenvalues, rising, and eigenvectors y (d, m) of ``forms`` against `mass`.
+        """Return the m lowest eigenvalues, rising, and eigenvectors y (d, m) of ``forms`` against the inner products.
+
+        Those are f'f = y'diag(w) y; the ambient norm |f|_K^2 is y'y.
 
         The shifted problem is turned upside down, mass y = nu (forms + shift mass) y: the wanted end is then the large
-        one, on which singular directions of `mass` have no say.
+        one, on which singular directions of the mass have no say.
         """
-        d, mass = self.dimension, self.mass
+        d, mass = self.dimension, np.diag(self.w)
         nu, y = sla.eigh(mass, forms + self.shift * mass, subset_by_index=(d - m, d - 1), check_finite=False)
         return 1.0 / nu[::-1] - self.shift, y[:, ::-1]
 
 
 @dataclass(frozen=True, eq=False)
-class RegularizedClustering:
+class RegularizedClustering(ByName):
     """The objective of regularized spectral clustering and of regularized Laplacian eigenmaps.
 
     Parameters
@@ -152,12 +143,14 @@ class RegularizedClustering:
     (1.5, True)
     """
 
+    weights_only = frozenset({"gamma"})
+
     K: FloatArray
     L: MatrixLike
     gamma: float
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        self.renew()
         K = np.asarray(self.K, dtype=float)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise InvalidInputError(
@@ -177,28 +170,24 @@ class RegularizedClustering:
             )
         object.__setattr__(self, "K", K)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "regularized eigenmaps"
+    name = "regularized eigenmaps"
 
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"alpha": (len(self.K), ANY)}
 
-    def with_(self, **changes: Any) -> RegularizedClustering:
-        """Return the same problem with fields changed; what was computed of K and L is shared among all gammas."""
-        require_fields(self, changes)
-        if changes.keys() - {"gamma"}:
-            return replace(self, **changes)
-        for weight in changes.values():
-            _check_gamma(numeric("gamma", weight))
-        return changed(self, changes)
+    def renew(self) -> None:
+        """Raise where gamma is out of range."""
+        if not (np.isfinite(numeric("gamma", self.gamma)) and self.gamma > 0):
+            raise InvalidInputError(
+                f"gamma={self.gamma!r} must be a positive number: without the ambient norm a kernel of full rank may "
+                "follow any function on the graph. Use a small value such as 1e-6 to let the graph rule."
+            )
 
     def value(self, variables: Arrays) -> float:
         """Return the objective at ``alpha``; inf where f'f = I or 1'f = 0 is violated by more than rounding."""
-        (alpha,) = read(self.variables, variables)
+        (alpha,) = self._read(variables)
         return self.value_at(alpha) if self.violation(alpha) <= _FEASIBLE else math.inf
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
@@ -207,16 +196,11 @@ class RegularizedClustering:
         `primal_objective` is the sum of their Ritz values, `primal_residual` their `violation` before they were
         repaired, `dual_residual` the largest `stationarity`. `duals` are not needed.
         """
-        (alpha,) = read(self.variables, variables)
+        (alpha,) = self._read(variables)
         violation = self.violation(alpha)
         if violation <= _FEASIBLE:
             return self.prove(alpha)
         return replace(self.prove(self.feasible(alpha)), primal_residual=violation)
-
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return f at all samples, (n, m)."""
-        (alpha,) = read(self.variables, variables)
-        return self.decisions_at(alpha)
 
     @cached_property
     def products(self) -> Products:
@@ -430,14 +414,6 @@ class RegularizedClustering:
         high, low, error = split_product(self.K, np.ones(len(self.K)), 2)
         total = math.fsum(np.concatenate([high, low])) - 1.001 * float(error.sum())
         return 1.001 * (np.abs(high) + error), 0.999 * total
-
-
-def _check_gamma(gamma: float) -> None:
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise InvalidInputError(
-            f"gamma={gamma!r} must be a positive number: without the ambient norm a kernel of full rank may follow any "
-            "function on the graph. Use a small value such as 1e-6 to let the graph rule."
-        )
 
 
 def _columns(alpha: FloatArray) -> FloatArray:

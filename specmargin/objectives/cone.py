@@ -28,9 +28,10 @@ from scipy.optimize import isotonic_regression
 from specmargin.arrays import finite_numbers
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.contract import ByName
 from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
-__all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone"]
+__all__ = ["Cone", "FixedSpectrum", "OverCone", "ProductCone", "SpectrumCone"]
 
 
 class Cone(ABC):
@@ -102,6 +103,24 @@ class Cone(ABC):
     def matrix(self) -> FloatArray:
         """Return A, (m, q), for small problems and for CVXPY."""
         return self.sums(np.eye(self.q))
+
+
+class OverCone(ByName):
+    """What the objectives over a cone have: columns, and a family of their weights."""
+
+    @property
+    @abstractmethod
+    def U(self) -> FloatArray:
+        """Labelled rows, (l, q)."""
+
+    @property
+    @abstractmethod
+    def cone(self) -> Cone:
+        """The admissible spectra."""
+
+    @abstractmethod
+    def over_samples(self, v: FloatArray) -> FloatArray:
+        """Return the functions of coefficients v at all samples, without an intercept."""
 
 
 @dataclass(frozen=True, eq=False)

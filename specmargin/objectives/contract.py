@@ -13,10 +13,11 @@ what is known already (`value_at`, `prove`, `decisions_at`); the six call the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import fields
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +26,18 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.results import Certificate, SolveResult
 from specmargin.typing import FloatArray
 
-__all__ = ["ANY", "Arrays", "Objective", "Shapes", "certify", "changed", "multipliers_of", "read", "require_fields"]
+__all__ = [
+    "ANY",
+    "Arrays",
+    "ByName",
+    "Objective",
+    "Shapes",
+    "certify",
+    "changed",
+    "multipliers_of",
+    "read",
+    "require_fields",
+]
 
 Arrays = Mapping[str, Any]
 """Names and arrays, or numbers where the shape is ()."""
@@ -87,6 +99,52 @@ class Objective(Protocol):
         """Return the same problem with fields changed, sharing what was computed and stays true."""
 
 
+class ByName(ABC):
+    """What the objectives of this package share: members of the contract, by the methods that take arrays.
+
+    A subclass is a frozen dataclass. Its `value_at` and `decisions_at` take the arrays of `variables`, in that order.
+    """
+
+    value_at: Callable[..., float]
+    decisions_at: Callable[..., FloatArray]
+    weights_only: ClassVar[frozenset[str]] = frozenset()
+    """Fields that `renew` looks at, and no cached property."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the problem is called."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+
+    def _read(self, variables: Arrays) -> list[Any]:
+        """Return the arrays of `variables`."""
+        return read(self.variables, variables)
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at the variables; inf where a constraint is violated by more than rounding."""
+        return self.value_at(*self._read(variables))
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, with a column per class or function where there are several."""
+        return self.decisions_at(*self._read(variables))
+
+    def with_(self, **changes: Any) -> Self:
+        """Return the same problem with fields changed, sharing what was computed where only weights are."""
+        require_fields(self, changes)
+        if changes.keys() - self.weights_only:
+            return replace(self, **changes)  # type: ignore[type-var]  # subclasses are dataclasses
+        other = changed(self, changes)
+        other.renew()
+        return other
+
+    def renew(self) -> None:  # noqa: B027  # most have none of these fields
+        """Check the fields of `weights_only`, and set what follows from them."""
+
+
 def certify(objective: Objective, result: SolveResult | Arrays, duals: Arrays | None = None) -> Certificate:
     """Recompute from the data how far an answer is from the optimum, whoever found it.
 
@@ -144,8 +202,8 @@ def certify(objective: Objective, result: SolveResult | Arrays, duals: Arrays | 
     return objective.certificate(variables, {**variables, **known})
 
 
-def read(shapes: Shapes, given: Arrays) -> list[FloatArray]:
-    """Return the arrays of those names, in that order.
+def read(shapes: Shapes, given: Arrays) -> list[Any]:
+    """Return the arrays of those names, in that order, and numbers where the shape is ().
 
     Raises
     ------
@@ -154,8 +212,9 @@ def read(shapes: Shapes, given: Arrays) -> list[FloatArray]:
 
     Examples
     --------
-    >>> read({"w": (2,), "b": ()}, {"w": [1, 2], "b": 0.5, "f": None})
-    [array([1., 2.]), array(0.5)]
+    >>> w, b = read({"w": (2,), "b": ()}, {"w": [1, 2], "b": 0.5, "f": None})
+    >>> w.tolist(), float(b)
+    ([1.0, 2.0], 0.5)
     """
     if not isinstance(given, Mapping):
         raise InvalidTypeError(
@@ -165,7 +224,8 @@ def read(shapes: Shapes, given: Arrays) -> list[FloatArray]:
     missing = [name for name in shapes if name not in given]
     if missing:
         raise InvalidInputError(
-            f"the variables lack {', '.join(map(repr, missing))}, but the objective depends on {_listed(shapes)}; "
+            f"the variables lack {', '.join(map(repr, missing))}, but the objective depends on "
+            f"{', '.join(f'{name} of the shape {_shape(shape)}' for name, shape in shapes.items())}; "
             "pass the answer of a solver of this very problem."
         )
     return [_array(name, given[name], shape) for name, shape in shapes.items()]
@@ -193,15 +253,11 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> FloatArray:
         )
     if not np.isfinite(array).all():
         raise InvalidInputError(f"{name} holds NaN or inf; pass an answer of finite numbers.")
-    return array
+    return array[()]
 
 
 def _shape(shape: tuple[int, ...]) -> str:
     return str(shape).replace(str(ANY), "any number")
-
-
-def _listed(shapes: Shapes) -> str:
-    return ", ".join(f"{name} of the shape {_shape(shape)}" for name, shape in shapes.items())
 
 
 def require_fields(objective: Any, changes: Mapping[str, Any]) -> None:

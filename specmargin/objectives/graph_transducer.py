@@ -27,17 +27,16 @@ the cancellation that -1/2 b'(A - lam)^+ b suffers from where C is large. `certi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.over_spectrum import require_nodes
 from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.results import Certificate
@@ -54,7 +53,7 @@ _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralGraphTransducer:
+class SpectralGraphTransducer(ByName):
     """The objective of the spectral graph transducer (eq. 1 of the spectrum paper).
 
     Parameters
@@ -102,7 +101,7 @@ class SpectralGraphTransducer:
     spectrum: Spectrum
     labels: Labels
     C: float
-    Q: npt.ArrayLike | None = None
+    Q: Any = None
 
     def __post_init__(self) -> None:
         n, labels, k = self.spectrum.n_samples, self.labels, self.spectrum.q - 1
@@ -132,29 +131,21 @@ class SpectralGraphTransducer:
             )
         object.__setattr__(self, "Q", Q)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "SGT"
+    name = "SGT"
 
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"w": (self.k,)}
 
-    def with_(self, **changes: Any) -> SpectralGraphTransducer:
-        """Return the same problem with fields changed."""
-        require_fields(self, changes)
-        return replace(self, **changes)
-
     def value(self, variables: Arrays) -> float:
         """Return the objective of eq. 1 at ``w``, on the sphere |w|^2 = n but for rounding; inf off it."""
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         return self.value_at(w) if abs(math.sqrt(float(w @ w) / self.n) - 1.0) <= _FEASIBLE else math.inf
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``w``, with the multiplier ``lam`` where it is given."""
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         (lam,) = multipliers_of({"lam": ()}, duals)
         return self.prove(w, self._multiplier(w) if lam is None else float(lam))
 
@@ -165,11 +156,6 @@ class SpectralGraphTransducer:
             return 0.0  # `prove` says what is wrong
         w = math.sqrt(self.n) / length * w
         return float(w @ (self.A @ w - self.b)) / self.n
-
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return h less the threshold at all samples, (n,)."""
-        (w,) = read(self.variables, variables)
-        return self.decisions_at(w)
 
     @property
     def k(self) -> int:
@@ -215,16 +201,12 @@ class SpectralGraphTransducer:
         root = np.sqrt(2.0 * self.C * self.p)
         return root[:, None] * self.labeled_rows, root * self.tau
 
-    @property
-    def _diagonal(self) -> FloatArray:
-        return np.asarray(self.Q)
-
     @cached_property
     def A(self) -> FloatArray:
         """Quadratic part Q + 2 C Vbar'P Vbar, (k, k)."""
         R = self._rows[0]
         A = R.T @ R
-        A[np.diag_indices(self.k)] += self._diagonal
+        A[np.diag_indices(self.k)] += self.Q
         return A
 
     @cached_property
@@ -240,7 +222,7 @@ class SpectralGraphTransducer:
         The eigenvalues are Rayleigh quotients, sums of squares: errors of the eigenvectors count squared only, and
         the smallest ones keep their digits next to large ones.
         """
-        return self._diagonal @ self._E**2 + (self._rows_in_eigenvectors**2).sum(axis=0), self._E
+        return self.Q @ self._E**2 + (self._rows_in_eigenvectors**2).sum(axis=0), self._E
 
     @cached_property
     def _E(self) -> FloatArray:
@@ -262,7 +244,7 @@ class SpectralGraphTransducer:
     def value_at(self, w: FloatArray) -> float:
         """Return the objective of eq. 1 at h = V w, whatever the length of w."""
         R, t = self._rows
-        return 0.5 * float(self._diagonal @ w**2 + ((R @ w - t) ** 2).sum())
+        return 0.5 * float(self.Q @ w**2 + ((R @ w - t) ** 2).sum())
 
     def lagrangian(self, w: FloatArray, lam: float) -> float:
         """Return value(w) - lam/2 (|w|^2 - n)."""
@@ -271,7 +253,7 @@ class SpectralGraphTransducer:
     def residual(self, w: FloatArray, lam: float) -> FloatArray:
         """Return the gradient of the Lagrangian, (A - lam I) w - b, in the eigenvectors of A, (k,)."""
         R, t = self._rows
-        return self._E.T @ ((self._diagonal - lam) * w) + self._rows_in_eigenvectors.T @ (R @ w - t)
+        return self._E.T @ ((self.Q - lam) * w) + self._rows_in_eigenvectors.T @ (R @ w - t)
 
     def dual_bound(self, lam: float) -> float:
         """Return the minimum of the Lagrangian over w, a lower bound on the optimum; -inf for lam > lambda_min(A).

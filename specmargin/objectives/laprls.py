@@ -85,12 +85,10 @@ class LapRLS(LapSVM):
         object.__setattr__(self, "labeled", labeled)
         object.__setattr__(self, "targets", _targets(self.targets, len(labeled)))
         object.__setattr__(self, "weights", checked_weights(self.weights, len(labeled)))
-        object.__setattr__(self, "labels", self._labels(n))
+        # Labels of which the squared loss of the margins is that of the residuals.
+        labels = Labels(np.ones(len(labeled)), labeled, np.array([False, True]), n, self.weights)
+        object.__setattr__(self, "labels", labels)
         super().__post_init__()
-
-    def _labels(self, n: int) -> Labels:
-        """Return the labels of which the squared loss of the margins is that of the residuals."""
-        return Labels(np.ones(len(self.labeled)), self.labeled, np.array([False, True]), n, self.weights)
 
     @property
     def slack_at_zero(self) -> FloatArray:

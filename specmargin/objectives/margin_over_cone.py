@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.objectives.cone import Cone
-from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read
+from specmargin.objectives.cone import OverCone
+from specmargin.objectives.contract import Arrays, multipliers_of
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
 from specmargin.typing import AnyArray, FloatArray
@@ -79,69 +80,59 @@ def _by_column(
     return np.column_stack(products), np.column_stack(errors)
 
 
-class MarginOverCone:
+class MarginOverCone(OverCone):
     """Value, bound and certificate of a classifier and the kernel that is learned with it.
 
-    A subclass is a frozen dataclass with the fields below; it has `U`, `cone`, `variables`, `with_` and `decisions_at`.
+    A subclass is a frozen dataclass with the fields below; its `renew` sets the loss.
     """
 
+    weights_only = frozenset({"C", "B"})
     labels: Labels
     C: float
     B: float
     eps: float
+    delta: FloatArray | None
     loss: Any
     """Loss of the margins, as `RelativeMargin` is one."""
 
-    @cached_property
-    def U(self) -> FloatArray:
-        """Labelled rows, (l, q)."""
-        raise NotImplementedError
-
-    @cached_property
-    def cone(self) -> Cone:
-        """The admissible spectra."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        """What the problem is called."""
-        raise NotImplementedError
-
-    @property
-    def variables(self) -> Shapes:
-        """Names and shapes of what decides the value."""
-        raise NotImplementedError
-
-    def with_(self, **changes: Any) -> MarginOverCone:
-        """Return the same problem with fields changed."""
-        raise NotImplementedError
+    def _check_weights(self, n: int, each: str) -> None:
+        """Raise where `delta` is not of n weights, or `eps` leaves nothing to learn."""
+        if self.delta is not None and np.shape(self.delta) != (n,):
+            raise InvalidInputError(f"delta has the shape {np.shape(self.delta)}; pass one weight per {each}, ({n},).")
+        if self.delta is not None and self.eps != 0:
+            raise InvalidInputError(
+                f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
+            )
+        total = float(self.cone.c.sum())
+        if not (np.isfinite(self.eps) and self.eps >= 0):
+            raise InvalidInputError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
+        if self.eps * total >= 1:
+            raise InvalidInputError(
+                f"eps={self.eps!r} is too large for {n} {each}s: the least weights alone sum to eps * {total:.0f} = "
+                f"{self.eps * total:.3g}, but all sum to 1. Take eps below {1 / total:.1e}, or 0."
+            )
 
     @property
     def rho(self) -> float:
         """Share of the trace that eps leaves free."""
         return 1.0 - self.eps * float(self.cone.c.sum())
 
-    def _read(self, variables: Arrays) -> list[FloatArray]:
-        """Return v, b and the weights of all columns."""
-        return read(self.variables, variables)
-
     def value(self, variables: Arrays) -> float:
         """Return the objective; inf where a constraint is violated by more than rounding."""
         v, b, delta = self._read(variables)
-        if not self._is_feasible(v, b[()], delta):
+        if not self._is_feasible(v, b, delta):
             return np.inf
-        return self.primal_objective(SpectrumPoint(np.zeros(0), np.zeros(0), delta, v, b[()]))
+        return self.primal_objective(SpectrumPoint(np.zeros(0), np.zeros(0), delta, v, b))
 
     def decisions(self, variables: Arrays) -> FloatArray:
         """Return f at all samples, (n,) or (n, K)."""
         v, b, _ = self._read(variables)
-        return self.decisions_at(v, b[()])
+        return self.decisions_at(v, b)
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Measure the gap at ``v``, ``b`` and ``delta``, repaired if infeasible, with the multipliers ``gamma``."""
-        v, b, delta = self._read(variables)
+        v, offset, delta = self._read(variables)
         (known,) = multipliers_of({"gamma": self.labels.sign.shape}, duals)
-        offset = b[()]
         given = self._multipliers(v, delta) if known is None else known
         gamma = self.loss.nearest_multipliers(self.labels.sign, given)
         before = self.cone.drops(delta) - self.eps
@@ -171,8 +162,8 @@ class MarginOverCone:
         return (kappa / total) * self.rho if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
 
     def decisions_at(self, v: FloatArray, b: Any) -> FloatArray:
-        """Return the decisions of all samples."""
-        raise NotImplementedError
+        """Return f = over_samples(v) + b at all samples."""
+        return self.over_samples(v) + b
 
     def value_at(self, v: FloatArray, b: Any, delta: FloatArray) -> float:
         """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""

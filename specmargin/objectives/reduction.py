@@ -199,25 +199,27 @@ def reduce(
             f"a {type(K).__name__} is not stored, so that there is nothing to factorise; use solvers.pcg, a "
             "LowRankKernel, or store it: np.asarray(K)."
         )
-    n = K.shape[0]
     c = damping(K, gamma_A, gamma_I)
     damped: Any
-    if isinstance(K, LowRankKernel) and L is not None and gamma_I > 0:
+    if L is None or gamma_I == 0:
+        R = K.factor[labeled] if isinstance(K, LowRankKernel) else None
+        G = (kernel_rows(K, labeled)[:, labeled] if R is None else R @ R.T) / gamma_A
+        return Reduction(_units(K.shape[0], labeled) / gamma_A, (G + G.T) / 2)
+    if isinstance(K, LowRankKernel):
         damped, H = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
     else:
-        J = np.zeros((n, len(labeled)))
-        J[labeled, np.arange(len(labeled))] = 1.0
-        if L is None or gamma_I == 0:
-            R = K.factor[labeled] if isinstance(K, LowRankKernel) else None
-            G = (kernel_rows(K, labeled)[:, labeled] if R is None else R @ R.T) / gamma_A
-            return Reduction(J / gamma_A, (G + G.T) / 2)
-        rows = kernel_rows(K, labeled)
-        damped = _in_full(K, L, labeled, J, rows, gamma_A, gamma_I, c, dtype)
-        H = rows @ damped
+        damped, H = _in_full(K, L, labeled, gamma_A, gamma_I, c, dtype)
     largest = float(np.abs(H).max(initial=0.0))
     if not np.isfinite(H).all() or np.abs(H - H.T).max(initial=0.0) > _ASYMMETRY * largest:
         raise SolverError(_SINGULAR)
     return Reduction(damped, deformed(H, c)[0], c)
+
+
+def _units(n: int, labeled: IntArray) -> FloatArray:
+    """Return J', the unit vectors of the labelled samples as columns."""
+    J = np.zeros((n, len(labeled)))
+    J[labeled, np.arange(len(labeled))] = 1.0
+    return J
 
 
 def damping(K: Any, gamma_A: float, gamma_I: float) -> float:
@@ -250,18 +252,11 @@ def _in_the_span(
 
 
 def _in_full(
-    K: Any,
-    L: MatrixLike,
-    labeled: IntArray,
-    J: FloatArray,
-    rows: FloatArray,
-    gamma_A: float,
-    gamma_I: float,
-    c: float,
-    dtype: npt.DTypeLike,
-) -> FloatArray:
-    """Return (S + c J'J K)^-1 J' by an LU factorisation of the order n."""
+    K: Any, L: MatrixLike, labeled: IntArray, gamma_A: float, gamma_I: float, c: float, dtype: npt.DTypeLike
+) -> tuple[FloatArray, FloatArray]:
+    """Return (S + c J'J K)^-1 J' and its product with J K, by an LU factorisation of the order n."""
     A: FloatArray
+    J, rows = _units(K.shape[0], labeled), kernel_rows(K, labeled)
     if sp.issparse(K):
         A = (L @ K).toarray(order="F").astype(dtype, copy=False)
     elif isinstance(L, Applied) and L.K is K:
@@ -285,7 +280,9 @@ def _in_full(
         return np.asarray(left)
 
     damped = solve(J)
-    return _refined(damped, solve, residual) if np.dtype(dtype) == np.float32 else damped + solve(residual(damped))
+    coarse = np.dtype(dtype) == np.float32
+    damped = _refined(damped, solve, residual) if coarse else damped + solve(residual(damped))
+    return damped, rows @ damped
 
 
 def _refined(

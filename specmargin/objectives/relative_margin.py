@@ -13,7 +13,7 @@ objective is sum dual_value(s) - 1/2 gamma'K gamma, to be maximised over the bal
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
 from specmargin.labels import Labels, several
-from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
@@ -36,7 +36,7 @@ _MINOR = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
-class RMM:
+class RMM(ByName):
     """Relative margin machine on a kernel (eqs. 5 and 6 of the spectrum paper); B = inf is the SVM.
 
     Its value is 1/2 gamma'K gamma + C sum_i max(0, 1 - y_i f_i), f = K gamma + b, |f_i| <= B.
@@ -72,6 +72,8 @@ class RMM:
     True
     """
 
+    weights_only = frozenset({"C", "B"})
+
     K: FloatArray
     labels: Labels
     C: float = 1.0
@@ -96,6 +98,10 @@ class RMM:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
+        self.renew()
+
+    def renew(self) -> None:
+        """Set the loss, after a check of C and B."""
         object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
 
     @property
@@ -108,34 +114,24 @@ class RMM:
         """Names and shapes of what decides the value."""
         return {"gamma": (len(self.K),), "b": ()}
 
-    def with_(self, **changes: Any) -> RMM:
-        """Return the same problem with fields changed; another C or B costs nothing."""
-        require_fields(self, changes)
-        if changes.keys() - {"C", "B"}:
-            return replace(self, **changes)
-        new = {"C": self.C, "B": self.B, **changes}
-        return changed(self, {**changes, "loss": RelativeMargin.of(new["C"], new["B"], self.labels.weights)})
-
     def value(self, variables: Arrays) -> float:
         """Return the objective at ``gamma`` and ``b``; inf where |f| > B by more than rounding."""
-        gamma, b = read(self.variables, variables)
-        holds = self.loss.holds(self.K @ gamma + float(b))
-        return self._value(gamma, float(b)) if holds else np.inf
+        gamma, b = self._read(variables)
+        return self._value(gamma, b) if self.loss.holds(self.decisions_at(gamma, b)) else np.inf
 
-    def decisions(self, variables: Arrays) -> FloatArray:
+    def decisions_at(self, gamma: FloatArray, b: Any) -> FloatArray:
         """Return f at the labelled samples, (l,)."""
-        gamma, b = read(self.variables, variables)
-        return np.asarray(self.K @ gamma + float(b))
+        return np.asarray(self.K @ gamma + b)
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Measure the gap at ``gamma`` and ``b``, shortened where |f| > B; the multipliers are the duals' ``gamma``."""
-        gamma, b = read(self.variables, variables)
+        gamma, b = self._read(variables)
         (multipliers,) = multipliers_of({"gamma": gamma.shape}, duals)
         given = gamma if multipliers is None else multipliers
-        share = self.loss.share_within(self.K @ gamma + float(b))
+        share = self.loss.share_within(self.decisions_at(gamma, b))
         dual = self.loss.nearest_multipliers(self.labels.sign, given)
         shift = float(np.abs(dual - given).max() / max(1e-300, np.abs(given).max()))
-        return self.prove(dual, share * gamma, share * float(b), 1.0 - share, shift)
+        return self.prove(dual, share * gamma, share * b, 1.0 - share, shift)
 
     def value_at(self, gamma: FloatArray, b: float) -> float:
         """Return the primal objective at f = K gamma + b; inf where |f| > B."""
@@ -173,20 +169,24 @@ class RMM:
         return self.prove(dual, coefficients, offset, moved, shift), coefficients, offset
 
     def prove(
-        self, gamma: FloatArray, expansion: FloatArray, b: float, moved: float = 0.0, shift: float = 0.0
+        self, gamma: FloatArray, expansion: FloatArray, b: Any, moved: float = 0.0, shift: float = 0.0
     ) -> Certificate:
         """Measure the gap between balanced multipliers and a feasible point f = K expansion + b."""
         primal, dual, rounding = self._measured(gamma, expansion, b)
+        # The largest share of the objective by which one sample misses Fenchel's equality.
+        y = self.labels.sign
+        t = np.clip(y * (self.K @ expansion + b), -self.B, self.B)
+        missed = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
         return Certificate(
             primal_objective=primal,
             dual_objective=dual,
             primal_residual=moved,
             dual_residual=shift,
-            complementarity=self.complementarity(gamma, self.K @ expansion + b, primal),
+            complementarity=float(np.abs(missed).max() / max(abs(primal), 1e-300)),
             rounding=rounding,
         )
 
-    def _value(self, expansion: FloatArray, b: float) -> float:
+    def _value(self, expansion: FloatArray, b: Any) -> float:
         """Return `value` at a point whose decisions touch the bound B up to rounding."""
         f = self.K @ expansion
         t = np.clip(self.labels.sign * (f + b), -self.B, self.B)
@@ -225,10 +225,3 @@ class RMM:
             if rounding <= _MINOR * (primal - dual):
                 break
         return primal, dual, rounding
-
-    def complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
-        """Largest share of the objective by which one sample misses Fenchel's equality."""
-        y = self.labels.sign
-        t = np.clip(y * f, -self.B, self.B)
-        residual = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
-        return float(np.abs(residual).max() / max(abs(primal), 1e-300))

@@ -18,16 +18,16 @@ J is not convex. A solver may claim a stationary point, `S3VM.certificate` says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.losses import MarginLoss, SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
-from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
+from specmargin.losses import better_label, get_loss, get_unlabeled_loss, smoothed
+from specmargin.objectives.contract import Arrays, ByName, Shapes
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.rounding.s3vm import exact_value, value_rounding
 from specmargin.objectives.weighted_svm import WeightedSVM
@@ -42,8 +42,8 @@ _EXACT = 2**16
 """Entries of features up to which margins are summed exactly where extended precision is too coarse as well."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class S3VM:
+@dataclass(frozen=True, eq=False)
+class S3VM(ByName):
     """The objective of semi-supervised SVMs.
 
     Parameters
@@ -93,37 +93,27 @@ class S3VM:
     SymmetricHinge()
     """
 
-    X: Features
+    X: Any
     labels: Labels
-    loss: SmoothLoss
-    unlabeled_loss: SmoothLoss
-    C: float
-    C_star: float
-    balance: float
-    intercept: Intercept
+    loss: Any = "squared_hinge"
+    unlabeled_loss: Any = None
+    C: float = 1.0
+    C_star: Any = None
+    balance: Any = None
+    intercept: Intercept = "balance"
 
-    def __init__(
-        self,
-        X: Any,
-        labels: Labels,
-        loss: str | SmoothLoss = "squared_hinge",
-        unlabeled_loss: str | SmoothLoss | None = None,
-        C: float = 1.0,
-        C_star: float | None = None,
-        balance: float | None = None,
-        intercept: Intercept = "balance",
-    ) -> None:
+    def __post_init__(self) -> None:
+        X, labels, loss, intercept = self.X, self.labels, get_loss(self.loss), self.intercept
         if not labels.is_binary:
             raise InvalidInputError(f"S3VM takes binary labels, not {several(labels)}.")
-        if not (np.isfinite(C) and C > 0):
-            raise InvalidInputError(f"C={C!r} must be a positive number: it weighs the labelled losses.")
-        C_star = float(C) if C_star is None else C_star
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
+        C_star = float(self.C) if self.C_star is None else self.C_star
         if not (np.isfinite(C_star) and C_star >= 0):
             raise InvalidInputError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
-        loss = get_loss(loss) if isinstance(loss, str) else loss
-        unlabeled_loss = better_label(loss) or "exp" if unlabeled_loss is None else unlabeled_loss
-        unlabeled_loss = get_unlabeled_loss(unlabeled_loss) if isinstance(unlabeled_loss, str) else unlabeled_loss
-        balance = float(labels.sign.mean()) if balance is None else balance
+        unlabeled_loss = better_label(loss) or "exp" if self.unlabeled_loss is None else self.unlabeled_loss
+        unlabeled_loss = get_unlabeled_loss(unlabeled_loss)
+        balance = float(labels.sign.mean()) if self.balance is None else self.balance
         rows = X.n_samples if isinstance(X, Features) else np.shape(X)[0]
         if rows != labels.n_samples:
             raise InvalidInputError(
@@ -137,8 +127,8 @@ class S3VM:
         else:
             kind: Intercept = "free" if intercept == "balance" and labels.n_labeled == labels.n_samples else intercept
             X = Features.of(X, kind, rows=labels.unlabeled, balance=balance)
-        normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C": C, "C_star": C_star, "balance": balance}
-        for name, value in {"X": X, "labels": labels, **normalized, "intercept": intercept}.items():
+        normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C_star": C_star, "balance": balance}
+        for name, value in {"X": X, **normalized, "intercept": intercept}.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -146,20 +136,12 @@ class S3VM:
         """The map from w to the decisions."""
         return self.X
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "S3VM"
+    name = "S3VM"
 
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"w": (self.size,)}
-
-    def value(self, variables: Arrays) -> float:
-        """Return J at ``w``."""
-        (w,) = read(self.variables, variables)
-        return self.value_at(w)
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``w``: J and its stationarity, and no claim to optimality, as J is not convex.
@@ -167,15 +149,10 @@ class S3VM:
         Where it is, without unlabelled losses, it is the certificate of the supervised `WeightedSVM`, with the
         multipliers ``plus`` and ``minus`` where they are given.
         """
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         if not self.is_supervised:
             return self.prove(w)
         return self.guessed(np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
-
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return f at all samples, (n,)."""
-        (w,) = read(self.variables, variables)
-        return self.decisions_at(w)
 
     @cached_property
     def unlabeled(self) -> IntArray:
@@ -194,11 +171,10 @@ class S3VM:
 
     def with_(self, **changes: Any) -> S3VM:
         """Return this objective with other weights or losses, on the same features; the balance is part of those."""
-        require_fields(self, changes)
         forbidden = {"X", "labels", "balance", "intercept"} & changes.keys()
         if forbidden:
             raise InvalidInputError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
-        return replace(self, **changes)
+        return super().with_(**changes)
 
     @property
     def costs(self) -> float | FloatArray:
@@ -236,8 +212,7 @@ class S3VM:
         sign[self.labels.labeled] = self.labels.sign
         cost[self.labels.labeled] = self.costs
         sign[self.unlabeled] = labels
-        loss = cast(MarginLoss, self.loss)  # others are refused by `WeightedSVM`
-        return WeightedSVM(self.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, loss, **changes)
+        return WeightedSVM(self.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, self.loss, **changes)
 
     def smoothed(self, gamma: float) -> S3VM:
         """Return J convolved with a Gaussian of variance gamma in every coordinate of w, less gamma d / 2.
@@ -291,18 +266,8 @@ class S3VM:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J(w) and its gradient for two products with the features."""
-        # `value` and `slopes` in one pass: compared with two sparse products, picking the samples twice would show.
         f = self.decisions_at(w)
-        loss, unlabeled_loss = self.loss, self.unlabeled_loss
-        y, weights = self.labels.sign, self.features.weights
-        margins, slopes = y * f[self.labels.labeled], np.zeros(len(f))
-        value = 0.5 * float(weights @ w**2) + self.charged(loss.value(margins))
-        slopes[self.labels.labeled] = self.costs * y * loss.gradient(margins)
-        if self.C_star:
-            free = f[self.unlabeled]
-            value += self.C_star * float(unlabeled_loss.value(free).sum())
-            slopes[self.unlabeled] = self.C_star * unlabeled_loss.gradient(free)
-        return value, weights * w + self.features.adjoint(slopes)
+        return self.value_at(w, f), self.gradient(w, f)
 
     def hessian(self, w: FloatArray) -> FloatArray:
         """Return the Hessian of J, (size, size), dense."""

@@ -22,16 +22,16 @@ branch and bound, it becomes one more labelled sample of weight C* with the loss
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
-from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.rounding import s3vm_relaxation as proof
 from specmargin.objectives.rounding.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
@@ -45,8 +45,8 @@ _FEASIBLE = 1e-9
 """Relative violation of the constraints that counts as rounding."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class S3VMRelaxation:
+@dataclass(frozen=True, eq=False)
+class S3VMRelaxation(ByName):
     """The relaxation of an S3VM, some labels of unlabelled samples possibly decided.
 
     Parameters
@@ -81,12 +81,13 @@ class S3VMRelaxation:
     """
 
     obj: S3VM
-    signs: FloatArray
-    space: RowSpace
+    signs: Any = None
+    space: Any = None
     minorant: Minorant = field(init=False)
     """The parabolas below the losses of the free samples."""
 
-    def __init__(self, obj: S3VM, signs: FloatArray | None = None, space: RowSpace | None = None) -> None:
+    def __post_init__(self) -> None:
+        obj, signs = self.obj, self.signs
         if obj.features.penalty not in (None, 1.0):
             raise InvalidInputError(
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
@@ -94,7 +95,6 @@ class S3VMRelaxation:
             )
         if not getattr(obj.loss, "slack_power", 0):
             raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
-        object.__setattr__(self, "obj", obj)
         object.__setattr__(self, "minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)
         signs = np.zeros(u) if signs is None else np.asarray(signs, dtype=float)
@@ -103,12 +103,9 @@ class S3VMRelaxation:
                 f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free."
             )
         object.__setattr__(self, "signs", signs)
-        object.__setattr__(self, "space", RowSpace.of(obj) if space is None else space)
+        object.__setattr__(self, "space", RowSpace.of(obj) if self.space is None else self.space)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "S3VM relaxation"
+    name = "S3VM relaxation"
 
     @property
     def variables(self) -> Shapes:
@@ -117,19 +114,18 @@ class S3VMRelaxation:
 
     def with_(self, **changes: Any) -> S3VMRelaxation:
         """Return the relaxation with fields changed: other `signs` share the coordinates, another `obj` has its own."""
-        require_fields(self, changes)
-        return replace(self, **({"space": None, **changes} if "obj" in changes else changes))
+        return super().with_(**({"space": None, **changes} if "obj" in changes else changes))
 
     def value(self, variables: Arrays) -> float:
         """Return the relaxed objective at ``M``; inf where that is not feasible up to rounding."""
-        (M,) = read(self.variables, variables)
+        (M,) = self._read(variables)
         scale = max(1.0, float(np.abs(M).max()))
         off = max(abs(float(M[0, 0]) - 1.0), float(np.abs(M - M.T).max()), -float(np.linalg.eigvalsh((M + M.T) / 2)[0]))
         return self.value_at(*self.point_of(M)) if off <= _FEASIBLE * scale else np.inf
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``M``, repaired, with the multipliers ``theta`` and ``beta`` where they are given."""
-        (M,) = read(self.variables, variables)
+        (M,) = self._read(variables)
         w, spread, trace = self.point_of(M)
         given, beta = multipliers_of({"theta": (len(self.signs),), "beta": self.y.shape}, duals)
         theta = self._slopes(w, spread) if given is None else given[self.free]
@@ -139,9 +135,8 @@ class S3VMRelaxation:
             return certificate
         return self.prove(w, spread, trace, *self.best_inwards(theta, beta))
 
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return the decisions of the w in ``M`` at all samples, (n,)."""
-        (M,) = read(self.variables, variables)
+    def decisions_at(self, M: FloatArray) -> FloatArray:
+        """Return the decisions of the w in M at all samples, (n,)."""
         return self.obj.decisions_at(self.expand(self.point_of(M)[0]))
 
     def point_of(self, M: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -233,8 +228,7 @@ class S3VMRelaxation:
     @cached_property
     def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
         """The losses of the margin and who has them: V, and that of a decided side."""
-        # What has a power of its slack is a loss of the margin: `__init__` has asked for it.
-        l, loss, branch = self.obj.labels.n_labeled, cast(MarginLoss, self.obj.loss), self.minorant.branch
+        l, loss, branch = self.obj.labels.n_labeled, self.obj.loss, self.minorant.branch
         if type(loss) is type(branch) or not len(self.decided):
             return ((slice(None), loss),)
         return ((slice(0, l), loss), (slice(l, None), branch))
@@ -257,12 +251,10 @@ class S3VMRelaxation:
     def minorant_values(self, theta: FloatArray) -> FloatArray:
         """h(theta) of the free samples, C* included, (k,)."""
         c = self.obj.C_star
-        return c * self.minorant.value(theta / c) if len(theta) else np.zeros(0)
+        return c * self.minorant.value(theta / c)
 
     def minorant_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of `minorant_values`."""
-        if not len(theta):
-            return np.zeros(0), np.zeros(0)
         first, second = self.minorant.derivatives(theta / self.obj.C_star)
         return first, second / self.obj.C_star
 

@@ -29,9 +29,8 @@ changes its decision to y_i - r_i / (1 - S_ii). One singular value decomposition
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.held_out.ridge_factors import RidgeFactors
 from specmargin.objectives.intercept import exactly_balanced
 from specmargin.objectives.over_spectrum import require_nodes
@@ -98,7 +97,7 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralRidge:
+class SpectralRidge(ByName):
     """Ridge regression on the labels, in the span of the eigenvectors, all classes at once.
 
     Shapes follow `Labels.sign`: with two classes v is (q,), b a float and decisions (n,); with K > 2 classes, one
@@ -140,13 +139,15 @@ class SpectralRidge:
     2.666666666667
     """
 
+    weights_only = frozenset({"penalty"})
+
     spectrum: Spectrum
     labels: Labels
     delta: FloatArray
     penalty: float = 0.1
 
     def __post_init__(self) -> None:
-        _check_penalty(self.penalty)
+        self.renew()
         n, q = self.spectrum.n_samples, self.spectrum.q
         require_nodes(self.labels, n)
         delta = np.asarray(self.delta, dtype=np.float64)
@@ -189,10 +190,7 @@ class SpectralRidge:
         """Number of eigenvectors."""
         return self.spectrum.q
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "SpectralRidge"
+    name = "SpectralRidge"
 
     @property
     def variables(self) -> Shapes:
@@ -204,30 +202,16 @@ class SpectralRidge:
         """Shape of one number per class."""
         return self.labels.sign.shape[1:]
 
-    def with_(self, **changes: Any) -> SpectralRidge:
-        """Return the same problem with fields changed; all that does not depend on the penalty is shared."""
-        require_fields(self, changes)
-        if changes.keys() - {"penalty"}:
-            return replace(self, **changes)
-        for penalty in changes.values():
-            _check_penalty(numeric("penalty", penalty))
-        return changed(self, changes)
-
-    def value(self, variables: Arrays) -> float:
-        """Return the objective at ``v`` and ``b``; inf where v_j != 0 meets delta_j = 0."""
-        v, b = read(self.variables, variables)
-        return self.value_at(v, b)
+    def renew(self) -> None:
+        """Raise where the penalty is out of range."""
+        numeric("penalty", self.penalty)
+        _check_penalty(self.penalty)
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``v`` and ``b``, with the multipliers ``theta`` where they are given."""
         (theta,) = multipliers_of({"theta": self.labels.sign.shape}, duals)
-        v, b = read(self.variables, variables)
+        v, b = self._read(variables)
         return self.prove(v, b, theta)
-
-    def decisions(self, variables: Arrays) -> FloatArray:
-        """Return f at all samples, (n,) or (n, K)."""
-        v, b = read(self.variables, variables)
-        return self.decisions_at(v, b)
 
     def decisions_at(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
         """Return f = sqrt(n) U v + b at all samples."""

@@ -24,16 +24,14 @@ delta = A'(kappa + eps) and with v = delta z a feasible point above. `SpectrumMa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone, FixedSpectrum
-from specmargin.objectives.contract import Shapes, changed, require_fields
+from specmargin.objectives.contract import Shapes
 from specmargin.objectives.margin_over_cone import MarginOverCone, SpectrumPoint
 from specmargin.objectives.over_spectrum import OverSpectrum
 from specmargin.objectives.relative_margin_loss import RelativeMargin
@@ -105,23 +103,12 @@ class SpectrumMargin(OverSpectrum, MarginOverCone):
 
     def __post_init__(self) -> None:
         _ = self.U  # which checks spectra and labels
+        self.renew()
+        self._check_weights(self.q, "eigenvector")
+
+    def renew(self) -> None:
+        """Set the loss, after a check of C and B."""
         object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
-        if self.delta is not None and np.shape(self.delta) != (self.q,):
-            raise InvalidInputError(
-                f"delta has the shape {np.shape(self.delta)}; pass one weight per eigenvector, ({self.q},)."
-            )
-        if self.delta is not None and self.eps != 0:
-            raise InvalidInputError(
-                f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
-            )
-        total = float(self.cone.c.sum())
-        if not (np.isfinite(self.eps) and self.eps >= 0):
-            raise InvalidInputError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
-        if self.eps * total >= 1:
-            raise InvalidInputError(
-                f"eps={self.eps!r} is too large for q={self.q}: the least drops alone sum to eps * {total:.0f} = "
-                f"{self.eps * total:.3g}, but the spectrum sums to 1. Take eps below {1 / total:.1e}, or 0."
-            )
 
     @cached_property
     def cone(self) -> Cone:
@@ -142,15 +129,3 @@ class SpectrumMargin(OverSpectrum, MarginOverCone):
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"v": (self.q,), "b": (), "delta": (self.q,)}
-
-    def with_(self, **changes: Any) -> SpectrumMargin:
-        """Return the same problem with fields changed; another C or B shares the eigenvectors' rows and the cone."""
-        require_fields(self, changes)
-        if changes.keys() - {"C", "B"}:
-            return replace(self, **changes)
-        new = {"C": self.C, "B": self.B, **changes}
-        return changed(self, {**changes, "loss": RelativeMargin.of(new["C"], new["B"], self.labels.weights)})
-
-    def decisions_at(self, v: FloatArray, b: float) -> FloatArray:
-        """Return f = sqrt(n) U v + b at all samples."""
-        return self.over_samples(v) + b

@@ -15,7 +15,7 @@ bounds the optimum from below (V* is `dual_value`); a free intercept needs sum(a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ import numpy as np
 from specmargin.arrays import finite_numbers
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import MarginLoss, get_loss
-from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
+from specmargin.losses import get_loss
+from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.features import Features
 from specmargin.objectives.rounding.weighted_svm import dual_with_rounding, value_with_rounding
 from specmargin.results import Certificate
@@ -33,8 +33,8 @@ from specmargin.typing import FloatArray
 __all__ = ["WeightedSVM"]
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class WeightedSVM:
+@dataclass(frozen=True, eq=False)
+class WeightedSVM(ByName):
     """An SVM whose samples have a weight for each of both labels.
 
     Parameters
@@ -64,25 +64,14 @@ class WeightedSVM:
     features: Features
     plus: FloatArray
     minus: FloatArray
-    loss: MarginLoss
-    linear: FloatArray | None
+    loss: Any = "squared_hinge"
+    linear: FloatArray | None = None
 
-    def __init__(
-        self,
-        features: Features,
-        plus: FloatArray,
-        minus: FloatArray,
-        loss: str | MarginLoss = "squared_hinge",
-        linear: FloatArray | None = None,
-    ) -> None:
-        n = features.n_samples
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "loss", get_loss(loss))
-        object.__setattr__(self, "linear", None)
-        for name, values in (("plus", plus), ("minus", minus), ("linear", linear)):
-            if name == "linear" and values is None:
-                continue
-            values = np.asarray(values, dtype=float)
+    def __post_init__(self) -> None:
+        n = self.features.n_samples
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        for name in ("plus", "minus", *(() if self.linear is None else ("linear",))):
+            values = np.asarray(getattr(self, name), dtype=float)
             if values.shape != (n,):
                 raise InvalidInputError(
                     f"{name}={shown(values)}, but there are {n} samples; pass one weight per sample."
@@ -90,35 +79,21 @@ class WeightedSVM:
             finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "linear" else 0.0)
             object.__setattr__(self, name, values)
 
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return "WeightedSVM"
+    name = "WeightedSVM"
 
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"w": (self.size,)}
 
-    def with_(self, **changes: Any) -> WeightedSVM:
-        """Return this SVM with other weights, loss or linear term."""
-        require_fields(self, changes)
-        return replace(self, **changes)
-
-    def value(self, variables: Arrays) -> float:
-        """Return the objective at ``w``."""
-        (w,) = read(self.variables, variables)
-        return self.value_at(w)
-
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``w``, with the multipliers ``plus`` and ``minus`` where they are given."""
-        (w,) = read(self.variables, variables)
+        (w,) = self._read(variables)
         n = self.features.n_samples
         return self.prove(w, *multipliers_of({"plus": (n,), "minus": (n,)}, duals))
 
-    def decisions(self, variables: Arrays) -> FloatArray:
+    def decisions_at(self, w: FloatArray) -> FloatArray:
         """Return f at all samples, (n,)."""
-        (w,) = read(self.variables, variables)
         return self.features.decisions(w)
 
     @property

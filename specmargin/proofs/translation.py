@@ -123,7 +123,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
             f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; verify the "
             "result of the unchanged problem."
         )
-    if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name.fget(objective):  # type: ignore[attr-defined]
+    if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name:
         objective = S3VMRelaxation(objective)
     held = {**result.variables, **result.duals}
     if lacks_its_tree(objective, result):

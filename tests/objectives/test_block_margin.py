@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from block_problems import LOSSES, blocks_of, labels_of
 
-import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import BlockMargin, SpectrumCone, SpectrumMargin
 
@@ -97,19 +96,6 @@ def test_a_certificate_repairs_any_point_and_its_rounding_is_small(loss, n_class
     assert feasible.primal_objective == pytest.approx(obj.value({"v": v, "b": b, "delta": [0.75, 0.25]}), rel=1e-12)
 
 
-def test_bounds_of_several_classes_are_charged_for_their_rounding(monkeypatch):
-    """With a unit of 1e-6 for that of long doubles both bounds move apart by about that share of the objective."""
-    from specmargin.objectives import margin_over_cone
-
-    labels = labels_of(4)
-    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
-    point = obj.repair(0.2 * labels.sign, np.array([0.4, 0.6]), np.zeros(4))
-    before = obj.prove(point)
-    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
-    after = obj.prove(point)
-    assert before.rounding < 1e-12 < 1e-5 < after.rounding
-
-
 def test_sums_over_columns_and_classes_are_charged_for_every_term(monkeypatch):
     """With a unit of 1e-6 for that of long doubles: q columns and K classes make sums of q + K - 1 terms."""
     from specmargin.objectives import margin_over_cone
@@ -136,18 +122,6 @@ def test_multipliers_that_are_not_balanced_are_charged_class_by_class():
     assert obj.prove(point._replace(gamma=gamma)).rounding >= 2e-3 * obj._largest_intercept(primal)
 
 
-def test_another_C_shares_the_rows_and_other_fields_do_not():
-    labels = labels_of(4)
-    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
-    rows = obj.U
-    other = obj.with_(C=2.0)
-    assert other.U is rows
-    assert (other.loss.C, other.loss.name) == (2.0, "squared")
-    hinge = obj.with_(loss="hinge")
-    assert (hinge.loss.C, hinge.loss.name) == (1.5, "hinge")
-    assert sm.certify(other, sm.solvers.block_margin(other)).is_optimal(1e-9)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -159,7 +133,7 @@ def test_another_C_shares_the_rows_and_other_fields_do_not():
         ({"C": -1.0}, "C=-1.0 must be a positive number"),
         ({"loss": "ramp"}, "loss='ramp' is unknown"),
         ({"B": 2.0, "loss": "squared"}, "leave it at inf"),
-        ({"eps": 0.6}, "eps=0.6 must be a number"),
+        ({"eps": 0.6}, "eps=0.6 is too large for 2 blocks"),
         ({"delta": np.ones(3)}, "one weight per block"),
         ({"delta": np.ones(2), "eps": 1e-3}, "nothing to keep"),
         ({"order": SpectrumCone(5)}, "a family of 5 weights, but there are 2 blocks"),

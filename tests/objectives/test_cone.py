@@ -3,9 +3,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from specmargin.objectives import FixedSpectrum, ProductCone, SpectrumCone
 
@@ -106,33 +103,6 @@ def test_best_for_is_the_optimum_that_cvxpy_finds(cone, seed):
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
     assert cost(v, delta) == pytest.approx(problem.value, rel=1e-8)
     np.testing.assert_allclose(delta, x.value, atol=1e-4)
-
-
-@cones
-@given(seed=st.integers(0, 10**6), zeros=st.integers(0, 3))
-def test_no_admissible_spectrum_beats_best_for(cone, seed, zeros):
-    rng = np.random.default_rng(seed)
-    v = rng.normal(size=cone.q)
-    v[rng.permutation(cone.q)[:zeros]] = 0.0
-    best = cost(v, cone.best_for(v))
-    for _ in range(5):
-        other = cone.weights(rng.exponential(size=cone.m) * (rng.random(cone.m) < 0.7))
-        if other.sum() > 0:
-            assert best <= cost(v, other / other.sum()) * (1 + 1e-12)
-
-
-def test_best_for_by_a_general_minimiser():
-    v, cone = np.array([0.3, 1.0, 2.0, 0.5]), SpectrumCone(4)
-
-    def of_logs(x):
-        kappa = np.exp(x)
-        delta = cone.weights(kappa)
-        return cost(v, delta / delta.sum())
-
-    found = minimize(
-        of_logs, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14, "maxiter": 9999}
-    )
-    assert cost(v, cone.best_for(v)) == pytest.approx(found.fun, rel=1e-8)
 
 
 def test_best_for_nothing_is_any_admissible_spectrum():

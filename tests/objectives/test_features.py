@@ -170,34 +170,27 @@ def test_integers_are_read_as_floats():
     assert features.decisions(np.array([1.0])).tolist() == [-0.5, 0.5]
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_missing_entries_are_refused(form, bad, X):
-    X[1, 1] = bad
-    with pytest.raises(ValueError, match=rf"X\[1, 1\] is {bad}.*impute or remove"):
-        Features.of(form(X), "balance", rows=UNLABELED)
-
-
-@pytest.mark.parametrize("shape", [(3,), (0, 2), (2, 0)])
-def test_shapes_that_are_no_table_are_refused(shape):
-    with pytest.raises(ValueError, match=rf"X has the shape {re.escape(str(shape))}; pass .*features"):
-        Features.of(np.ones(shape), "free", rows=np.zeros(0, dtype=int))
-
-
-@pytest.mark.parametrize("balance", [1.1, -2.0, np.nan])
-def test_balance_out_of_range_is_refused(balance, X):
-    with pytest.raises(ValueError, match=r"must be in \[-1, 1\]: it is the mean of the labels"):
-        Features.of(X, "balance", rows=UNLABELED, balance=balance)
-
-
-def test_nothing_to_balance_is_refused(X):
-    with pytest.raises(ValueError, match=r"needs unlabelled samples to balance; pass 'free'"):
-        Features.of(X, "balance", rows=np.zeros(0, dtype=int))
-
-
-def test_unknown_intercept_is_answered_by_the_known_ones(X):
-    with pytest.raises(ValueError, match=r"unknown intercept 'none'; choose one of 'balance', 'regularized', 'free'"):
-        Features.of(X, "none", rows=UNLABELED)
+def test_what_makes_no_map_is_refused(X):
+    spoilt = {bad: np.where(np.arange(36).reshape(9, 4) == 5, bad, X) for bad in (np.nan, np.inf)}
+    for given, intercept, rows, balance, message in (
+        *(
+            (form(A), "free", UNLABELED, 0.0, rf"X\[1, 1\] is {bad}.*impute or remove")
+            for bad, A in spoilt.items()
+            for form in (np.asarray, sp.csr_array)
+        ),
+        *(
+            (np.ones(shape), "free", UNLABELED[:0], 0.0, rf"X has the shape {re.escape(str(shape))}; pass .*features")
+            for shape in ((3,), (0, 2), (2, 0))
+        ),
+        *(
+            (X, "balance", UNLABELED, r, r"must be in \[-1, 1\]: it is the mean of the labels")
+            for r in (1.1, -2.0, np.nan)
+        ),
+        (X, "balance", UNLABELED[:0], 0.0, "needs unlabelled samples to balance; pass 'free'"),
+        (X, "none", UNLABELED, 0.0, "unknown intercept 'none'; choose one of 'balance', 'regularized', 'free'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Features.of(given, intercept, rows=rows, balance=balance)
 
 
 @intercepts

@@ -14,36 +14,6 @@ LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
 X, EYE = np.arange(12.0).reshape(N, 2), np.eye(N)
 
 
-class Counted(sm.kernels.operators.LowRankKernel):
-    """A kernel that counts its products."""
-
-    products = 0
-
-    def __matmul__(self, x):
-        Counted.products += 1
-        return super().__matmul__(x)
-
-
-def test_no_product_with_the_kernel_is_computed_twice(rng):
-    """One for the decisions, one for what comes back; and none where K alpha is given."""
-    alpha, Ka = rng.normal(size=N), rng.normal(size=N)
-    for obj in (
-        objectives.LapSVM(Counted(X), EYE, LABELS, "squared_hinge", gamma_I=0.5),
-        objectives.LapRLS(Counted(X), EYE, labeled=[0, 1], targets=[1.0, -2.0], gamma_I=0.5),
-    ):
-        for call, number in (
-            (lambda o: o.gradient(alpha, 0.1), 2),
-            (lambda o: o.hessian_product(alpha, 0.1, Ka, 0.2), 3),
-            (lambda o: o.value_at(alpha, 0.1, Ka), 0),
-            (lambda o: o.value_at(alpha, 0.1), 1),
-            (lambda o: o.multipliers(alpha, 0.1, Ka), 0),
-            (lambda o: o.apply_S(alpha, Ka), 0),
-        ):
-            Counted.products = 0
-            call(obj)
-            assert Counted.products == number
-
-
 def test_decisions_that_are_given_are_those_that_count(rng):
     """Of a value, of a gradient, and of how far that is from zero."""
     s3vm = objectives.S3VM(X, LABELS, "squared_hinge", C_star=0.5, intercept="regularized")

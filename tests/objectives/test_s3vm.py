@@ -98,36 +98,6 @@ def test_derivatives_of_the_smoothed_objective_are_difference_quotients(loss, un
     np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, h), rtol=1e-7, atol=1e-7)
 
 
-def test_value_and_gradient_and_slopes_agree(rng):
-    obj = objective("smooth_hinge", "exp")
-    w = rng.normal(size=5)
-    value, gradient = obj.value_and_gradient(w)
-    f = obj.decisions_at(w)
-    assert value == obj.value_at(w) == obj.value_at(w, f)
-    np.testing.assert_allclose(gradient, obj.gradient(w, f), rtol=1e-14)
-    np.testing.assert_allclose(gradient, w + obj.features.dense().T @ obj.slopes(f), rtol=1e-12)
-
-
-@pytest.mark.parametrize(("loss", "unlabeled_loss"), [("hinge", "exp"), ("squared_hinge", "symmetric_hinge")])
-@pytest.mark.parametrize("gamma", [0.02, 0.5])
-def test_smoothed_is_the_convolution_in_w(loss, unlabeled_loss, gamma):
-    """Gauss-Hermite in the plane, of J itself; kinks make it inexact, and the number of nodes shows how much."""
-    X, labels = case(d=2)
-    obj = S3VM(X, labels, loss, unlabeled_loss, C=0.7, C_star=0.4)
-    z, weight = np.polynomial.hermite_e.hermegauss(300)
-    keep = weight > 1e-18
-    z, weight = z[keep], weight[keep] / np.sqrt(2 * np.pi)
-    for w in np.array([[0.0, 0.0], [0.8, -0.3], [-1.0, 2.0]]):
-        grid = np.array([w + np.sqrt(gamma) * np.array([a, b]) for a in z for b in z])
-        mass = np.outer(weight, weight).ravel()
-        f = obj.features.products(grid.T) + obj.features.offset
-        y = labels.sign[:, None]
-        values = 0.5 * (grid**2).sum(axis=1) + 0.7 * obj.loss.value(y * f[:12]).sum(axis=0)
-        values += 0.4 * obj.unlabeled_loss.value(f[12:]).sum(axis=0)
-        # The penalty gains gamma d / 2, which the objective leaves out.
-        assert obj.smoothed(gamma).value_at(w) == pytest.approx(mass @ values - gamma, rel=2e-5)
-
-
 def test_smoothed_is_the_convolution_by_simulation(rng):
     """Independent of any rule of quadrature, and in more dimensions."""
     obj = objective("hinge", "exp", C=3.0, C_star=2.0)
@@ -140,12 +110,6 @@ def test_smoothed_is_the_convolution_by_simulation(rng):
     noise = values.std() / np.sqrt(len(values))
     assert obj.smoothed(gamma).value_at(w) - 0.5 * w @ w == pytest.approx(values.mean(), abs=4 * noise)
     assert noise < 2e-3 * values.mean()
-
-
-def test_no_smoothing_is_the_objective(rng):
-    obj = objective("hinge", "symmetric_hinge")
-    w = rng.normal(size=5)
-    assert obj.smoothed(0.0).value_at(w) == pytest.approx(obj.value_at(w), rel=1e-13)
 
 
 @pairs
@@ -283,8 +247,10 @@ def test_result_holds_the_plane_and_the_decisions(rng):
     X, labels = case()
     obj = S3VM(X, labels)
     w = rng.normal(size=5)
-    result = obj.result(w, solver="me", extra=np.array([1.0]))
+    result = obj.result(w, solver="me", n_iter=3, seconds=2.5, message="as told", extra=np.array([1.0]))
     found = result.variables
+    assert (result.solver, result.n_iter, result.seconds, result.message) == ("me", 3, 2.5, "as told")
+    assert set(found) == {"w", "v", "b", "f", "labels", "extra"}
     assert result.status is Status.STATIONARY
     assert result.problem == "S3VM"
     np.testing.assert_allclose(X @ found["v"] + found["b"], found["f"], rtol=1e-12, atol=1e-13)
@@ -302,44 +268,22 @@ def test_with_changes_weights_and_shares_the_features():
             obj.with_(**{name: None})
 
 
-@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
-def test_bad_C_is_refused(C):
-    with pytest.raises(ValueError, match=r"must be a positive number: it weighs the labelled losses"):
-        objective(C=C)
-
-
-@pytest.mark.parametrize("C_star", [-1.0, np.nan, np.inf])
-def test_bad_C_star_is_refused(C_star):
-    with pytest.raises(ValueError, match=r"must be a number >= 0; 0 ignores the unlabelled samples"):
-        objective(C_star=C_star)
-
-
-@pytest.mark.parametrize("balance", [1.5, -1.01, np.nan])
-def test_bad_balance_is_refused(balance):
-    with pytest.raises(ValueError, match=r"must be in \[-1, 1\]"):
-        objective(balance=balance)
-
-
-def test_three_classes_are_refused():
-    with pytest.raises(ValueError, match=r"takes binary labels, not those of 3 classes; iterate over"):
-        S3VM(np.ones((4, 1)), encode_labels([0, 1, 2, -1]))
-
-
-def test_shapes_that_do_not_match_are_refused():
+def test_errors_say_what_was_wrong():
     X, labels = case()
-    with pytest.raises(ValueError, match=r"X has 39 rows, but there are 40 samples"):
-        S3VM(X[:-1], labels, intercept="free")
-    with pytest.raises(ValueError, match=r"of the shape \(5,\)"):
-        objective().prove(np.ones(4))
-    with pytest.raises(ValueError, match=r"must be finite"):
-        objective().prove(np.full(5, np.nan))
-
-
-def test_unknown_losses_are_answered_by_the_known_ones():
-    with pytest.raises(ValueError, match=r"unknown loss 'exp'; choose one of"):
-        objective("exp")
-    with pytest.raises(ValueError, match=r"unknown loss 'hinge' of unlabelled samples; choose one of"):
-        objective("hinge", "hinge")
+    for changes, message in (
+        *(({"C": C}, "must be a positive number: it weighs the labelled losses") for C in (0.0, -1.0, np.nan, np.inf)),
+        *(({"C_star": C}, "must be a number >= 0; 0 ignores the unlabelled samples") for C in (-1.0, np.nan, np.inf)),
+        *(({"balance": r}, r"must be in \[-1, 1\]") for r in (1.5, -1.01, np.nan)),
+        ({"X": np.ones((4, 1)), "labels": encode_labels([0, 1, 2, -1])}, "those of 3 classes; iterate over"),
+        ({"X": X[:-1], "intercept": "free"}, "X has 39 rows, but there are 40 samples"),
+        ({"loss": "exp"}, "unknown loss 'exp'; choose one of"),
+        ({"unlabeled_loss": "hinge"}, "unknown loss 'hinge' of unlabelled samples; choose one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            S3VM(**{"X": X, "labels": labels, **changes})
+    for w in (np.ones(4), np.full(5, np.nan)):
+        with pytest.raises(ValueError, match=r"must be finite and of the shape \(5,\)"):
+            objective().prove(w)
 
 
 # The rounding of J
@@ -435,11 +379,3 @@ def test_hinges_are_powers_of_what_a_margin_lacks():
         for unlabeled, other in (("symmetric_hinge", True), ("symmetric_squared_hinge", True), ("exp", False)):
             assert S3VM(X, y, loss, unlabeled).has_hinges == (own and other)
             assert S3VM(X, y, loss, unlabeled).supervised().has_hinges == own
-
-
-def test_a_result_holds_what_it_is_told(rng):
-    obj = S3VM(np.arange(6.0).reshape(3, 2), encode_labels([0, 1, -1]))
-    found = obj.result(rng.normal(size=2), solver="some", n_iter=3, seconds=2.5, message="as told", extra=np.ones(2))
-    told = (found.problem, found.solver, found.n_iter, found.seconds, found.message)
-    assert told == ("S3VM", "some", 3, 2.5, "as told")
-    assert set(found.variables) == {"w", "v", "b", "f", "labels", "extra"}

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import approx_fprime, minimize_scalar
+from scipy.optimize import approx_fprime
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
@@ -134,10 +134,8 @@ def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unl
         for scale in (0.1, 1.0, 10.0):
             W = scale * rng.standard_normal((50, 3))
             for point in W:
-                f = obj.decisions_at(problem.expand(point))
-                margins = f[obj.unlabeled] * problem.signs
-                extra = np.where(margins < 0, np.inf, 0.0).sum()
-                assert lower <= obj.value_at(problem.expand(point)) + (extra if extra else 0.0)
+                on_their_sides = (obj.decisions_at(problem.expand(point))[obj.unlabeled] * problem.signs >= 0).all()
+                assert lower <= obj.value_at(problem.expand(point)) or not on_their_sides
                 assert lower <= problem.value_at(point, np.zeros(len(problem.free)), 0.0)
 
 
@@ -160,15 +158,19 @@ def test_the_margin_covers_every_rounding_error(loss, size, rng):
         assert lower >= float(exact) - (1e-3 if trial % 2 else 1e-9) * (abs(float(exact)) + size)
 
 
-def test_the_margin_covers_sums_that_round_upwards(rng):
-    """Without labels and offset only the values of the minorants are summed: half of such sums come out too large."""
-    for _ in range(40):
-        X = rng.standard_normal((40, 3))
-        y = np.concatenate([[0, 1], np.full(38, -1)])
-        obj = S3VM(X, encode_labels(y), "hinge", C=1.0, C_star=rng.uniform(0.5, 2), intercept="regularized")
-        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(4), 0.0))
-        theta = problem.repair(rng.exponential(size=38))
-        assert Fraction(problem.dual_bound(theta, np.zeros(2))) <= rational_bound(problem, theta, np.zeros(2))
+@pytest.mark.parametrize(
+    ("loss", "l", "u", "d", "C_star", "size"),
+    [("hinge", 2, 38, 3, 1.3, 0.0), ("squared_hinge", 40, 2, 3, 1e-9, 1e-7), ("squared_hinge", 2, 2, 30, 1e-9, 1.0)],
+)
+def test_the_margin_covers_sums_that_round_upwards(loss, l, u, d, C_star, size, rng):
+    """Over many minorants, many labelled samples and many features: half of such sums come out too large."""
+    for _ in range(20 if d < 30 else 2):
+        X, y = rng.standard_normal((l + u, d)), np.concatenate([np.arange(l) % 2, np.full(u, -1)])
+        obj = S3VM(X, encode_labels(y), loss, C=rng.uniform(0.5, 2), C_star=C_star, intercept="regularized")
+        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(d + 1), 0.0))
+        theta = problem.repair(rng.exponential(size=u)) if l + d < u else np.zeros(u)
+        beta = size * rng.uniform(size=l)
+        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
 
 
 def test_the_margin_covers_a_poor_solution(rng, monkeypatch):
@@ -309,11 +311,6 @@ def test_certificates_without_multipliers_take_those_of_the_point(rng):
     assert 0.0 <= bare.dual_objective <= best.primal_objective * (1 + 1e-7)
     some = free.certificate(solved.variables, {"theta": solved.variables["theta"]})
     assert 0.5 * best.dual_objective <= some.dual_objective <= best.primal_objective * (1 + 1e-7)
-    # Far beyond what is feasible: scaled until something is proved.
-    count = len(solved.variables["theta"])
-    far = free.certificate(solved.variables, {"theta": np.full(count, 1e6), "beta": solved.variables["beta"]})
-    scaled, beta = free.best_inwards(np.full(count, 1e6), solved.variables["beta"])
-    assert far.dual_objective == pytest.approx(max(0.0, free.dual_bound(scaled, beta)))
 
 
 def test_unlabelled_samples_without_weight_are_no_part_of_it(rng):
@@ -344,17 +341,6 @@ def test_relaxed_value_is_that_of_the_features(loss, still, rng):
         rounding = rough.rounding(w, spread, np.trace(S))
         assert true <= rough.value_at(w, spread, np.trace(S)) + rounding
         assert rounding < 1e-2 * true
-
-
-def test_what_is_left_of_squares_is_known_to_their_rounding(rng):
-    """S that w w' hides: spread is the rounding of z'(w w' + S) z less (z'w)^2."""
-    problem = random_relaxation(rng, "hinge")
-    w = 1e4 * rng.standard_normal(3)
-    w -= problem.Z_free[0] * ((problem.Z_free[0] @ w + problem.offset) / (problem.Z_free[0] @ problem.Z_free[0]))
-    spread = np.full(7, 1e-8)
-    lower = spread - 2.0**-53 * (problem.Z_free**2).sum(axis=1) * (w @ w)
-    rise = problem.value_at(w, np.maximum(lower, 0.0), 0.0) - problem.value_at(w, spread, 0.0)
-    assert 0.0 < rise <= problem.rounding(w, spread, 0.0)
 
 
 def test_multipliers_are_the_slopes_of_the_losses(rng):
@@ -430,18 +416,6 @@ def test_sparse_features_that_are_centred_on_the_fly_were_rounded(rng):
     assert (missed <= space.errors).all()
 
 
-def test_parabola_of_one_sample_by_hand():
-    """u = 1 and no labelled pull: LB(theta) = h(theta) while theta z^2 < 1, largest where that is tight."""
-    obj = S3VM(np.array([[1.0], [-1.0], [2.0]]), encode_labels([0, 1, -1]), C=1e-9, C_star=1.0, intercept="regularized")
-    relaxation = S3VMRelaxation(obj)
-    length = float(relaxation.Z_free[0] @ relaxation.Z_free[0])
-    assert length == pytest.approx(5.0)
-    theta = 0.999 / length
-    assert relaxation.dual_bound(np.array([theta]), np.zeros(2)) == pytest.approx(theta / (2 + theta), rel=1e-9)
-    best = minimize_scalar(lambda f: 0.5 * f**2 / length + (1 - f) ** 2).fun
-    assert theta / (2 + theta) <= best
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e5])
 @pytest.mark.parametrize("decided", [0, 7])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -463,22 +437,6 @@ def test_bound_holds_for_the_features_themselves(loss, decided, scale, rng):
         # Without the charge some come out too high.
         plain = S3VMRelaxation(problem.obj, problem.signs, RowSpace(rough.Z, rough.V))
         assert plain.dual_bound(theta, beta) > lower
-
-
-@pytest.mark.parametrize("decided", [0, 7])
-def test_bound_holds_for_coordinates_that_are_far_off(decided, rng):
-    """Errors of a hundredth, along what the multipliers pull at, whose own pulls cancel: their second order counts."""
-    for _ in range(20):
-        problem = random_relaxation(rng, decided=decided, C=0.3, C_star=0.3)
-        A = problem.obj.features.dense()
-        off = np.zeros_like(A)
-        off[problem.known, 0] = 1e-2 * problem.y
-        rough = RowSpace(A - off, np.eye(3), np.linalg.norm(off, axis=1))
-        problem = S3VMRelaxation(problem.obj, problem.signs, rough)
-        theta = 0.3 * problem.repair(rng.exponential(size=len(problem.free)))
-        beta = 30.0 * np.abs(np.linalg.svd(problem.weights * problem.y * problem.Z_known.T)[2][-1])
-        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
-        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
 
 
 def in_coordinates(A, Z, errors, skew=0.0, balance=0.0, basis=1.0):
@@ -525,33 +483,6 @@ def test_definiteness_is_that_of_the_features(stretched):
     assert truth - 5 <= Fraction(rough.dual_bound(theta, beta)) <= truth
 
 
-@pytest.mark.parametrize("basis", [0.999, 1.001])
-def test_bound_holds_in_a_basis_that_is_too_long_or_too_short(basis, rng):
-    for _ in range(10):
-        A = 0.3 * rng.standard_normal((9, 3))
-        rough, exact = in_coordinates(A, A / basis, 0.0, abs(basis**2 - 1.0), 0.3, basis)
-        theta, beta = 0.9 * rough.repair(rng.exponential(size=7)), rng.exponential(size=2)
-        assert Fraction(rough.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
-
-
-@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
-def test_the_rounding_of_the_value_does_not_depend_on_the_unit_of_the_features(unit):
-    rng = np.random.default_rng(0)
-    X, labels = rng.standard_normal((14, 4)), encode_labels([0, 1, 0, 1] + [-1] * 10)
-    near = s3vm_bound(S3VM(X, labels, "hinge", C=1.0, balance=0.0), tol=1e-7)
-    far = s3vm_bound(S3VM(unit * X, labels, "hinge", C=unit**-2, balance=0.0), tol=1e-7)
-    assert far.certificate.is_optimal(1e-6)
-    assert far.certificate.rounding * unit**2 == pytest.approx(near.certificate.rounding, rel=1e-3)
-
-
-def test_slopes_where_a_decision_is_zero():
-    X = np.array([[-2.0], [2.0], [1.0], [-1.0]])
-    relaxation = S3VMRelaxation(S3VM(X, encode_labels([0, 1, -1, -1]), C=1.0, C_star=0.5, balance=0.0))
-    zero = np.zeros(2)
-    assert relaxation._slopes(np.zeros(relaxation.rank), zero).tolist() == [relaxation.largest] * 2
-    assert (relaxation._slopes(np.zeros(relaxation.rank), zero + 0.25) == relaxation.obj.C_star / 0.5).all()
-
-
 @pytest.mark.parametrize("s", [0.5, 3.0])
 def test_beyond_its_largest_curvature_a_parabola_gains_nothing(s):
     for below in map(minorant, (SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(s))):
@@ -561,15 +492,6 @@ def test_beyond_its_largest_curvature_a_parabola_gains_nothing(s):
         assert float(below.value(np.array(0.5 * min(below.largest, 1.0)))) < least
     exp = minorant(ExpSquared(s))
     assert float(exp.value(np.array(0.9 * exp.largest))) < 1.0 == float(exp.value(np.array(exp.largest)))
-
-
-@pytest.mark.parametrize("s", [0.5, 3.0])
-def test_the_conjugate_of_the_envelope_is_finite_between_its_bounds(s):
-    loss = ExpEnvelope(s)
-    inside = np.linspace(loss.lower, loss.upper, 7)
-    assert np.isfinite(loss.dual_value(inside)).all()
-    assert loss.dual_value(np.array([loss.lower])) == 0.0
-    assert np.isinf(loss.dual_value(np.array([loss.lower - 1e-9, loss.upper + 1e-9]))).all()
 
 
 def test_multiples_lead_inwards_to_zero(rng):
@@ -604,30 +526,6 @@ def test_the_margin_covers_a_poor_solution_of_the_unit_matrix(rng, monkeypatch):
             assert exact - 1e-9 <= problem.dual_bound(theta, beta) <= exact
 
 
-def test_definiteness_is_charged_for_all_that_rounds(rng):
-    """Of the docstring: four times what forming A and factorising it may round, with many samples and many features."""
-    for k, rank in ((3, 40), (40, 3)):
-        X = rng.normal(size=(k + 2, rank))
-        obj = S3VM(X, encode_labels([0, 1] + [-1] * k), "hinge", intercept="regularized")
-        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(rank + 1), 0.0))
-        theta = rng.exponential(size=k)
-        tau = float(theta @ (problem.Z_free**2).sum(axis=1))
-        forming = (k + 4) * (1 + tau) * 2.0**-53
-        factorising = (problem.rank + 2) * (problem.rank + tau) * 2.0**-53
-        shift = s3vm_relaxation_proof.definiteness_shift(problem, theta)
-        assert 3.99 * (forming + factorising) <= shift <= 4.5 * (forming + factorising)
-
-
-def test_the_margin_covers_many_labelled_samples_whose_sums_round_upwards(rng):
-    for _ in range(20):
-        X = rng.standard_normal((42, 3))
-        y = np.concatenate([np.arange(40) % 2, [-1, -1]])
-        obj = S3VM(X, encode_labels(y), "squared_hinge", C=rng.uniform(0.5, 2), C_star=1e-9, intercept="regularized")
-        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(4), 0.0))
-        theta, beta = np.zeros(2), np.full(40, 1e-7) * rng.uniform(size=40)
-        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
-
-
 def test_the_conjugate_of_the_envelope_vanishes_with_the_slope():
     """Down to numbers whose squares underflow."""
     values = ExpEnvelope(3.0).dual_value(np.array([0.0, 1e-300, 1e-200, 1e-100, 1e-10]))
@@ -651,15 +549,6 @@ def test_errors_of_known_rows_add_to_what_a_solution_misses(rng, monkeypatch):
         assert exact - 1e-3 * abs(exact) <= problem.dual_bound(np.zeros(7), beta) <= exact
 
 
-def test_the_margin_covers_sums_over_many_features(rng):
-    for _ in range(2):
-        X, y = rng.standard_normal((4, 30)), np.array([0, 1, -1, -1])
-        obj = S3VM(X, encode_labels(y), "squared_hinge", C=rng.uniform(0.5, 2), C_star=1e-9, intercept="regularized")
-        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(31), 0.0))
-        theta, beta = np.zeros(2), rng.uniform(size=2)
-        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
-
-
 @pytest.mark.parametrize("kind", ["exp", "symmetric_squared_hinge", "symmetric_hinge"])
 def test_multipliers_of_a_point_are_the_slopes_of_the_loss_in_its_square(kind, rng):
     """U(f) = v(f^2), theta = -2 C* v', by differences of the relaxed losses; the steepest parabola where f is zero."""
@@ -671,11 +560,6 @@ def test_multipliers_of_a_point_are_the_slopes_of_the_loss_in_its_square(kind, r
     np.testing.assert_allclose(problem._slopes(w, spread)[smooth], -2.0 * 3.0 * rises[smooth], rtol=1e-5, atol=1e-6)
     level = S3VMRelaxation(S3VM(np.zeros((3, 1)), encode_labels([0, 1, -1]), unlabeled_loss=kind, balance=0.0))
     np.testing.assert_array_equal(level._slopes(np.zeros(level.rank), np.zeros(1)), level.largest)
-
-
-def test_the_envelope_has_no_curvature_far_away():
-    with np.errstate(all="raise", under="ignore"):
-        np.testing.assert_array_equal(ExpEnvelope(3.0).curvature(np.array([1e100, 1e160, 1e300])), 0.0)
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
@@ -703,22 +587,14 @@ def test_the_margin_covers_a_basis_that_is_too_long_or_too_short(skew, loss, rng
             lower = rounded.dual_bound(theta, beta)
             if lower > -np.inf and exactly_definite(meant, theta):
                 assert lower <= float(rational_bound(meant, theta, beta))
-        w, spread, trace = rng.normal(size=3), rng.exponential(size=len(problem.free)), 1.0
-        w /= np.abs(Z @ w).max() * rng.uniform(0.5, 1.5)
-        exact = 0.5 * (1 + skew) * (w @ w + trace)
-        f, t = (1 + skew) * (rounded.Z_free @ w) + rounded.offset, (1 + skew) * (rounded.Z_known @ w) + rounded.offset
-        exact += problem.obj.C_star * rounded.minorant.relaxed(f**2 + (1 + skew) ** 2 * spread).sum()
-        exact += sum(float(rounded.weights[at] @ one.value((rounded.y * t)[at])) for at, one in rounded.groups)
-        known = s3vm_relaxation_proof.value_rounding(rounded, w, spread, trace)
-        assert abs(exact - rounded.value_at(w, spread, trace)) <= known
 
 
-def test_the_envelope_is_a_line_however_far_to_the_left():
+def test_the_envelope_is_a_line_far_to_the_left_and_nothing_far_to_the_right():
     envelope, far = ExpEnvelope(3.0), np.array([-1e160, -1e300])
     with np.errstate(all="raise", under="ignore"):
         np.testing.assert_allclose(envelope.value(far), -envelope.upper * far, rtol=1e-12)
         np.testing.assert_array_equal(envelope.gradient(far), -envelope.upper)
-        np.testing.assert_array_equal(envelope.curvature(far), 0.0)
+        np.testing.assert_array_equal(envelope.curvature(np.append(far, [1e100, 1e160, 1e300])), 0.0)
 
 
 def test_another_objective_has_coordinates_of_its_own(rng):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import specmargin as sm
-from specmargin.objectives import Alignment, SpectrumMargin, alignment_over_cone, margin_over_cone
+from specmargin.objectives import Alignment, SpectrumMargin, alignment_over_cone
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
@@ -237,7 +237,7 @@ def test_errors_say_what_was_wrong(spectrum_data):
     for changes, message in (
         ({"eps": -0.1}, r"eps=-0\.1 must be a number >= 0"),
         ({"eps": np.nan}, "eps=nan"),
-        ({"eps": 0.03}, r"eps=0\.03 is too large for q=9.*37.*below 2\.7e-02"),
+        ({"eps": 0.03}, r"eps=0\.03 is too large for 9 eigenvectors.*37.*below 2\.7e-02"),
         ({"C": 0.0}, r"C=0\.0"),
         ({"B": -1.0}, r"B=-1\.0"),
     ):
@@ -353,27 +353,6 @@ def test_a_given_spectrum_must_fit(spectrum_data):
     assert SpectrumMargin(spectrum, labels, delta=np.ones(9), B=1.5).name == "RMM"
 
 
-@kinds
-@orders
-def test_no_alignment_exceeds_the_bound_at_any_spectrum(kind, order, spectrum_data, rng):
-    """Both ways to meet rays beyond the half-space give bounds, wherever the normal is taken."""
-    obj = Alignment(*spectrum_data(kind), order=order)
-    best = sm.solvers.alignment(obj).certificate.primal_objective
-    for _ in range(50):
-        delta = obj.cone.weights(rng.exponential(size=obj.cone.m) * (rng.random(obj.cone.m) < 0.4))
-        assert obj.upper_bound(delta) >= best * (1 - 1e-12)
-
-
-def test_a_ray_of_rounding_does_not_spoil_the_bound(spectrum_data):
-    """An eigenvector that vanishes on the labelled samples but for rounding, and then only with the wrong sign."""
-    spectrum, labels = spectrum_data(q=6)
-    U = spectrum.eigenvectors.copy()
-    U[labels.labeled, 3] = 1e-17 * labels.sign
-    obj = Alignment(replace(spectrum, eigenvectors=U), labels, order=False)
-    result = sm.solvers.alignment(obj)
-    assert abs(result.certificate.relative_gap) < 1e-12
-
-
 # Rounding
 
 
@@ -433,43 +412,6 @@ def test_a_candidate_without_multipliers_has_those_of_least_squares(spectrum_dat
     left = v - delta * (obj.U.T @ gamma)
     # The normal equations of least squares.
     np.testing.assert_allclose(obj.U @ (delta * left), 0.0, atol=1e-9 * np.abs(v).max() * np.abs(delta).max())
-
-
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
-def test_complementarity_is_relative_to_the_objective(rng, C):
-    X = rng.standard_normal((12, 2))
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=3), q=4)
-    obj = SpectrumMargin(spectrum, sm.encode_labels([0, 1, 0, 1] + [-1] * 8), C=C)
-    gamma = C * np.array([0.5, -0.25, 0.25, -0.5]) * obj.labels.sign[0]
-    gamma = np.abs(gamma) * obj.labels.sign * np.array([1.0, 1.0, 1.0, 1.0])
-    point = obj.repair(gamma, np.ones(obj.cone.m), 0.0)
-    certificate = obj.prove(point)
-    p = (obj.U.T @ point.gamma) ** 2 / 2
-    S = obj.cone.sums(p)
-    slack = obj.cone.c * (S / obj.cone.c).max() - S
-    assert certificate.complementarity == pytest.approx(
-        (point.kappa * slack).max() / abs(certificate.primal_objective), rel=1e-9
-    )
-    assert certificate.complementarity > 0
-
-
-@pytest.mark.parametrize("spectra", [3.0, None, "spectrum"])
-def test_what_is_no_spectrum_is_refused(spectra):
-    with pytest.raises(TypeError, match="is no spectrum, nor a list of them"):
-        SpectrumMargin(spectra, sm.encode_labels([0, 1]))
-
-
-def test_sums_of_squares_are_charged_for_every_term(spectrum_data, monkeypatch):
-    """With a unit of 1e-6 for that of long doubles: what the bound is below its value is 8 (q + 4) units of it."""
-    spectrum, labels = spectrum_data("simple")
-    obj = SpectrumMargin(spectrum, labels, C=1.0)
-    gamma = labels.sign - labels.sign.mean()
-    z = obj.U.T @ gamma
-    quadratic = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)[0]
-    assert quadratic < 0
-    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
-    value, least = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)
-    assert value - least == pytest.approx(8 * (obj.q + 4) * 1e-6 * -quadratic / obj.rho, rel=1e-9)
 
 
 @orders
@@ -577,31 +519,6 @@ def test_an_alignment_and_its_bounds_have_no_unit(power, order, spectrum_data):
         assert other._bounds(delta) == obj._bounds(delta)
         assert other._bounds(3.0 * delta) == pytest.approx(obj._bounds(delta), rel=1e-13)
         assert other.prove(delta).rounding == obj.prove(delta).rounding
-
-
-def test_bounds_of_an_alignment_are_charged_for_the_sums_over_its_rays(monkeypatch):
-    """With a unit of 1e-3 for sums over eigenvectors alone: of rays beyond the spectrum h is rounded, and their sum."""
-    H = np.array([[1.0, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]).T / 2
-    labels = sm.encode_labels([1, 1, 1, 0] + [-1] * 4)
-    obj = Alignment(sm.spectra.Spectrum(np.arange(4.0), np.vstack([H, np.zeros((4, 4))]), 1), labels, order=False)
-    delta = np.array([1.0, 0.0, 0.0, 0.0])
-    value, unit = obj.value_at(delta), 1e-3 * (2 * 4 + 16)
-    excess = obj.upper_bound(delta) - value
-    monkeypatch.setattr(alignment_over_cone, "gamma_bound", lambda n: 1e-3 * n if n == 24 else 0.0)
-    least, most = obj._bounds(delta)
-    assert least <= value * (1 - unit)
-    assert most >= value * (1 + unit) ** 1.5 + excess * (1 + unit) ** 2 - 1e-9
-
-
-def test_a_repaired_point_has_the_intercept_that_belongs_to_its_coefficients(spectrum_data, monkeypatch):
-    obj = SpectrumMargin(*spectrum_data(), C=2.0, B=1.2)
-    kind = type(obj.loss)
-    monkeypatch.setattr(kind, "correct_rounding", lambda self, y, A, v, b, primal: (0.5 * v, b + 0.25))
-    kept = []
-    honest = kind.repair_decisions
-    monkeypatch.setattr(kind, "repair_decisions", lambda self, *args: kept.append(honest(self, *args)) or kept[-1])
-    point = obj.repair(np.zeros(8), np.ones(len(obj.cone.c)), 0.1)
-    assert point.b in [b + 0.25 for _, b in kept]
 
 
 def test_decisions_are_within_the_bound_with_their_intercept(spectrum_data):

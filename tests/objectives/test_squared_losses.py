@@ -128,20 +128,3 @@ def test_an_intercept_that_was_off_is_taken_off_multipliers_by_their_costs(rng):
     residual -= C @ residual / C.sum()
     loss = SquaredMargin(C)
     np.testing.assert_allclose(loss.repair_multipliers(np.ones(12), C * (residual + 0.3)), C * residual, atol=1e-14)
-
-
-def test_sums_over_classes_are_charged_for_their_rounding(monkeypatch):
-    """With a unit of 1e-6: values by (1 + K unit)^2, conjugates by 2 K units of their sizes."""
-    from specmargin.objectives import squared_losses
-
-    loss, Y = ClassLosses(SquaredMargin(2.0)), np.ones((5, 3))
-    F, b = np.full((5, 3), 0.5), np.zeros(3)
-    value, most = loss.value_bounds(Y, F, np.zeros((5, 3)), b)
-    total, least = loss.dual_bounds(Y * F)
-    monkeypatch.setattr(squared_losses, "UNIT", 1e-6)
-    assert loss.value_bounds(Y, F, np.zeros((5, 3)), b)[1] == pytest.approx(most * (1 + 3e-6) ** 2, rel=1e-12)
-    monkeypatch.setattr(squared_losses, "EXTENDED_UNIT", 1e-6)
-    parts = [loss.one.dual_bounds(column)[1] for column in (Y * F).T]
-    assert float(sum(parts) - loss.dual_bounds(Y * F)[1]) == pytest.approx(6e-6 * float(total), rel=1e-6)
-    assert value <= most
-    assert least <= total

@@ -330,27 +330,6 @@ def test_an_excess_that_rounding_hides_leaves_the_multipliers_as_they_are():
     assert up.tolist() == down.tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("loss", ["hinge", "smooth_hinge"])
-def test_decisions_that_are_computed_anew_are_the_decisions(loss, rng):
-    svm = convex_svm(rng, loss, with_linear_term=False)
-    w = rng.normal(size=svm.size)
-    f = svm.features.decisions(w)
-    refined, df = f.copy(), np.zeros(len(f))
-    assert abs(_weighted_rounding._refined(svm, w, refined, df)) < 1e-12
-    np.testing.assert_allclose(refined, f, atol=1e-13)
-    assert (df[svm.plus + svm.minus > 0] > 0).all()
-
-
-def test_the_square_of_a_long_image_is_charged_for_its_terms(monkeypatch):
-    """With a unit of 1e-6: forty features, one sample, in one entry each."""
-    svm = WeightedSVM(Features(np.ones((1, 40))), np.ones(1), np.zeros(1), "hinge")
-    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 1e-6 * n)
-    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
-    theta, square = 0.5, 0.25 * 40
-    _, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
-    assert rounding >= 1e-6 * (44 * square + 9 * theta + 9 * theta * np.sqrt(40) * np.sqrt(square))
-
-
 @pytest.fixture
 def coarse(monkeypatch):
     """A unit of 1e-6, without extended precision: what is charged for n operations is n millionths."""
@@ -379,6 +358,13 @@ def test_every_sum_of_the_value_is_charged_for_its_terms(coarse):
     assert 60 * coarse * 60 <= rounding <= 72 * coarse * 60
 
 
+def in_fractions(features, X):
+    """The rows of A, of which sparse ones are centred on the fly."""
+    if features.is_sparse and features.mu is not None:
+        return [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
+    return [[Fraction(x) for x in row] for row in features.dense()]
+
+
 @pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("far", [0.0, 1e6])
@@ -386,10 +372,7 @@ def test_decisions_are_within_their_rounding(intercept, form, far, rng):
     """In fractions, also of sparse rows that are centred on the fly, and along every single weight."""
     X = far + rng.normal(size=(6, 3))
     features = Features.of(form(X), intercept, rows=np.arange(6), balance=0.2)
-    if features.is_sparse and features.mu is not None:
-        A = [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
-    else:
-        A = [[Fraction(x) for x in row] for row in features.dense()]
+    A = in_fractions(features, X)
     lengths = [float(sum(x * x for x in row)) ** 0.5 for row in A]
     for w in [*np.eye(features.size), *rng.normal(size=(10, features.size))]:
         f = features.decisions(w)
@@ -405,25 +388,12 @@ def test_decisions_are_within_their_rounding(intercept, form, far, rng):
 def test_the_adjoint_in_extended_precision_is_that_of_fractions(intercept, form, rng):
     X, a = 1e6 + rng.normal(size=(6, 3)), rng.normal(size=6)
     features = Features.of(form(X), intercept, rows=np.arange(6), balance=0.2)
-    if features.is_sparse and features.mu is not None:
-        A = [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
-    else:
-        A = [[Fraction(x) for x in row] for row in features.dense()]
+    A = in_fractions(features, X)
     exact = [sum(row[j] * Fraction(z) for row, z in zip(A, a, strict=True)) for j in range(features.size)]
     found, error = _weighted_rounding._accurate_adjoint(features, a)
     assert found.shape == error.shape == (features.size,)
     assert all(abs(Fraction(x) - z) <= Fraction(e) for x, z, e in zip(found, exact, error, strict=True))
     assert (error <= 1e-11 + 2.0**-52 * np.abs(found)).all()
-
-
-@pytest.mark.parametrize("cost", [1.0, 1e-3, 1e-9])
-def test_multipliers_balance_whatever_the_costs(cost, rng):
-    features = Features.of(rng.normal(size=(8, 2)), "free", rows=np.arange(8))
-    for _ in range(10):
-        svm = WeightedSVM(features, *cost * rng.uniform(size=(2, 8)), "hinge")
-        plus, minus = svm.repair_multipliers(*rng.uniform(size=(2, 8)))
-        assert abs(svm.minus @ minus - svm.plus @ plus) <= 1e-15 * cost
-        assert ((plus >= 0) & (plus <= 1) & (minus >= 0) & (minus <= 1)).all()
 
 
 def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
@@ -439,15 +409,6 @@ def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
         less = 1.0 - taken
         exact = 0.75 + less - less**2 / 4 - 0.5 * (1e3 * taken) ** 2
         assert bound - rounding <= exact
-
-
-def test_products_with_a_centre_are_charged_for_its_terms(coarse):
-    """Sparse rows of one entry, centred on the fly by a mean of two hundred."""
-    features = Features.of(sp.csr_array(np.eye(200)), "balance", rows=np.arange(200))
-    w = np.ones(200)
-    centre = 200 * coarse * np.sqrt(200) / np.sqrt(200)
-    bounds = _weighted_rounding.decision_rounding(features, w, features.decisions(w))
-    assert (bounds >= centre * np.linalg.norm(features.mu) * np.sqrt(200)).all()
 
 
 @pytest.mark.parametrize("excess", [0.0, 1.0, -1.0])
@@ -514,21 +475,6 @@ def test_decisions_near_one_that_only_a_linear_term_weighs_are_within_their_erro
     for row, x, error in zip(features.X, f, df, strict=True):
         exact = sum(Fraction(a) * Fraction(z) for a, z in zip(row, w, strict=True))
         assert abs(Fraction(x) - exact) <= Fraction(error) < 1e-15
-
-
-def test_the_last_sum_of_either_value_is_charged(monkeypatch):
-    """With a unit of a thousandth for what is left once products are exact: each of three parts, and their sum."""
-    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 0.0)
-    monkeypatch.setattr(_weighted_rounding, "UNIT", 1e-3)
-    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
-    svm = WeightedSVM(Features(np.array([[2.0]])), np.array([3.0]), np.zeros(1), "hinge")
-    value, rounding = value_with_rounding(svm, np.array([0.25]), np.array([0.5]))
-    assert value == 0.5 * 0.25**2 + 3.0 * 0.5
-    assert 1e-3 * value <= rounding <= 3e-3 * value
-    theta, length = 0.5, 3.0 * 0.5 * 2.0
-    bound, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
-    assert bound == 3.0 * theta - 0.5 * length**2
-    assert 1e-3 * (3.0 * theta + 0.5 * length**2) <= rounding <= 3e-3 * (3.0 * theta + length**2)
 
 
 @pytest.mark.parametrize("size", [1e-2, 1e2])

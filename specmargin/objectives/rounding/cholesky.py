@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from specmargin.typing import FloatArray
 
-__all__ = ["cholesky"]
+__all__ = ["cholesky", "is_definite"]
 
 
 def cholesky(A: FloatArray, *, clean: bool = True, overwrite: bool = False) -> FloatArray | None:
@@ -34,3 +34,16 @@ def cholesky(A: FloatArray, *, clean: bool = True, overwrite: bool = False) -> F
     """
     factor, failed = lapack.dpotrf(A, lower=1, clean=int(clean), overwrite_a=int(overwrite))
     return None if failed else np.asarray(factor)
+
+
+def is_definite(A: FloatArray, less: FloatArray | float) -> bool:
+    """Whether A, less a number or a vector on its diagonal, is positive definite in floating point.
+
+    Examples
+    --------
+    >>> is_definite(np.eye(2), 0.5), is_definite(np.eye(2), np.array([0.5, 2.0]))
+    (True, False)
+    """
+    B = A.copy(order="F")
+    B[np.diag_indices_from(B)] -= less
+    return cholesky(B, clean=False, overwrite=True) is not None

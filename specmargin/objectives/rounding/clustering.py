@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import is_definite
 from specmargin.objectives.rounding.products import Products
 from specmargin.rounding import UNIT, gamma, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
@@ -192,10 +192,6 @@ class Envelope:
         error += (3.0 * len(w) * gamma(len(w) + 4) + 3.0 * self.eta) * float(np.linalg.norm(E))
         return replace(self, w=_dominated(w, (F + F.T) / 2, 1.1 * error), rest=None)
 
-    def coordinates(self, f: FloatArray) -> FloatArray:
-        """Return the coordinates of functions."""
-        return self.U.T @ f
-
     def least(self, weight: float, Z: FloatArray, s: FloatArray) -> float:
         """Return a kappa that the least Rayleigh quotient is proved to reach, -inf where none is.
 
@@ -209,7 +205,7 @@ class Envelope:
             Their weights, >= 0.
         """
         n, m = Z.shape
-        x = self.coordinates(Z)
+        x = self.U.T @ Z
         T = self.form + (x * s) @ x.T
         ambient = weight / self.w
         T[np.diag_indices(n)] += ambient
@@ -230,7 +226,7 @@ class Envelope:
                 highest = min(highest, self._lowest(T))
                 step = 0.5 * spent + gamma(n) * abs(highest)
             kappa = (highest - step) / (1.0 + self.eta) - 4.0 * UNIT * abs(highest)
-            if _is_definite(T, kappa * (1.0 + self.eta) if kappa > 0 else kappa * (1.0 - self.eta)):
+            if is_definite(T, kappa * (1.0 + self.eta) if kappa > 0 else kappa * (1.0 - self.eta)):
                 # Below zero it makes the diagonal longer, and with it what the factorisation rounds.
                 return kappa * (1.0 + (n + 8) * gamma(n + 8)) if kappa < 0 else kappa
             step *= _WIDEN
@@ -256,12 +252,6 @@ def _in_blocks(A: FloatArray, B: FloatArray) -> tuple[FloatArray, int]:
     for start in range(0, n, size):
         total += A[start : start + size].T @ B[start : start + size]
     return total, min(n, size + -(-n // size))
-
-
-def _is_definite(T: FloatArray, shift: float) -> bool:
-    B = T.copy(order="F")
-    B[np.diag_indices(len(B))] -= shift
-    return cholesky(B, overwrite=True) is not None
 
 
 def _left(K0: FloatArray, roots: FloatArray, U: FloatArray) -> tuple[FloatArray, float]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import is_definite
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.typing import FloatArray
 
@@ -48,7 +48,7 @@ class GraphTransducerRounding:
         f, f_error = extended_product(obj.labeled_rows, wide)
         # Twice, since `wide`, too, is off the sphere by as much.
         f_error = 2 * f_error + (8 + summed) * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
-        residual, slope = f - tau, np.asarray(obj.Q) * wide
+        residual, slope = f - tau, obj.Q * wide
         value = slope @ wide / 2 + C * (p @ residual**2)
         error = (
             C * (p @ (2 * np.abs(residual) * f_error + f_error**2)) + 8 * (obj.k + len(p) + 8) * EXTENDED_UNIT * value
@@ -108,10 +108,8 @@ class GraphTransducerRounding:
         step = 1.1 * share * float(size @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
         for _ in range(16):
             least = lowest - step
-            B = obj.A.copy()
             # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
-            B[np.diag_indices_from(B)] -= least + share * (size + max(-least, 0.0))
-            if cholesky(B, overwrite=True) is not None:
+            if is_definite(obj.A, least + share * (size + max(-least, 0.0))):
                 return least
             step *= 2.0
         return -math.inf
@@ -128,14 +126,14 @@ class GraphTransducerRounding:
         E, V, (l, k) = obj.eigen[1], obj.labeled_rows, obj.labeled_rows.shape
         largest, root = float(np.abs(V).max()), np.sqrt(2.0 * obj.C * obj.p)
         if not largest > 0:
-            return float(np.asarray(obj.Q).min())
+            return float(obj.Q.min())
         bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)
         heads = split_head(V, largest, bits), split_head(E, 1.0, bits)
         tails = V - heads[0], E - heads[1]
         low = heads[0] @ tails[1] + tails[0] @ E
         # Rows are weighted last: V is exact, and its rounded multiples are not where the product with E cancels.
         T, low = root[:, None] * (heads[0] @ heads[1] + low), root[:, None] * low
-        X = np.sqrt(np.asarray(obj.Q))[:, None] * E
+        X = np.sqrt(obj.Q)[:, None] * E
         first, second = (float(np.linalg.norm(root[:, None] * part)) for part in (heads[0], tails[0]))
         missed = gamma(k + 4) * (first * np.linalg.norm(tails[1], axis=0) + second)
         missed += 2.0 * UNIT * np.linalg.norm(low, axis=0)
@@ -154,9 +152,7 @@ class GraphTransducerRounding:
             least = (float(size.min()) - step) / (1.0 + skew) * (1.0 - 4.0 * UNIT)
             if not least > 0:
                 break
-            trial = B.copy()
-            trial[np.diag_indices(k)] -= least * (1.0 + skew)
-            if cholesky(trial, overwrite=True) is not None:
+            if is_definite(B, least * (1.0 + skew)):
                 return least
             step *= 2.0
         return -math.inf

@@ -17,19 +17,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.kernels.operators import kernel_trace
 from specmargin.objectives.rounding.products import Image
-from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
 from specmargin.typing import FloatArray
 
-__all__ = [
-    "bound",
-    "certificate",
-    "dual_with_error",
-    "penalty_with_error",
-    "primal_with_error",
-    "residual",
-    "residual_bound",
-]
+__all__ = ["dual_with_error", "penalty_with_error", "primal_with_error", "residual", "residual_bound"]
 
 LapSVM: TypeAlias = Any
 """`specmargin.objectives.LapSVM`, which calls this module and is not imported here."""
@@ -170,72 +161,9 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
 
 def _splits(obj: LapSVM, r: FloatArray) -> Iterator[FloatArray]:
     """Yield candidates for the x of `residual_bound`."""
-    z = obj.reduction.solve(r) if obj.is_reduced else None
-    if z is not None:
+    if obj.is_reduced and (z := obj.reduction.solve(r)) is not None:
         yield np.asarray(obj.K @ z)
     L, n, shift = obj.products.L, len(r), obj.gamma_A / max(kernel_trace(obj.K), 1e-300)
     assert L is not None
     A = LinearOperator((n, n), matvec=lambda x: shift * x + obj.gamma_I * (L @ x), dtype=np.float64)
     yield cg(A, r, rtol=1e-8, maxiter=100)[0]
-
-
-def bound(obj: LapSVM, theta: FloatArray, a: FloatArray, Ka: FloatArray | None) -> float:
-    """Return the lower bound at (theta, a) less its rounding, for `LapSVM.dual_bound`."""
-    bounds = []
-    for image in (obj.products.image(a, Ka), obj.products.image(a, slices=2)):
-        if image is not None:
-            penalty = penalty_with_error(obj, theta, image)
-            value, error = dual_with_error(obj, theta, image, penalty)
-            bounds.append(value - error - obj.scale * penalty[1])
-    return max(bounds)
-
-
-def certificate(
-    obj: LapSVM,
-    alpha: FloatArray,
-    b: float,
-    theta: FloatArray | None,
-    a: FloatArray | None,
-    Ka: FloatArray | Image | None,
-    tol: float,
-    thorough: bool,
-) -> Certificate:
-    """Measure the gap for `LapSVM.prove`, whose parameters these are."""
-    first = Ka if isinstance(Ka, Image) else obj.products.image(alpha, Ka)
-    assert first is not None
-    given = obj.multipliers(alpha, b, first.f) if theta is None else theta
-    feasible = obj.repair_multipliers(given)
-    best: Certificate | None = None
-    for slices in (0, 1, 2) if thorough else (0,):
-        image = first if slices == 0 else obj.products.image(alpha, slices=slices)
-        other = image if a is None else obj.products.image(a, slices=slices)
-        if image is None or other is None:
-            break
-        penalty = penalty_with_error(obj, feasible, image)
-        primal, error = primal_with_error(obj, image, b, feasible, penalty[0])
-        error += obj.scale * penalty[1]
-        if other is not image:
-            penalty = penalty_with_error(obj, feasible, other)
-            error += obj.scale * penalty[1]
-        # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
-        dual, dual_error = dual_with_error(obj, feasible, other, penalty, thorough)
-        known = Certificate(
-            primal_objective=primal,
-            dual_objective=dual,
-            dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
-            complementarity=_complementarity(obj, image.f[obj.labels.labeled] + b, feasible, primal),
-            rounding=error + dual_error,
-        )
-        is_final = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
-        if best is None or known.gap < best.gap:
-            best = known
-        if is_final or known.is_optimal(tol):
-            break
-    assert best is not None
-    return best
-
-
-def _complementarity(obj: LapSVM, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
-    """Return the largest share of the objective by which one sample misses Fenchel's equality."""
-    residuals = obj.fenchel_residuals(decisions, theta)
-    return float(obj.scale * np.abs(residuals).max(initial=0.0) / max(abs(primal), 1e-300))

@@ -124,24 +124,19 @@ class Minorant(Protocol):
     @property
     def branch(self) -> MarginLoss:
         """The convex loss of y f below U on the side y f >= 0."""
-        ...
 
     @property
     def largest(self) -> float:
         """A theta beyond which h gains nothing, or next to nothing."""
-        ...
 
     def relaxed(self, s: FloatArray) -> FloatArray:
         """v(s), the loss as a function of f^2."""
-        ...
 
     def value(self, theta: FloatArray) -> FloatArray:
         """h(theta)."""
-        ...
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of h, for theta > 0."""
-        ...
 
 
 class _HingeMinorant:

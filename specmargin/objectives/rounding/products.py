@@ -157,7 +157,7 @@ class Products:
     def kernel(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return K v in float64, and a bound on the rounding of every entry."""
         if isinstance(self.K, np.ndarray):
-            return blocked_product(self.K, v), self._kernel_error(v, gamma(blocked_depth(len(v)) + 1))
+            return blocked_product(self.K, v), self.kernel_error(v, gamma(blocked_depth(len(v)) + 1))
         return np.asarray(self.K @ v), self.kernel_error(v)
 
     @cached_property
@@ -168,11 +168,13 @@ class Products:
             return False
         return bool((M != M.T).nnz == 0) if sp.issparse(M) else bool(np.array_equal(M, M.T))
 
-    def kernel_error(self, v: FloatArray) -> FloatArray:
-        """Return a bound on the rounding of every entry of ``K @ v`` in float64, in whichever order it is summed."""
-        return self._kernel_error(v, self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1))
+    def kernel_error(self, v: FloatArray, depth: float | None = None) -> FloatArray:
+        """Return a bound on the rounding of every entry of ``K @ v``, each term rounded by depth in all.
 
-    def _kernel_error(self, v: FloatArray, depth: float) -> FloatArray:
+        By default it holds for float64 in whichever order it is summed.
+        """
+        if depth is None:
+            depth = self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1)
         return np.asarray(_SAFE * depth * float(self.roots @ np.abs(v)) * self.roots)
 
     def length(self, error: FloatArray) -> float:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.rounding.cholesky import cholesky, is_definite
 from specmargin.typing import FloatArray
 
 __all__ = ["definiteness_shift", "minorant_bound", "proved_factor", "solved", "value_rounding"]
@@ -115,9 +115,7 @@ def _least_eigenvalue(
     for trial in (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10):
         if trial <= 2.0 * shift:
             break
-        A = relaxation.matrix(theta)
-        A[np.diag_indices(len(A))] -= trial + shift
-        if cholesky(A, overwrite=True) is not None:
+        if is_definite(relaxation.matrix(theta), trial + shift):
             return trial
     return least
 

@@ -104,7 +104,7 @@ def cccp(
     """
     require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
     # What declares `two_ramps` has that width; the type of an unlabelled loss cannot tell.
-    s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
+    s = -obj.unlabeled_loss.flat_half_width
     if max_iter < 1 or not tol >= 0:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     require_range(obj)

@@ -2,12 +2,9 @@
 
 from functools import partial
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
@@ -102,18 +99,6 @@ def test_duplicates_singular_kernels_and_torn_graphs(manifold_data, rng, copies,
         np.testing.assert_allclose(path.held_out(GAMMAS, folds), expected, atol=1e-8)
 
 
-def test_without_a_graph_it_is_scikit_learns(rng, tol):
-    X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) > 0.5, 1.0, -1.0)
-    K = X @ X.T
-    for fit_intercept in (True, False):
-        ridge = RidgeCV(alphas=[0.7], fit_intercept=fit_intercept, store_cv_results=True).fit(X, y)
-        decisions = loo.RidgePath(K, y, fit_intercept).leave_one_out([0.7])[0]
-        np.testing.assert_allclose((y - decisions) ** 2, ridge.cv_results_[:, 0], rtol=1e-8)
-    rest = np.arange(1, 20)
-    kernel = KernelRidge(alpha=0.7, kernel="precomputed").fit(K[np.ix_(rest, rest)], y[rest])
-    assert decisions[0] == pytest.approx(kernel.predict(K[[0]][:, rest])[0], rel=tol["linalg"])
-
-
 @intercepts
 def test_the_full_solution_and_its_unit(manifold_data, rng, fit_intercept, tol):
     K, L, labels = manifold_data(30, 9)
@@ -198,26 +183,6 @@ def test_hinges_without_a_label_are_the_literal_refit(manifold_data, rng, fit_in
         nearby = partial(solution_near, loss=loss, fit_intercept=fit_intercept)
         found = refitted(G / gamma_A, labels.sign, folds, solve, nearby=nearby)
         np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
-@intercepts
-@pytest.mark.parametrize("width", [0.1, 1.0])
-def test_the_squared_hinges_formula_is_refitting(manifold_data, rng, fit_intercept, width):
-    """In all kinds of active sets, and asking for a few refits only."""
-    asked = refits = 0
-    for seed in range(6):
-        K, L, labels = manifold_data(40, 16, seed=seed)
-        G = deformed(width * K, L, labels, 5.0)
-        for gamma_A in GAMMAS:
-            calls = []
-            solve = solve_with("squared_hinge", fit_intercept, calls)
-            found = squared_hinge_leave_one_out(G / gamma_A, labels.sign, solve, fit_intercept=fit_intercept)
-            asked += len(calls)
-            calls.clear()
-            expected = refitted(G / gamma_A, labels.sign, loo.one_left_out(16), solve)
-            refits += len(calls)
-            np.testing.assert_allclose(found, expected, atol=1e-8)
-    assert asked < 0.6 * refits
 
 
 def test_a_single_support_vector_is_refitted(rng):
@@ -374,14 +339,6 @@ def test_folds_are_dealt_in_the_order_of_the_samples(rng):
     assert all(np.array_equal(fold.left_out, fold.test) for fold in folds)
 
 
-def test_squares_are_averaged_over_the_classes(rng):
-    f, y = rng.normal(size=(2, 5, 3)), rng.normal(size=(5, 3))
-    expected = [[np.mean([(f[s, i, k] - y[i, k]) ** 2 for k in range(3)]) for i in range(5)] for s in range(2)]
-    np.testing.assert_allclose(loo.squares(f, y), expected)
-    np.testing.assert_allclose(loo.squared_error(f, y), np.mean(expected, axis=1))
-    np.testing.assert_allclose(loo.squares(f[..., 0], y[:, 0]), (f[..., 0] - y[:, 0]) ** 2)
-
-
 def test_a_kernel_in_which_the_unit_matrix_is_lost_is_refitted():
     """Two samples that 1e20 makes copies of one another: no formula, one refit for each support vector."""
     G, sign = np.full((3, 3), 1e20), np.array([1.0, -1.0, 1.0])
@@ -490,16 +447,6 @@ def test_a_label_that_outweighs_all_others_is_left_out_with_all_digits(manifold_
     assert found[4] == pytest.approx(G[4, rest] @ v + b, rel=1e-6)
 
 
-def test_whole_weights_are_repeated_labels_that_are_left_out_together(manifold_data, rng):
-    _, _, labels, G = weighted_case(manifold_data, rng)
-    c = rng.integers(1, 4, 9)
-    rows = np.repeat(np.arange(9), c)
-    folds = [loo.Fold(np.flatnonzero(rows == i), np.flatnonzero(rows == i)[:1]) for i in range(9)]
-    copied = loo.RidgePath(G[np.ix_(rows, rows)], labels.sign[rows]).held_out(GAMMAS, folds)
-    ours = loo.RidgePath(G, labels.sign, True, c).leave_one_out(GAMMAS)
-    np.testing.assert_allclose(ours, copied, atol=1e-8)
-
-
 @intercepts
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_support_vectors_with_weights_are_refitted(manifold_data, rng, fit_intercept, loss):
@@ -510,9 +457,8 @@ def test_support_vectors_with_weights_are_refitted(manifold_data, rng, fit_inter
 
     rule = hinge_intercept if loss == "hinge" and fit_intercept else None
     nearby = partial(solution_near, loss=loss, fit_intercept=fit_intercept)
-    found_near = 0
     for low, high in ((0.2, 5.0), (1e-3, 1e3)):
-        for _ in range(4):
+        for _ in range(2):
             _, _, labels, G = weighted_case(manifold_data, rng, low=low, high=high)
             for gamma_A in (0.01, 0.5):
                 for folds in (loo.one_left_out(9), some_folds(9, rng)):
@@ -528,15 +474,6 @@ def test_support_vectors_with_weights_are_refitted(manifold_data, rng, fit_inter
                             *args[:2], solve, fit_intercept=fit_intercept, nearby=near, weights=labels.weights
                         )
                         np.testing.assert_allclose(found, expected, atol=1e-6)
-                v, b = solve(G / gamma_A, labels.sign, labels.weights)
-                kept = np.delete(np.arange(9), int(np.abs(v).argmax()))
-                part = G[np.ix_(kept, kept)] / gamma_A
-                near = nearby(part, labels.sign[kept], v[kept], b, labels.weights[kept])
-                if near is not None:
-                    found_near += 1
-                    again = solve(part, labels.sign[kept], labels.weights[kept])
-                    np.testing.assert_allclose(part @ near[0] + near[1], part @ again[0] + again[1], atol=1e-6)
-    assert found_near >= 6  # of 16, on which side of a kink the others fall is for their rounding to say
 
 
 def test_weights_that_are_no_positive_numbers_are_refused():
@@ -570,54 +507,6 @@ def test_pivots_are_the_refits_of_the_squared_hinge(rng, fit_intercept, scale):
     assert asked <= (0 if scale <= 1 else 0.5 * support)
 
 
-@intercepts
-def test_pivots_with_weights_are_the_optima_of_cvxpy(manifold_data, rng, fit_intercept):
-    """Where many samples change sides: a kernel that is far from diagonal, weights between 1e-2 and 1e2."""
-    K, L, labels = manifold_data(40, 16, seed=1)
-    G, y = deformed(0.1 * K, L, labels, 5.0) / GAMMAS[0], labels.sign
-    weights = 10.0 ** rng.uniform(-2, 2, 16)
-
-    def by_cvxpy(part, sign, own):
-        v, b = cp.Variable(len(sign)), cp.Variable() if fit_intercept else cp.Constant(0.0)
-        loss = cp.sum(cp.multiply(own, cp.square(cp.pos(1 - cp.multiply(sign, part @ v + b)))))
-        problem = cp.Problem(cp.Minimize(loss + cp.quad_form(v, cp.psd_wrap(part))))
-        problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
-        return v.value, float(b.value)
-
-    def never(*_):
-        raise AssertionError("no refit is needed")
-
-    one = Labels(y, np.arange(16), np.array([False, True]), 16, weights)
-    full = factorized(LapSVM(G, None, one, loss="squared_hinge", gamma_A=1.0, fit_intercept=fit_intercept)).variables
-    found = squared_hinge_leave_one_out(
-        G, y, never, full=(full["v"], float(full["b"])), fit_intercept=fit_intercept, weights=weights
-    )
-    for i in range(16):
-        kept = np.delete(np.arange(16), i)
-        v, b = by_cvxpy(G[np.ix_(kept, kept)], y[kept], weights[kept])
-        assert found[i] == pytest.approx(G[i, kept] @ v + b, abs=1e-4)
-
-
-@intercepts
-@pytest.mark.parametrize("width", [0.1, 1.0])
-def test_the_squared_hinge_needs_no_refit_where_active_sets_change(manifold_data, rng, fit_intercept, width):
-    """The active sets of literal refits say that some do."""
-    moved = 0
-    for seed in range(4):
-        K, L, labels = manifold_data(40, 16, seed=seed)
-        G, y, calls = deformed(width * K, L, labels, 5.0) / GAMMAS[0], labels.sign, []
-        solve = solve_with("squared_hinge", fit_intercept, calls)
-        full = solve(G, y)
-        active = full[0] != 0
-        for i in np.flatnonzero(active):
-            kept = np.arange(16) != i
-            moved += bool(((solve(G[np.ix_(kept, kept)], y[kept])[0] != 0) != active[kept]).any())
-        calls.clear()
-        squared_hinge_leave_one_out(G, y, solve, full=full, fit_intercept=fit_intercept)
-        assert not calls
-    assert moved > 4
-
-
 def test_more_changes_than_memory_holds_are_refitted(manifold_data, monkeypatch):
     K, L, labels = manifold_data(40, 16, seed=0)
     G, y, calls = deformed(0.1 * K, L, labels, 5.0) / GAMMAS[0], labels.sign, []
@@ -636,17 +525,6 @@ def test_what_all_classes_gain_alike_changes_no_log_loss(rng):
     for size in (1.0, 1e8):
         shift = size * rng.normal(size=(12, 1))
         np.testing.assert_allclose(loo.log_losses(f + shift, sign), loo.log_losses(f, sign), rtol=1e-5)
-
-
-def test_folds_of_two_are_refitted_without_both(manifold_data, rng):
-    """All of them of two: what one left out would be told by the other is not known."""
-    G, sign = manifold_data()[0][:6, :6], np.array([1.0, -1, 1, 1, -1, -1])
-    pairs = [loo.Fold(np.array([i, i + 1]), np.array([i, i + 1])) for i in (0, 2, 4)]
-    found = loo.RidgePath(G, sign, fit_intercept=False).held_out([0.3], pairs)[0]
-    for i in (0, 2, 4):
-        kept = np.delete(np.arange(6), [i, i + 1])
-        v = np.linalg.solve(G[np.ix_(kept, kept)] + 0.3 * np.eye(4), sign[kept])
-        np.testing.assert_allclose(found[i : i + 2], G[i : i + 2][:, kept] @ v, rtol=1e-9)
 
 
 def test_settings_do_not_see_each_other(rng):
