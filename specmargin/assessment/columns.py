@@ -30,6 +30,7 @@ __all__ = [
     "distinct",
     "infer_types",
     "missing_in",
+    "objects",
     "option",
     "pandas",
     "spelling",
@@ -168,7 +169,7 @@ def as_cells(values: Any) -> AnyArray:
         times = pandas().to_datetime(pandas().Series(listed), utc=True, errors="coerce")
         return np.asarray(times.dt.tz_localize(None).to_numpy().astype("datetime64[s]"))
     texts = [None if value is None else str(value).strip() for value in listed]
-    return _objects([None if text is None or text.lower() in MISSING else text for text in texts])
+    return objects([None if text is None or text.lower() in MISSING else text for text in texts])
 
 
 def as_texts(cells: AnyArray) -> AnyArray:
@@ -184,7 +185,7 @@ def as_texts(cells: AnyArray) -> AnyArray:
     listed = np.datetime_as_string(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
     whole = [isinstance(v, float) and abs(v) < 1e16 and v == round(v) for v in listed]
     texts = [f"{v:.0f}" if w else str(v).removesuffix("T00:00:00") for v, w in zip(listed, whole, strict=True)]
-    return _objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
+    return objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
 
 
 def spelling(text: str) -> str:
@@ -450,7 +451,14 @@ def _series(cells: AnyArray) -> Any:
     return pandas().Series(as_texts(cells), dtype="str")
 
 
-def _objects(values: list[Any]) -> AnyArray:
+def objects(values: list[Any]) -> AnyArray:
+    """Return values as an array of objects, whatever they are.
+
+    Examples
+    --------
+    >>> objects([1, None, (2, 3)]).tolist()
+    [1, None, (2, 3)]
+    """
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
