@@ -311,7 +311,7 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
     """Return how numbers are written, and what is ambiguous about it."""
     marked = fit.numbers[fit.numbers.str.contains(r"[.,]", regex=True)]
     if fit.form and len(marked):
-        return fit.form, _doubtful(fit, marked, name)
+        return fit.form, _doubtful(fit, marked)
     if not len(marked):
         return fit.form or _POINT, ""
     plain = fit.numbers[~fit.numbers.index.isin(marked.index)]
@@ -330,7 +330,7 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
     return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
 
 
-def _doubtful(fit: _Fit, marked: Any, name: str) -> str:
+def _doubtful(fit: _Fit, marked: Any) -> str:
     """Name a cell that the form of the others makes a thousand times smaller or larger than these."""
     other = _COMMA if fit.form == _POINT else _POINT
     ours, theirs = _value(marked, fit.form), _value(marked, other)

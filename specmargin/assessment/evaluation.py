@@ -104,7 +104,7 @@ def evaluate(
             held = fitted.estimator.held_out_
         else:
             folds = inner_folds(codes, seed, _FOLDS)
-            held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress, meter)
+            held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress)
             held, scale = _calibrated(held_scores, tested, codes[known], fitted) if n_classes else (held_scores, 1.0)
     return Outcome(
         method.name,
@@ -154,7 +154,6 @@ def _decided(
     seed: int,
     budget: Budget,
     progress: Callable[[str], None],
-    meter: Meter,
 ) -> tuple[FloatArray, IntArray]:
     """Return scores (l, K) of the labelled rows, and the fold that tests each."""
     known, n_classes = labeled_rows(codes), _n_classes(codes)
