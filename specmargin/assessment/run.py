@@ -20,7 +20,7 @@ from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.outcomes import Spread, compute_outcomes
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
-from specmargin.assessment.reading import read_settings, read_table, settings
+from specmargin.assessment.reading import read_settings, read_table
 from specmargin.assessment.regression import choose_regressors
 from specmargin.assessment.result import Comparison, Prepared, column_lines
 from specmargin.assessment.roles import choose_roles, described
@@ -58,7 +58,6 @@ def _scalar(name: str, value: Any) -> Any:
     progress=_function("a function of a text, print say"),
     unlabeled=_scalar,
     spread=_function("a function that computes calls elsewhere, partial(on_cluster, address=...) say"),
-    columns=settings,
     exact=checks.flag,
 )
 def compare(
