@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import os
@@ -14,6 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from forged import closed, header, npy, opened
 
 import specmargin
 from specmargin.archive import FORMAT_VERSION, read_archive, replace_file, write_archive
@@ -213,40 +213,15 @@ def test_another_kind_is_refused(path):
 
 def remade(path, change, members=None):
     """Change the document and the members of an archive, and mend its checksums, as a forger would."""
-    with zipfile.ZipFile(path) as file:
-        content = {name: file.read(name) for name in file.namelist()}
-    document = json.loads(content["header.json"])
-    document.pop("checksum")
+    document, content = opened(path.read_bytes())
     content.update(members or {})
     change(document, content)
-    plain = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    document.setdefault("checksum", hashlib.sha256(plain).hexdigest())
-    content["header.json"] = json.dumps(document).encode()
-    sealed(path, content)
-
-
-def sealed(path, content):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        for name, data in content.items():
-            file.writestr(name, data)
-        file.comment = bytes(71)
-    data = buffer.getvalue()[:-71]
-    path.write_bytes(data + b"sha256:" + hashlib.sha256(data).hexdigest().encode())
-
-
-def npy(array, **more):
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array, **more)
-    return buffer.getvalue()
-
-
-def test_the_forger_of_these_tests_can_forge(path):
-    remade(path, lambda document, _: document["header"].update(C=7.0))
-    assert read_archive(path, "toy")[0]["C"] == 7.0
+    path.write_bytes(closed(document, content))
 
 
 def test_a_newer_format_is_refused(path):
+    remade(path, lambda document, _: document["header"].update(C=7.0))
+    assert read_archive(path, "toy")[0]["C"] == 7.0  # what is changed in this way is read
     remade(path, lambda document, _: document.update(format_version=FORMAT_VERSION + 1, package_version="9.0"))
     refused(path, r"format version 2, written by specmargin 9.0, but .* up to 1; use a newer specmargin")
     remade(path, lambda document, _: document.update(format_version="new"))
@@ -283,45 +258,31 @@ def test_what_only_pickle_could_read_is_refused(path, tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
-def _more(document, content):
-    content["more.npy"] = npy(np.eye(2))
-
-
-def _less(document, content):
-    del content["proof/K.npy"]
-
-
 def _longer(document, content):
     content["proof/K.npy"] += bytes(8)
     document["arrays"]["proof/K"]["sha256"] = hashlib.sha256(content["proof/K.npy"]).hexdigest()
 
 
 def _huge(document, content):
-    header = io.BytesIO()
-    shape = (2**40, 2**40)
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
-    content["proof/K.npy"] = header.getvalue()
-    entry = {"shape": list(shape), "sha256": hashlib.sha256(header.getvalue()).hexdigest()}
+    content["proof/K.npy"] = header((2**40, 2**40))
+    entry = {"shape": [2**40] * 2, "sha256": hashlib.sha256(content["proof/K.npy"]).hexdigest()}
     document["arrays"]["proof/K"].update(entry)
 
 
-def _no_npy(document, content):
-    content["proof/K.npy"] = b"text"
-
-
-def _no_table(document, content):
-    document["arrays"] = [1]
-
-
-def _no_entry(document, content):
-    document["arrays"]["proof/K"] = {}
-
-
-def _no_float(document, content):
-    document["header"]["C"] = {"float": "many"}
-
-
-@pytest.mark.parametrize("change", [_more, _less, _longer, _huge, _no_npy, _no_table, _no_entry, _no_float])
+@pytest.mark.parametrize(
+    "change",
+    [
+        _longer,
+        _huge,
+        lambda document, content: content.update({"more.npy": npy(np.eye(2))}),
+        lambda document, content: content.pop("proof/K.npy"),
+        lambda document, content: content.update({"proof/K.npy": b"text"}),
+        lambda document, content: document.update(arrays=[1]),
+        lambda document, content: document["arrays"].update({"proof/K": {}}),
+        lambda document, content: document["header"].update(C={"float": "many"}),
+    ],
+    ids=["longer", "huge", "more", "less", "no npy", "no table", "no entry", "no float"],
+)
 def test_sealed_files_that_nobody_wrote_are_refused(path, change):
     remade(path, change)
     refused(path, "has the right checksum, but was not written by specmargin: ")

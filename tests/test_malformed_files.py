@@ -6,8 +6,6 @@ Every file is read in a process of its own, whose memory is limited. Archives ha
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import multiprocessing
 import os
 import random
@@ -18,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forged import closed, header, npy, opened, zipped
 
 import specmargin as sm
 from specmargin.assessment import compare_file, read_table
@@ -30,46 +29,8 @@ SECONDS = 10.0
 BIG = 8 * 10**7  # numbers of 8 bytes
 
 
-def npy(array):
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.asarray(array))
-    return buffer.getvalue()
-
-
-def header(shape, descr="<f8"):
-    buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": False, "shape": shape})
-    return buffer.getvalue()
-
-
 def bomb(n=BIG):
     return header((n,)) + bytes(8 * n)
-
-
-def zipped(members, method=zipfile.ZIP_DEFLATED, seal=True):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.comment = bytes(71) if seal else b""
-    content = buffer.getvalue()
-    if not seal:
-        return content
-    return content[:-71] + b"sha256:" + hashlib.sha256(content[:-71]).hexdigest().encode()
-
-
-def opened(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    document = json.loads(members.pop("header.json"))
-    document.pop("checksum")
-    return document, members
-
-
-def closed(document, members, **options):
-    plain = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    document = {**document, "checksum": hashlib.sha256(plain).hexdigest()}
-    return zipped({"header.json": json.dumps(document).encode(), **members}, **options)
 
 
 def entry(content, shape):

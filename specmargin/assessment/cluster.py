@@ -87,7 +87,6 @@ def on_cluster(
         raise ClusterError("a cluster needs Dask: pip install 'specmargin[distributed]'") from None
 
     with _connected(Client, address) as client:
-        _wait_for_workers(client, address)
         place = _send(client, files or {})
         same = {"function": function, "place": place, "packages": packages, "expected": sources(*packages)}
         futures = client.map(_call, list(arguments), **same, pure=False)
@@ -135,16 +134,6 @@ def _connected(Client: Any, address: str) -> Iterator[Any]:
             client.close(timeout=_ANSWER)
 
 
-def _wait_for_workers(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_ALONE)
-    except TimeoutError:
-        raise ClusterError(
-            f"the scheduler {address} has had no worker for {_ALONE:.0f} seconds; start some with "
-            f"`dask worker {address}`."
-        ) from None
-
-
 def _next(done: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
     """Return the next future that has ended; look now and then whether anybody is left who could end one."""
     alone = 0.0
@@ -160,7 +149,10 @@ def _next(done: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
                 workers = {}
             alone = 0.0 if workers else alone + _LOOK
             if alone >= _ALONE:
-                raise ClusterError(f"the scheduler {address} has had no worker for {_ALONE:.0f} seconds") from None
+                raise ClusterError(
+                    f"the scheduler {address} has had no worker for {_ALONE:.0f} seconds; start some with "
+                    f"`dask worker {address}`"
+                ) from None
 
 
 def _send(client: Any, files: Mapping[str, Path]) -> str | None:

@@ -30,6 +30,7 @@ __all__ = [
     "distinct",
     "infer_types",
     "missing_in",
+    "objects",
     "option",
     "pandas",
     "spelling",
@@ -169,7 +170,7 @@ def as_cells(values: Any) -> AnyArray:
         times = pandas().to_datetime(pandas().Series(listed), utc=True, errors="coerce")
         return np.asarray(times.dt.tz_localize(None).to_numpy().astype("datetime64[s]"))
     texts = [None if value is None else str(value).strip() for value in listed]
-    return _objects([None if text is None or text.lower() in MISSING else text for text in texts])
+    return objects([None if text is None or text.lower() in MISSING else text for text in texts])
 
 
 def as_texts(cells: AnyArray) -> AnyArray:
@@ -185,7 +186,7 @@ def as_texts(cells: AnyArray) -> AnyArray:
     listed = np.datetime_as_string(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
     whole = [isinstance(v, float) and abs(v) < 1e16 and v == round(v) for v in listed]
     texts = [f"{v:.0f}" if w else str(v).removesuffix("T00:00:00") for v, w in zip(listed, whole, strict=True)]
-    return _objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
+    return objects([None if gone else text for text, gone in zip(texts, missing_in(cells), strict=True)])
 
 
 def spelling(text: str) -> str:
@@ -311,7 +312,7 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
     """Return how numbers are written, and what is ambiguous about it."""
     marked = fit.numbers[fit.numbers.str.contains(r"[.,]", regex=True)]
     if fit.form and len(marked):
-        return fit.form, _doubtful(fit, marked, name)
+        return fit.form, _doubtful(fit, marked)
     if not len(marked):
         return fit.form or _POINT, ""
     plain = fit.numbers[~fit.numbers.index.isin(marked.index)]
@@ -330,7 +331,7 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
     return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
 
 
-def _doubtful(fit: _Fit, marked: Any, name: str) -> str:
+def _doubtful(fit: _Fit, marked: Any) -> str:
     """Name a cell that the form of the others makes a thousand times smaller or larger than these."""
     other = _COMMA if fit.form == _POINT else _POINT
     ours, theirs = _value(marked, fit.form), _value(marked, other)
@@ -451,7 +452,14 @@ def _series(cells: AnyArray) -> Any:
     return pandas().Series(as_texts(cells), dtype="str")
 
 
-def _objects(values: list[Any]) -> AnyArray:
+def objects(values: list[Any]) -> AnyArray:
+    """Return values as an array of objects, whatever they are.
+
+    Examples
+    --------
+    >>> objects([1, None, (2, 3)]).tolist()
+    [1, None, (2, 3)]
+    """
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

@@ -16,12 +16,14 @@ from specmargin.assessment.evaluation import Outcome, log_loss
 from specmargin.assessment.measurement import labeled_rows
 from specmargin.candidates import compare_errors, error_estimate
 from specmargin.candidates.comparison import FEWEST, mcnemar_power
-from specmargin.typing import AnyArray, FloatArray
+from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["FEWEST", "Row", "compare_outcomes", "error_of_choice", "holm", "labels_needed", "relative_error"]
 
 _LEVEL = 0.05
 _NAN = float("nan")
+_BLIND = ("majority", "mean")
+"""Methods that look at no feature."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], codes: AnyArray, baseline: str
     reference = next((one for one in outcomes if one.name == baseline and one.was_run), None)
     rows = [_row(one, reference, known, hidden) for one in outcomes]
     before = next((row.error for row in rows if reference is not None and row.name == reference.name), _NAN)
-    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name not in ("majority", "mean")]
+    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name not in _BLIND]
     better, worse = holm([rows[k].p for k in tested]), holm([rows[k].p_worse for k in tested])
     for at, k in enumerate(tested):
         row = replace(rows[k], p=float(better[at]), p_worse=float(worse[at]))
@@ -132,47 +134,47 @@ def _row(one: Outcome, reference: Outcome | None, known: AnyArray, hidden: npt.N
     )
     if not one.was_run:
         return replace(row, verdict="not run")
-    if known.dtype.kind == "f":
-        return _number_row(row, one, reference, known)
-    if reference is not None and one is not reference and hidden.any():
+    of_numbers = known.dtype.kind == "f"
+    if not of_numbers and reference is not None and one is not reference and hidden.any():
         decided, other = (outcome.probabilities[hidden].argmax(axis=1) for outcome in (one, reference))
         row = replace(row, differs=float(np.mean(decided != other)))
     if len(known) < FEWEST:
         return replace(row, verdict=_TOO_FEW if one is not reference else "the baseline")
-    wrong = one.held_out.argmax(axis=1) != known
-    estimate = error_estimate(wrong)
-    row = replace(
-        row,
-        error=estimate.error,
-        interval=estimate.interval,
-        balanced_accuracy=1.0 - float(np.mean([wrong[known == c].mean() for c in np.unique(known)])),
-        log_loss=log_loss(one.held_out, known),
-    )
+    row = (_with_number_error if of_numbers else _with_class_error)(row, one, known)
     if reference is None:
         return replace(row, verdict="the supervised baseline was not run")
     if one is reference:
         return replace(row, verdict="the baseline")
-    test = compare_errors(wrong, reference.held_out.argmax(axis=1) != known, row.differs)
-    row = replace(row, wins=test.gains, losses=test.losses, p=test.p_better, p_worse=test.p_worse, power=test.power)
-    return replace(row, verdict="looks at no feature") if one.name == "majority" else row
+    row = (_with_sign_test if of_numbers else _with_mcnemar_test)(row, one, reference, known)
+    return replace(row, verdict="looks at no feature") if one.name in _BLIND else row
 
 
-def _number_row(row: Row, one: Outcome, reference: Outcome | None, known: FloatArray) -> Row:
-    """Return the row of a regressor: its error in units of the labels' deviation, and the sign test."""
-    if len(known) < FEWEST:
-        return replace(row, verdict=_TOO_FEW if one is not reference else "the baseline")
-    residuals = one.held_out[:, 0] - known
-    rng = np.random.default_rng(0)
+def _with_class_error(row: Row, one: Outcome, known: IntArray) -> Row:
+    wrong = one.held_out.argmax(axis=1) != known
+    estimate = error_estimate(wrong)
+    balanced = 1.0 - float(np.mean([wrong[known == c].mean() for c in np.unique(known)]))
+    loss = log_loss(one.held_out, known)
+    return replace(row, error=estimate.error, interval=estimate.interval, balanced_accuracy=balanced, log_loss=loss)
+
+
+def _with_number_error(row: Row, one: Outcome, known: FloatArray) -> Row:
+    residuals, rng = one.held_out[:, 0] - known, np.random.default_rng(0)
     drawn = np.sqrt((residuals[rng.integers(len(known), size=(500, len(known)))] ** 2).mean(axis=1)) / known.std()
     low, high = np.quantile(drawn, [0.025, 0.975])
-    row = replace(row, error=relative_error(residuals, known), interval=(float(low), float(high)))
-    if reference is None or one is reference:
-        return replace(row, verdict="the baseline" if reference else "the supervised baseline was not run")
-    theirs = np.abs(reference.held_out[:, 0] - known)
-    wins, losses = int((np.abs(residuals) < theirs).sum()), int((np.abs(residuals) > theirs).sum())
+    return replace(row, error=relative_error(residuals, known), interval=(float(low), float(high)))
+
+
+def _with_mcnemar_test(row: Row, one: Outcome, reference: Outcome, known: IntArray) -> Row:
+    wrong, theirs = (outcome.held_out.argmax(axis=1) != known for outcome in (one, reference))
+    test = compare_errors(wrong, theirs, row.differs)
+    return replace(row, wins=test.gains, losses=test.losses, p=test.p_better, p_worse=test.p_worse, power=test.power)
+
+
+def _with_sign_test(row: Row, one: Outcome, reference: Outcome, known: FloatArray) -> Row:
+    ours, theirs = (np.abs(outcome.held_out[:, 0] - known) for outcome in (one, reference))
+    wins, losses = int((ours < theirs).sum()), int((ours > theirs).sum())
     p, p_worse = (float(binom.sf(k - 1, wins + losses, 0.5)) for k in (wins, losses))
-    row = replace(row, wins=wins, losses=losses, p=p, p_worse=p_worse)
-    return replace(row, verdict="looks at no feature") if one.name == "mean" else row
+    return replace(row, wins=wins, losses=losses, p=p, p_worse=p_worse)
 
 
 def relative_error(residuals: FloatArray, labels: FloatArray) -> float:

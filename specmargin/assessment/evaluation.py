@@ -95,12 +95,6 @@ def evaluate(
         If the time is over, or would be before the last fold.
     """
     known, n_classes = labeled_rows(codes), _n_classes(codes)
-    common: dict[str, Any] = {
-        "name": method.name,
-        "title": method.title,
-        "is_supervised": method.is_supervised,
-        "judged": method.judged,
-    }
     with Meter() as meter, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = method.fit(X, codes, seed)
@@ -110,16 +104,15 @@ def evaluate(
             held = fitted.estimator.held_out_
         else:
             folds = inner_folds(codes, seed, _FOLDS)
-            held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress, meter)
+            held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress)
             held, scale = _calibrated(held_scores, tested, codes[known], fitted) if n_classes else (held_scores, 1.0)
-        probabilities = scores
-        if n_classes:
-            probabilities = np.exp(scores) if fitted.is_calibrated else class_probabilities(scale * scores)
-            probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
     return Outcome(
-        **common,
+        method.name,
+        method.title,
+        method.judged,
+        method.is_supervised,
         held_out=np.asarray(held),
-        probabilities=probabilities,
+        probabilities=fitted.probabilities(scores, scale) if n_classes else scores,
         chosen=fitted.chosen,
         seconds=meter.seconds + fitted.seconds_before,
         peak_bytes=float("nan") if fitted.seconds_before else meter.peak_bytes,
@@ -161,7 +154,6 @@ def _decided(
     seed: int,
     budget: Budget,
     progress: Callable[[str], None],
-    meter: Meter,
 ) -> tuple[FloatArray, IntArray]:
     """Return scores (l, K) of the labelled rows, and the fold that tests each."""
     known, n_classes = labeled_rows(codes), _n_classes(codes)
@@ -194,8 +186,7 @@ def _calibrated(
 ) -> tuple[FloatArray, float]:
     """Return probabilities (l, K) of left-out labels, each scaled by the other folds, and the scale from all."""
     if fitted.is_calibrated:
-        p = np.exp(scores)
-        return p / p.sum(axis=1, keepdims=True), 1.0
+        return fitted.probabilities(scores, 1.0), 1.0
     sign = np.where(np.arange(scores.shape[1]) == codes[:, None], 1.0, -1.0)
     held = np.empty_like(scores)
     for k in np.unique(tested):

@@ -7,7 +7,9 @@ counts, contradictions).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ _SCALES = 1e3
 _UNEQUAL = 5.0
 _MARKERS = ("-1", "unlabeled", "unlabelled", "unknown", "none", "?", "-")
 _LISTED = 5
+_Found = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -83,21 +86,22 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
     ...     print(flaw)
     constant column: 'z' holds one value, 3, in all rows; it is not used.
     """
-    flaws = [Flaw("file", note) for note in table.notes]
-    flaws += [_dropped(name, reason) for name, reason in roles.dropped.items()]
-    flaws += [
-        Flaw("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()
-    ]
-    flaws += _odd(table, roles)
-    flaws += _missing(table, roles)
-    flaws += _scales(table, roles)
-    flaws += _infinite(table, roles)
-    if not any(isinstance(label, float) for label in labels):
-        flaws += _classes(labels, target, exact)
-    return flaws + _contradictions(table, labels, roles)
+    of_numbers = any(isinstance(label, float) for label in labels)
+    found = (
+        (("file", note) for note in table.notes),
+        (_dropped(name, reason) for name, reason in roles.dropped.items()),
+        (("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()),
+        _odd(table, roles),
+        _missing(table, roles),
+        _scales(table, roles),
+        _infinite(table, roles),
+        () if of_numbers else _classes(labels, target, exact),
+        _contradictions(table, labels, roles),
+    )
+    return [Flaw(kind, text) for kind, text in chain.from_iterable(found)]
 
 
-def _dropped(name: str, reason: str) -> Flaw:
+def _dropped(name: str, reason: str) -> tuple[str, str]:
     kinds = {
         "holds one": "constant column",
         "is empty": "empty column",
@@ -110,37 +114,34 @@ def _dropped(name: str, reason: str) -> Flaw:
     kind = next((kind for begin, kind in kinds.items() if reason.startswith(begin)), "column that tells too much")
     kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as stated")) else kind
     asked = "" if reason.startswith("is ignored") else f" If it should be, say {option(name, 'KIND')}."
-    return Flaw(kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}")
+    return kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}"
 
 
 _DECIDED = ("column that numbers the rows", "the label in other words", "column that tells too much")
 
 
-def _odd(table: Table, roles: Roles) -> list[Flaw]:
+def _odd(table: Table, roles: Roles) -> _Found:
     """Cells that cannot be read, and numbers that stand for missing ones."""
-    flaws = []
     for name in roles.used:
         kind, odd = table.types[name], table.odd(name)
         if odd:
             cells = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:_LISTED]) + (
                 ", ..." if len(odd) > 5 else ""
             )
-            text = f"{name!r} is read as {kind.spelled()}; {len(odd)} cells are none and count as missing: {cells}."
-            flaws.append(Flaw("odd cells", text))
+            read = f"{name!r} is read as {kind.spelled()}"
+            yield "odd cells", f"{read}; {len(odd)} cells are none and count as missing: {cells}."
         if kind.marks:
             days, every = kind.kind == "date", f"{kind.kind}:all"
             marks = ", ".join(str(np.datetime64(int(m), "s"))[:10] if days else _plain(m) for m in kind.marks)
             text = f"{name!r} holds {marks}, far from all other {kind.kind}s: it counts as missing. "
-            flaws.append(Flaw("numbers for missing ones", f"{text}If not, say {option(name, every)}."))
-    return flaws
+            yield "numbers for missing ones", f"{text}If not, say {option(name, every)}."
 
 
 def _plain(number: float) -> str:
     return f"{number:.0f}" if abs(number) < 1e15 and number == round(number) else f"{number:g}"
 
 
-def _missing(table: Table, roles: Roles) -> list[Flaw]:
-    flaws = []
+def _missing(table: Table, roles: Roles) -> _Found:
     for name, role in roles.used.items():
         n = int(missing_in(table.columns[name]).sum()) - len(table.odd(name))
         if n:
@@ -149,28 +150,26 @@ def _missing(table: Table, roles: Roles) -> list[Flaw]:
                 "text": "they are read as a text without words",
             }.get(role, "they are set to the median, and a feature says where")
             share = f"{n / table.n_rows:.0%}" if n >= table.n_rows / 100 else "less than 1 %"
-            flaws.append(Flaw("missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {done}."))
-    return flaws
+            yield "missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {done}."
 
 
-def _infinite(table: Table, roles: Roles) -> list[Flaw]:
-    counts = {
-        name: int(np.isinf(table.columns[name]).sum())
-        for name in roles.used
-        if table.columns[name].dtype.kind == "f" and np.isinf(table.columns[name]).any()
-    }
-    return [Flaw("infinite entries", f"{name!r} holds {n}; they count as missing.") for name, n in counts.items()]
+def _infinite(table: Table, roles: Roles) -> _Found:
+    for name in roles.used:
+        column = table.columns[name]
+        n = int(np.isinf(column).sum()) if column.dtype.kind == "f" else 0
+        if n:
+            yield "infinite entries", f"{name!r} holds {n}; they count as missing."
 
 
-def _scales(table: Table, roles: Roles) -> list[Flaw]:
+def _scales(table: Table, roles: Roles) -> _Found:
     """Deviations that differ by a thousand, of numbers; of the columns of a sparse matrix, by their largest entries."""
     if table.matrix is not None:
         largest = np.abs(table.matrix).max(axis=0).toarray().ravel()
         large = largest[largest > 0]
         if len(large) and large.max() >= _SCALES * large.min():
             text = f"the largest entries of the columns lie between {large.min():.3g} and {large.max():.3g}"
-            return [Flaw("columns of different scale", f"{text}; scale them, e.g. by sklearn's MaxAbsScaler.")]
-        return []
+            yield "columns of different scale", f"{text}; scale them, e.g. by sklearn's MaxAbsScaler."
+        return
     spread = {}
     for name, role in roles.used.items():
         column = table.columns[name]
@@ -182,91 +181,61 @@ def _scales(table: Table, roles: Roles) -> list[Flaw]:
             if deviation > 0:
                 spread[name] = deviation
     if not spread or max(spread.values()) < _SCALES * min(spread.values()):
-        return []
+        return
     least, most = min(spread, key=lambda name: spread[name]), max(spread, key=lambda name: spread[name])
-    return [
-        Flaw(
-            "columns of different scale",
-            f"the deviation of {most!r} ({spread[most]:.3g}) is {spread[most] / spread[least]:.2g} times that of "
-            f"{least!r} ({spread[least]:.3g}); numbers are standardised.",
-        )
-    ]
+    deviates = f"the deviation of {most!r} ({spread[most]:.3g}) is {spread[most] / spread[least]:.2g} times"
+    yield (
+        "columns of different scale",
+        f"{deviates} that of {least!r} ({spread[least]:.3g}); numbers are standardised.",
+    )
 
 
-def _classes(labels: AnyArray, target: str, exact: bool) -> list[Flaw]:
+def _classes(labels: AnyArray, target: str, exact: bool) -> _Found:
     counts = Counter(label for label in labels if label is not None)
-    flaws, total = [], sum(counts.values())
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    ordered, total = counts.most_common(), sum(counts.values())
     single = [label for label, n in ordered if n == 1]
     if single:
         names = ", ".join(repr(label) for label in single[:_LISTED]) + (", ..." if len(single) > _LISTED else "")
         which = f"the class {names} has" if len(single) == 1 else f"the classes {names} have"
-        flaws.append(
-            Flaw(
-                "class with one label",
-                f"{which} one label: left out, nothing is known of the class, so that it counts as wrong; label more "
-                "of its rows.",
-            )
-        )
+        left_out = f"{which} one label: left out, nothing is known of the class, so that it counts as wrong"
+        yield "class with one label", f"{left_out}; label more of its rows."
     if total < FEWEST:
-        flaws.append(Flaw("few labels", f"{total} labels say nothing about errors; {FEWEST} are the least, 50 better."))
+        yield "few labels", f"{total} labels say nothing about errors; {FEWEST} are the least, 50 better."
     if len(ordered) > 1 and ordered[0][1] >= _UNEQUAL * ordered[-1][1] and ordered[0][1] > _UNEQUAL:
         (most, many), (least, few) = ordered[0], ordered[-1]
-        flaws.append(
-            Flaw(
-                "classes of unequal size",
-                f"{many} labels of {most!r}, {few} of {least!r}; look at the balanced accuracy, too.",
-            )
-        )
+        told = f"{many} labels of {most!r}, {few} of {least!r}"
+        yield "classes of unequal size", f"{told}; look at the balanced accuracy, too."
     for several in spellings(labels).values():
         if len(several) > 1:
             names = " and ".join(map(repr, several))
             told = f"{names} count as one class, {several[0]!r}; if they are several, say exact=True (--exact-labels)"
             if exact:
                 told = f"{names} count as different classes, as stated"
-            flaws.append(Flaw("spelling of labels", f"{told}."))
+            yield "spelling of labels", f"{told}."
     if len(counts) > 20 and total < 3 * len(counts):
-        flaws.append(
-            Flaw("many classes", f"{total} labels of {len(counts)} classes: is {target!r} the column of labels?")
-        )
-    flaws += [
-        Flaw(
-            "label that looks like a marker",
-            f"{label!r} counts as a class with {n} labels; if it means 'no label', name it by unlabeled=.",
-        )
-        for label, n in counts.items()
-        if str(label).strip().casefold() in _MARKERS
-    ]
-    return flaws
+        yield "many classes", f"{total} labels of {len(counts)} classes: is {target!r} the column of labels?"
+    for label, n in counts.items():
+        if str(label).strip().casefold() in _MARKERS:
+            told = f"{label!r} counts as a class with {n} labels"
+            yield "label that looks like a marker", f"{told}; if it means 'no label', name it by unlabeled=."
 
 
-def _contradictions(table: Table, labels: AnyArray, roles: Roles) -> list[Flaw]:
+def _contradictions(table: Table, labels: AnyArray, roles: Roles) -> _Found:
     """Rows that are equal but for their labels, and rows that are equal altogether."""
     if table.matrix is not None:
-        return []
+        return
     columns = [table.columns[name].astype(object) for name in roles.used]
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(zip(*columns, strict=True)):
         groups[tuple(map(repr, row))].append(i)
     several = [rows for rows in groups.values() if len(rows) > 1]
     against = [rows for rows in several if len({labels[i] for i in rows if labels[i] is not None}) > 1]
-    flaws = []
     if against:
         first = ", ".join(str(i + 1) for i in against[0][:_LISTED])
         named = " and ".join(sorted({repr(labels[i]) for i in against[0] if labels[i] is not None}))
-        flaws.append(
-            Flaw(
-                "equal rows with different labels",
-                f"{len(against)} groups of rows have equal features but different labels, for instance rows {first} "
-                f"({named}); no method can have both right. Check them.",
-            )
-        )
+        told = f"{len(against)} groups of rows have equal features but different labels, for instance rows {first}"
+        yield "equal rows with different labels", f"{told} ({named}); no method can have both right. Check them."
     n_more = sum(len(rows) - 1 for rows in several)
     if n_more:
-        flaws.append(
-            Flaw(
-                "repeated rows",
-                f"{n_more} of {table.n_rows} rows repeat another one; where both are labelled, errors look too small.",
-            )
-        )
-    return flaws
+        told = f"{n_more} of {table.n_rows} rows repeat another one"
+        yield "repeated rows", f"{told}; where both are labelled, errors look too small."

@@ -123,17 +123,13 @@ def labeled_rows(codes: AnyArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Size:
-    """What methods need to know of the data: rows, features, labels, classes, numbers stored."""
+    """What methods need to know of the data: rows, labels, numbers stored."""
 
     n: int
-    d: int
     l: int
-    n_classes: int
     stored: int
 
     @classmethod
     def of(cls, X: Matrix, codes: IntArray) -> Size:
         """Return the size of features and of the codes of their classes."""
-        known = codes[labeled_rows(codes)]
-        stored = X.nnz if hasattr(X, "nnz") else X.size
-        return cls(X.shape[0], X.shape[1], len(known), len(np.unique(known)), int(stored))
+        return cls(X.shape[0], len(labeled_rows(codes)), int(X.nnz if hasattr(X, "nnz") else X.size))

@@ -7,6 +7,7 @@ turns names and estimators into methods; `STANDARD` is what is compared by defau
 from __future__ import annotations
 
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from specmargin.candidates import SUPERVISED
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
+from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.solvers.parts import SEARCHES
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -32,6 +34,7 @@ __all__ = [
     "FittedMethod",
     "Method",
     "choose_methods",
+    "estimators_of",
     "inner_folds",
 ]
 
@@ -113,6 +116,11 @@ class FittedMethod:
         # A class without a label in the training part comes last.
         lowest = np.log(1e-12) if self.is_calibrated else f.min(axis=1, keepdims=True) - 1.0
         return np.where(np.isnan(out), lowest, out)
+
+    def probabilities(self, scores: FloatArray, scale: float) -> FloatArray:
+        """Return probabilities (m, K) of what `scores` returns, decisions times `scale`."""
+        p = np.exp(scores) if self.is_calibrated else class_probabilities(scale * scores)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 class Method(ABC):
@@ -338,7 +346,7 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
             return own[one.lower()]()
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
-        names = [*_of_kind(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
+        names = [*estimators_of(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
         known = {name.lower(): name for name in names}
         if one.lower() not in known:
             listed = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])
@@ -352,14 +360,13 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
     return Given(one, type(one).__name__)
 
 
-def _of_kind(kind: type) -> list[str]:
+def estimators_of(kind: type) -> list[str]:
+    """Return the names of the estimators of the package that are of a kind."""
     return [name for name in estimators.__all__ if issubclass(getattr(estimators, name), kind)]
 
 
 def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> list[tuple[IntArray, IntArray]]:
     """Return folds of the labelled rows, which always train with all unlabelled ones."""
-    import warnings
-
     known = labeled_rows(codes)
     n_splits = max(2, min(n_folds, len(known)))
     if codes.dtype.kind == "f":

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from specmargin.archive import read_archive, write_archive
-from specmargin.assessment.columns import as_texts
+from specmargin.assessment.columns import as_texts, objects
 from specmargin.assessment.methods import FittedMethod
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
 from specmargin.estimators.storage import pack_estimator, unpack_estimator
 from specmargin.exceptions import SpecmarginWarning
-from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.proofs.packing import contents_of
 from specmargin.typing import AnyArray, FloatArray
 
@@ -30,6 +29,8 @@ __all__ = ["KIND", "TableModel", "load_model"]
 
 KIND = "table model"
 """Of the archives that hold a model."""
+_AS_THEY_ARE = ("scale", "name", "target", "identifier", "columns", "names")
+"""Fields that stand in a file as they are."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,8 +96,7 @@ class TableModel:
             warnings.warn(note, SpecmarginWarning, stacklevel=2)
         p = self.fitted.scores(self.preparation.transform(table), len(self.classes_))
         if len(self.classes_):
-            p = np.exp(p) if self.fitted.is_calibrated else class_probabilities(self.scale * p)
-            p = np.asarray(p / p.sum(axis=1, keepdims=True))
+            p = self.fitted.probabilities(p, self.scale)
         labels = np.full(len(p), None, dtype=object) if labels is None else labels
         ids = {name: as_texts(given.cells[name]) for name in (self.identifier,) if name in given.cells}
         return Predictions(self.classes_, p, labels, ids, tuple(notes), tuple(remarks))
@@ -114,12 +114,7 @@ class TableModel:
         header = {
             "preparation": prepared,
             "classes": self.classes_.tolist(),
-            "scale": self.scale,
-            "name": self.name,
-            "target": self.target,
-            "identifier": self.identifier,
-            "columns": self.columns,
-            "names": self.names,
+            **{name: getattr(self, name) for name in _AS_THEY_ARE},
             "chosen": self.fitted.chosen,
             "estimator": _packed(self.estimator, arrays),
         }
@@ -154,11 +149,9 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
         at = "preparation/"
         own = {name.removeprefix(at): array for name, array in arrays.items() if name.startswith(at)}
         preparation = Preparation.from_state(header["preparation"], own)
-        classes = np.empty(len(header["classes"]), dtype=object)
-        classes[:] = header["classes"]
         fitted = FittedMethod(_unpacked(header["estimator"], arrays), header["chosen"])
-        own_fields = {name: header[name] for name in ("scale", "name", "target", "identifier", "columns", "names")}
-        return TableModel(preparation, fitted, classes, **own_fields)
+        own_fields = {name: header[name] for name in _AS_THEY_ARE}
+        return TableModel(preparation, fitted, objects(header["classes"]), **own_fields)
 
 
 def _packed(estimator: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:

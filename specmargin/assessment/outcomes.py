@@ -79,18 +79,11 @@ def compute_outcomes(
         else:
             say(f"{method.title}: kept from an earlier run")
     known = {method.name: method for method in methods}
-    calls = _here(missing, data, seed, clock, say) if spread is None else _away(missing, data, seed, clock, say, spread)
-    for name, outcome in calls:
+    here = ((method.name, _run(method, data.X, data.codes, seed, clock, say)) for method in missing)
+    for name, outcome in here if spread is None else _away(missing, data, seed, clock, say, spread):
         outcomes[name] = named = _named(outcome, data.classes)
         store.write(known[name], named)
     return {name: outcome for name, outcome in outcomes.items() if outcome is not None}
-
-
-def _here(
-    methods: Iterable[Method], data: Prepared, seed: int, clock: Budget, say: Callable[[str], None]
-) -> Iterable[tuple[str, Outcome]]:
-    for method in methods:
-        yield method.name, _run(method, data.X, data.codes, seed, clock, say)
 
 
 def _away(
@@ -146,11 +139,8 @@ def run_away(method: Method, seed: int, seconds: float | None, started: float) -
 
 
 def _as_arrays(X: Matrix, codes: IntArray) -> dict[str, Any]:
-    if not sp.issparse(X):
-        return {"X": np.asarray(X), "codes": codes}
-    rows = X.tocsr()
-    parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
-    return parts | {"codes": codes, "is_array": np.array(isinstance(X, sp.sparray))}
+    parts = {name: getattr(X, name) for name in ("data", "indices", "indptr", "shape")} if sp.issparse(X) else {"X": X}
+    return {**parts, "codes": codes}
 
 
 @lru_cache(maxsize=1)
@@ -159,8 +149,7 @@ def _read(file: Path, changed: int) -> tuple[Matrix, IntArray]:
         if "X" in arrays:
             return arrays["X"], arrays["codes"]
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        X = sparse_from_parts("X", parts, arrays["shape"].tolist(), is_array=bool(arrays["is_array"]))
-        return X, arrays["codes"]
+        return sparse_from_parts("X", parts, arrays["shape"].tolist()), arrays["codes"]
 
 
 def _run(method: Method, X: Matrix, codes: IntArray, seed: int, clock: Budget, say: Callable[[str], None]) -> Outcome:

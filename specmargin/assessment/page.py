@@ -85,11 +85,10 @@ def _pictures(c: Any, markup: Callable[[str], Any]) -> dict[str, Any]:
 
     pictures: dict[str, Any] = {}
 
-    def draw(name: str, width: float, aspect: float, how: Callable[[Any], object], description: str) -> Any:
+    def draw(name: str, width: float, aspect: float, how: Callable[[Any], object], description: str) -> None:
         figure, axes = subplots(width=width, aspect=aspect)
         how(axes[0, 0])
         pictures[name] = markup(assessment.inline_svg(figure, description))
-        return pictures[name]
 
     numbers, names = not len(c.data.classes), [str(name) for name in c.data.classes]
     rows = [row for row in c.rows if row.was_run and np.isfinite(row.error)]

@@ -117,15 +117,12 @@ class Preparation:
         X = self.transformer.transform(self.frame(table))
         if not sp.issparse(X):
             return np.asarray(X)
-        if sum(not name.startswith(("numbers__", "missing__")) for name in self._outputs) <= _SPARSE_ABOVE:
+        names = self.transformer.get_feature_names_out()
+        if sum(not name.startswith(("numbers__", "missing__")) for name in names) <= _SPARSE_ABOVE:
             return np.asarray(X.toarray())
         X = sp.csr_array(X)
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as libsvm wants them
         return X
-
-    @property
-    def _outputs(self) -> list[str]:
-        return list(self.transformer.get_feature_names_out())
 
     def read(self, table: Table) -> tuple[Table, list[str], list[str]]:
         """Read another table by the same types.

@@ -23,7 +23,7 @@ from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.files import BadContentError, Members, read_file
 
-__all__ = ["read_settings", "read_table", "settings"]
+__all__ = ["read_settings", "read_table"]
 
 _SEPARATORS = ",;\t|"
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -44,6 +44,8 @@ def read_settings(columns: Any) -> dict[str, str]:
     """
     if isinstance(columns, Mapping):
         return {str(name): str(kind) for name, kind in columns.items()}
+    if not isinstance(columns, Sequence | os.PathLike | None):
+        raise InvalidInputError(f"columns={shown(columns)} states nothing of columns; pass {{'age': 'number'}} say.")
     stated: dict[str, str] = {}
     for line in [columns] if isinstance(columns, str | os.PathLike) else columns or ():
         if str(line).endswith(".toml"):
@@ -57,19 +59,6 @@ def read_settings(columns: Any) -> dict[str, str]:
             raise InvalidInputError(f"columns={str(line)!r} is not of the form NAME=KIND, nor a TOML file.")
         stated[name] = kind
     return stated
-
-
-def settings(name: str, value: Any) -> dict[str, str]:
-    """Return what columns are stated to be, as a rule of `specmargin.checks.checked`.
-
-    Examples
-    --------
-    >>> settings("columns", {"zip": "category"})
-    {'zip': 'category'}
-    """
-    if not isinstance(value, Mapping | Sequence | os.PathLike):
-        raise InvalidInputError(f"{name}={shown(value)} states nothing of columns; pass {{'age': 'number'}} say.")
-    return read_settings(value)
 
 
 def read_table(path: str | os.PathLike[str], *, columns: Any = (), names: bool | None = None) -> Table:

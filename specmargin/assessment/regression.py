@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from specmargin import estimators
 from specmargin.assessment.measurement import labeled_rows
-from specmargin.assessment.methods import FittedMethod, Method
+from specmargin.assessment.methods import FittedMethod, Method, estimators_of
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, Matrix
@@ -50,8 +50,7 @@ def choose_regressors(methods: Sequence[Any] | str | None) -> list[Method]:
     >>> [method.name for method in choose_regressors("mean, lapRLSRegressor")]
     ['ridge', 'mean', 'LapRLSRegressor']
     """
-    ours = [name for name in estimators.__all__ if issubclass(getattr(estimators, name), RegressorMixin)]
-    known = {name.lower(): name for name in (*_NUMBERS, *ours)}
+    known = {name.lower(): name for name in (*_NUMBERS, *estimators_of(RegressorMixin))}
     wanted = [name.strip() for name in methods.split(",")] if isinstance(methods, str) else (methods or _NUMBERS)
     for one in wanted:
         if not isinstance(one, str) or one.lower() not in known:

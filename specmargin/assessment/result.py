@@ -144,9 +144,8 @@ class Comparison:
             "error_low": [row.interval[0] for row in self.rows],
             "error_high": [row.interval[1] for row in self.rows],
         }
-        for name in ("balanced_accuracy", "log_loss", "wins", "losses", "p", "p_worse", "power", "differs"):
-            columns[name] = [getattr(row, name) for row in self.rows]
-        for name in ("seconds", "megabytes", "chosen", "judged", "verdict"):
+        numbers = ("balanced_accuracy", "log_loss", "wins", "losses", "p", "p_worse", "power", "differs")
+        for name in (*numbers, "seconds", "megabytes", "chosen", "judged", "verdict"):
             columns[name] = [getattr(row, name) for row in self.rows]
         columns["notes"] = [" | ".join(row.notes) for row in self.rows]
         return {

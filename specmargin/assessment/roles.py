@@ -300,8 +300,8 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
     """
     known = [label for label in labels if label is not None]
     kinds = "number" if known and isinstance(known[0], float) else f"{len(set(map(str, known)))} classes"
-    first = str(known[0]) if known else ""
-    rows = [_row(target, "label", kinds, first, len(labels) - len(known), "")]
+    first = _short(str(known[0])) if known else ""
+    rows = [(target, "label", kinds, first, len(labels) - len(known), "")]
     for name, kind in table.types.items():
         role = "feature" if name in roles.used else "id" if name == roles.identifier else "left out"
         cells, odd = as_texts(table.cells[name]), table.odd(name)
@@ -309,10 +309,9 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
         missing = int(missing_in(table.columns[name]).sum()) - len(odd)
         named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
         stated = ", as stated" if kind.stated else ""
-        rows.append(_row(name, role, kind.spelled() + stated, there, missing, named))
-    return rows
+        rows.append((name, role, kind.spelled() + stated, _short(there), missing, named))
+    return [dict(zip(("column", "role", "type", "example", "missing", "odd cells"), row, strict=True)) for row in rows]
 
 
-def _row(name: str, role: str, kind: str, example: str, missing: int, odd: str) -> dict[str, Any]:
-    short = example if len(example) <= 24 else example[:23] + "…"
-    return {"column": name, "role": role, "type": kind, "example": short, "missing": missing, "odd cells": odd}
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else text[:23] + "…"

@@ -10,7 +10,7 @@ import numpy as np
 
 from specmargin import checks
 from specmargin.assessment.choice import choose, next_steps
-from specmargin.assessment.columns import as_texts
+from specmargin.assessment.columns import as_texts, objects
 from specmargin.assessment.comparison import compare_outcomes, error_of_choice
 from specmargin.assessment.evaluation import evaluate
 from specmargin.assessment.flaws import find_flaws, spellings
@@ -20,7 +20,7 @@ from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.outcomes import Spread, compute_outcomes
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
-from specmargin.assessment.reading import read_settings, read_table, settings
+from specmargin.assessment.reading import read_settings, read_table
 from specmargin.assessment.regression import choose_regressors
 from specmargin.assessment.result import Comparison, Prepared, column_lines
 from specmargin.assessment.roles import choose_roles, described
@@ -34,29 +34,17 @@ from specmargin.typing import AnyArray
 __all__ = ["compare", "compare_file", "fit_table", "predict_file", "prepare"]
 
 
-def _name(name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        raise InvalidTypeError(f"{name}={checks.shown(value)} must be a text: the name of the labels.")
-    return value
+def _function(remedy: str) -> checks.Rule:
+    def rule(name: str, value: Any) -> Any:
+        if not callable(value):
+            raise InvalidTypeError(f"{name}={checks.shown(value)} cannot be called; pass {remedy}.")
+        return value
 
-
-def _function(name: str, value: Any) -> Any:
-    if not callable(value):
-        raise InvalidTypeError(f"{name}={checks.shown(value)} cannot be called; pass a function of a text, print say.")
-    return value
+    return checks.maybe(rule)
 
 
 def _scalar(name: str, value: Any) -> Any:
     is_unlabeled([0], value)
-    return value
-
-
-def _spread(name: str, value: Any) -> Any:
-    if not callable(value):
-        raise InvalidTypeError(
-            f"{name}={checks.shown(value)} cannot be called; pass a function that computes calls elsewhere, "
-            "functools.partial(on_cluster, address=...) say."
-        )
     return value
 
 
@@ -65,12 +53,11 @@ def _spread(name: str, value: Any) -> Any:
     random_state=checks.count(0),
     text=checks.texts("names of columns"),
     ignore=checks.texts("names of columns"),
-    target=_name,
+    target=checks.instance(str, "pass the name of the labels"),
     folder=checks.maybe(checks.path),
-    progress=checks.maybe(_function),
+    progress=_function("a function of a text, print say"),
     unlabeled=_scalar,
-    spread=checks.maybe(_spread),
-    columns=settings,
+    spread=_function("a function that computes calls elsewhere, partial(on_cluster, address=...) say"),
     exact=checks.flag,
 )
 def compare(
@@ -361,10 +348,10 @@ def prepare(
     if not exact:
         merged = {other: several[0] for several in spellings(labels).values() for other in several[1:]}
         if merged:
-            labels = np.array([merged.get(label, label) for label in labels] + [None], dtype=object)[:-1]
+            labels = objects([merged.get(label, label) for label in labels])
     codes: AnyArray
     if any(isinstance(label, float) for label in given):
-        classes = np.empty(0, dtype=object)
+        classes = objects([])
         codes = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
     else:
         classes = _sorted([label for label in labels if label is not None])
@@ -392,6 +379,4 @@ def _sorted(given: list[Any]) -> AnyArray:
             f"labels are of several types, {' and '.join(kinds)}, for instance {next(iter(different))!r}; spell all of "
             "them as texts or all as whole numbers."
         ) from None
-    classes = np.empty(len(ordered), dtype=object)
-    classes[:] = ordered
-    return classes
+    return objects(ordered)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
-from specmargin.assessment.columns import KINDS, MISSING, ColumnType, as_cells, as_texts, infer_types, option
+from specmargin.assessment.columns import KINDS, MISSING, ColumnType, as_cells, as_texts, infer_types, objects, option
 from specmargin.checks import among, foreign, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import label_vector
@@ -230,9 +230,7 @@ def target_labels(values: Any, unlabeled: Any, named: str, kind: str, known: Col
         raise InvalidInputError(
             f"{named} holds {str(cells[row])!r} in row {row + 1}, which is no number; mend the cell."
         )
-    labels = np.empty(len(numbers), dtype=object)
-    labels[:] = [float(value) if np.isfinite(value) else None for value in numbers]
-    return labels
+    return objects([float(value) if np.isfinite(value) else None for value in numbers])
 
 
 def class_labels(values: Any, unlabeled: Any = None, named: str = "y", *, anything: bool = False) -> AnyArray:
@@ -258,10 +256,8 @@ def class_labels(values: Any, unlabeled: Any = None, named: str = "y", *, anythi
         if numbers is not None and (many if ints else (numbers != np.round(numbers)).any()):
             first = there[0] if ints else there[int(np.argmax(numbers != np.round(numbers)))]
             raise _quantity(named, first, len(whole))
-    out = np.empty(len(listed), dtype=object)
-    for i, (value, missing) in enumerate(zip(listed, gone, strict=True)):
-        out[i] = None if missing else whole[value] if ints else value
-    return out
+    plain = whole if ints else {}
+    return objects([None if missing else plain.get(value, value) for value, missing in zip(listed, gone, strict=True)])
 
 
 def _numbers_of(labels: list[Any]) -> FloatArray | None:

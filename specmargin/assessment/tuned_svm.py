@@ -69,11 +69,10 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         y : array-like of shape (l,)
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
-        self.X_, self.y_, self.options_ = X, np.asarray(y), {}
-        self.classes_, codes = np.unique(self.y_, return_inverse=True)
-        self.estimator_, self.chosen_ = None, "one class"
-        if len(self.classes_) < 2:
-            return self
+        y = np.asarray(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            return self._keep(X, y, {}, "one class")
         kernels = _kernels(X, self.width)
         folds = stratified_folds(
             as_they_appear(codes), min(_FOLDS, len(codes)), np.random.default_rng(self.random_state)
@@ -83,21 +82,20 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         )
         (name, options, G), C = kernels[best[2]], _CS[best[1]]
         unit = float(np.mean(np.diag(G)))
-        self.options_ = {"C": C / unit if unit > 0 else C, **options}
-        self.estimator_ = SVC(**self.options_, max_iter=_STEPS * len(codes)).fit(X, codes)
-        self.chosen_ = f"{name} kernel, C = {C:g}"
-        return self
+        return self._keep(X, y, {"C": C / unit if unit > 0 else C, **options}, f"{name} kernel, C = {C:g}")
 
     @classmethod
     def refitted(cls, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
         """Return what `fit` has left, from the samples and what it has chosen."""
-        svm = cls()
-        svm.X_, svm.y_, svm.options_, svm.chosen_ = X, y, dict(options), chosen
-        svm.classes_, codes = np.unique(y, return_inverse=True)
-        svm.estimator_ = (
-            SVC(**svm.options_, max_iter=_STEPS * len(codes)).fit(X, codes) if len(svm.classes_) > 1 else None
-        )
-        return svm
+        return cls()._keep(X, y, dict(options), chosen)
+
+    def _keep(self, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
+        """Fit to all samples with what is chosen."""
+        self.X_, self.y_, self.options_, self.chosen_ = X, y, options, chosen
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        svm = SVC(**options, max_iter=_STEPS * len(codes)) if len(self.classes_) > 1 else None
+        self.estimator_ = None if svm is None else svm.fit(X, codes)
+        return self
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return decisions (m,) with two classes, (m, K) with more; zeros where there is one class."""

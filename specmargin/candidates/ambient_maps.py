@@ -10,7 +10,7 @@ import copy
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -33,6 +33,8 @@ class FeatureMap(ABC):
 
     values: FloatArray
     """Of the training samples, (n, r)."""
+    _components: FeatureMap | None = None
+    """The map that new samples go through first."""
 
     @property
     def rank(self) -> int:
@@ -56,6 +58,15 @@ class FeatureMap(ABC):
         """Drop what belongs to the training samples and is not needed for new ones."""
         self.__dict__.pop("values", None)
         self.__dict__.pop("covariance", None)
+        if self._components is not None:
+            self._components.forget()
+
+    def _for_new_samples(self, **changed: Any) -> Self:
+        """Return a copy with other attributes, without what belongs to the training samples."""
+        few = copy.copy(self)
+        vars(few).update(changed)
+        few.forget()
+        return few
 
 
 class PrincipalComponents(FeatureMap):
@@ -115,11 +126,8 @@ class PrincipalComponents(FeatureMap):
 
     def reduced(self, columns: FloatArray) -> PrincipalComponents:
         """Return the map of the scores times `columns`."""
-        few = copy.copy(self)
-        vars(few).update(_directions=self._directions @ columns, _mean=self._mean @ columns)
-        few.products = None
-        few.forget()
-        return few
+        changed = {"_directions": self._directions @ columns, "_mean": self._mean @ columns}
+        return self._for_new_samples(**changed, products=None)
 
 
 def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
@@ -174,6 +182,8 @@ class Whitened(FeatureMap):
         Number of components, at most their rank.
     """
 
+    _components: FeatureMap
+
     def __init__(self, components: FeatureMap, m: int) -> None:
         self._components, self._m = components, m
         leading = components.values[:, :m]
@@ -183,11 +193,6 @@ class Whitened(FeatureMap):
     def at(self, X: Matrix) -> FloatArray:
         """Return the whitened scores of new samples, (m, r)."""
         return self._components.at(X)[:, : self._m] / self._deviations
-
-    def forget(self) -> None:
-        """Drop the training samples, also of the components."""
-        super().forget()
-        self._components.forget()
 
 
 class RadialFeatures(FeatureMap):
@@ -246,15 +251,7 @@ class RadialFeatures(FeatureMap):
         rows = X if self._components is None else self._components.at(X)[:, : self._width]
         return self._map(rows) - self._mean
 
-    def forget(self) -> None:
-        """Drop the training samples, also of the components."""
-        super().forget()
-        if self._components is not None:
-            self._components.forget()
-
     def reduced(self, columns: FloatArray) -> RadialFeatures:
         """Return the map of the features times `columns`."""
-        few = copy.copy(self)
-        vars(few).update(_map=replace(self._map, W=self._map.W @ columns), _mean=self._mean @ columns)
-        few.forget()
-        return few
+        fewer = replace(self._map, W=self._map.W @ columns)
+        return self._for_new_samples(_map=fewer, _mean=self._mean @ columns)

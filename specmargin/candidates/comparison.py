@@ -7,6 +7,7 @@ difference; `mcnemar_power` says which difference that many labels can show at a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.stats import beta, binom
@@ -121,6 +122,7 @@ def compare_errors(wrong: BoolArray, wrong_baseline: BoolArray, disagreement: fl
     return Comparison(gains, losses, p_better, p_worse, power, disagreement, verdict)
 
 
+@lru_cache(maxsize=4096)  # comparisons of many draws of labels ask for the same few
 def mcnemar_power(before: float, after: float, n_labeled: int, level: float = _LEVEL) -> float:
     """Return the probability that the exact one-sided McNemar test shows an error that decreases.
 

@@ -6,8 +6,6 @@ whose width is the mean length.
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -186,10 +184,7 @@ class Eigenvectors(FeatureMap):
 
     def reduced(self, columns: FloatArray) -> Eigenvectors:
         """Return the map of the features times `columns`."""
-        few = copy.copy(self)
-        few.values = self.values @ columns
-        few.forget()
-        return few
+        return self._for_new_samples(values=self.values @ columns)
 
     def forget(self) -> None:
         """Drop the graph and its neighbours; the values are what new samples get the means of."""

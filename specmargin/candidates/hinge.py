@@ -6,14 +6,13 @@ short of training it again, so that the decisions at left-out samples are those 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from specmargin.candidates.hinge_duals import solve_hinge_duals
+from specmargin.candidates.ridge import KernelFits
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["HingeFits", "held_out_hinge", "stratified_folds"]
+__all__ = ["held_out_hinge", "stratified_folds"]
 
 
 def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
@@ -31,23 +30,7 @@ def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) ->
     return folds
 
 
-@dataclass(frozen=True, eq=False)
-class HingeFits:
-    """Fits of one kernel with several weights of the loss; shapes as those of `specmargin.candidates.ridge.RidgeFits`.
-
-    Parameters
-    ----------
-    dual : ndarray of shape (p, l, C)
-    intercept : ndarray of shape (p, C)
-    held_out : ndarray of shape (p, l, C)
-    """
-
-    dual: FloatArray
-    intercept: FloatArray
-    held_out: FloatArray
-
-
-def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...], folds: IntArray) -> HingeFits:
+def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...], folds: IntArray) -> KernelFits:
     """Fit SVMs, each class against the rest, and decide about each fold by what the others say.
 
     Where all labels of a part are alike, so are the decisions.
@@ -65,7 +48,7 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
 
     Returns
     -------
-    HingeFits
+    KernelFits
 
     Examples
     --------
@@ -87,4 +70,4 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
     for fold in range(n_folds):
         test = np.flatnonzero(folds == fold)
         held[:, test] = np.einsum("tl,pcl->ptc", G[test], beta[:, fold + 1]) + intercept[:, None, fold + 1]
-    return HingeFits(beta[:, 0].transpose(0, 2, 1), intercept[:, 0], held)
+    return KernelFits(beta[:, 0].transpose(0, 2, 1), intercept[:, 0], held)

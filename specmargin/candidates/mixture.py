@@ -11,7 +11,7 @@ families that use the unlabelled samples are multiplied by a power of the ratio 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -146,19 +146,14 @@ class Mixture:
 
     def _log_mean(self, weights: FloatArray, features: Sequence[FloatArray] | None = None) -> FloatArray:
         """Return log-probabilities (m, K) of a weighted mean, of the training samples or from the maps' features."""
-        used, start = _mattering(weights), 0
+        used = _mattering(weights)
         features = [group.map.values for group in self.groups] if features is None else features
         m = len(features[0])
         total = np.zeros((m, self.n_classes))
-        for group, values in zip(self.groups, features, strict=True):
-            stop = start + len(group.names)
-            own = np.flatnonzero(used[start:stop])
-            if len(own):
-                at = start + own
-                for rows in _batches(m, len(own) * self.n_classes):
-                    p = class_probabilities(self._scores(group, values[rows], own, at))
-                    total[rows] += np.einsum("j,mjk->mk", weights[at], p)
-            start = stop
+        for (group, own, at), values in zip(_placed(self.groups, used), features, strict=True):
+            for rows in _batches(m, len(own) * self.n_classes) if len(own) else ():
+                p = class_probabilities(self._scores(group, values[rows], own, at))
+                total[rows] += np.einsum("j,mjk->mk", weights[at], p)
         return np.log(np.maximum(total / weights[used].sum(), 1e-300))
 
     def _scores(self, group: CandidateGroup, values: FloatArray, own: IntArray, at: IntArray) -> FloatArray:
@@ -201,18 +196,15 @@ class Mixture:
 
     def forget(self) -> None:
         """Drop what predictions for new samples do not need: held-out decisions, and candidates without weight."""
-        used, start, groups, kept = self.used, 0, [], np.zeros(len(self.weights), dtype=bool)
-        for group in self.groups:
-            own = np.flatnonzero(used[start : start + len(group.names)])
+        groups, kept = [], self.used
+        for group, own, _ in _placed(self.groups, kept):
             if len(own):
-                kept[start + own] = True
                 names, nothing = [group.names[j] for j in own], np.empty((len(own), 0, group.intercept.shape[1]))
                 # In one order in memory: a copy in a file decides the same to the last bit.
                 coefficients = np.ascontiguousarray(group.coefficients[:, own])
                 groups.append(
                     CandidateGroup(group.family, group.map, names, coefficients, group.intercept[own], nothing)
                 )
-            start += len(group.names)
         self.groups, self._held, self.losses = _reduced(groups), np.empty(0), np.empty(0)
         for name in ("families", "names", "weights", "_centres", "_slopes", "_log_prior"):
             setattr(self, name, getattr(self, name)[kept])
@@ -222,13 +214,20 @@ class Mixture:
         n = len(self.groups[0].map.values)
         m = min(n, self.constants.sampled, max(100, 4 * _ENTRIES // (len(self.weights) * self.n_classes)))
         rows = np.random.default_rng(self._seed).choice(n, m, replace=False)
-        out, start = np.empty((len(self.weights), m, self.n_classes)), 0
-        for group in self.groups:
-            own = np.arange(len(group.names))
-            p = class_probabilities(self._scores(group, group.map.values[rows], own, start + own))
-            out[start : start + len(own)] = p.transpose(1, 0, 2)
-            start += len(own)
+        out = np.empty((len(self.weights), m, self.n_classes))
+        for group, own, at in _placed(self.groups, np.ones(len(out), dtype=bool)):
+            p = class_probabilities(self._scores(group, group.map.values[rows], own, at))
+            out[at] = p.transpose(1, 0, 2)
         return out
+
+
+def _placed(groups: Sequence[CandidateGroup], used: BoolArray) -> Iterator[tuple[CandidateGroup, IntArray, IntArray]]:
+    """Yield each group, which of its candidates are used, and where these are among all."""
+    start = 0
+    for group in groups:
+        own = np.flatnonzero(used[start : start + len(group.names)])
+        yield group, own, start + own
+        start += len(group.names)
 
 
 def _mattering(weights: FloatArray) -> BoolArray:
@@ -247,13 +246,11 @@ def _batches(m: int, columns: int) -> list[slice]:
 def _values_at(groups: Sequence[CandidateGroup], used: BoolArray, X: Matrix) -> list[FloatArray]:
     """Return the features of new samples for each group, none for groups that are not read."""
     known: dict[int, FloatArray] = {}
-    out, start = [], 0
-    for group in groups:
-        stop = start + len(group.names)
-        if used[start:stop].any() and id(group.map) not in known:
+    out = []
+    for group, own, _ in _placed(groups, used):
+        if len(own) and id(group.map) not in known:
             known[id(group.map)] = group.map.at(X)
         out.append(known.get(id(group.map), np.empty((X.shape[0], 0))))
-        start = stop
     return out
 
 

@@ -24,7 +24,7 @@ import scipy.linalg as sla
 
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["RidgeFits", "held_out_ridge", "shrunken_means", "targets"]
+__all__ = ["KernelFits", "held_out_ridge", "shrunken_means", "targets"]
 
 
 def targets(codes: IntArray, n_classes: int) -> FloatArray:
@@ -77,8 +77,8 @@ def shrunken_means(Y: FloatArray, n_classes: int, pseudo_labels: float) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeFits:
-    """Fits of one kernel with several penalties.
+class KernelFits:
+    """Fits of one kernel with several penalties, or weights of the loss.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def held_out_ridge(
     n_classes: int,
     pseudo_labels: float = 2.0,
     intercept_labels: float = 10.0,
-) -> RidgeFits:
+) -> KernelFits:
     """Fit the ridge with several penalties, and decide about each labelled sample without it.
 
     Parameters
@@ -119,7 +119,7 @@ def held_out_ridge(
 
     Returns
     -------
-    RidgeFits
+    KernelFits
 
     Examples
     --------
@@ -153,4 +153,4 @@ def held_out_ridge(
         dual.append(v)
         intercept.append(b0 + beta)
         held.append(Y - (v + change) / (diagonal - m * m / D)[:, None])
-    return RidgeFits(np.stack(dual), np.stack(intercept), np.stack(held))
+    return KernelFits(np.stack(dual), np.stack(intercept), np.stack(held))

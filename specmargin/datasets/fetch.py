@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import among, shown
+from specmargin.checks import among, instance, maybe, shown
 from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.datasets.synthetic import make_clock
-from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.exceptions import DataNotFoundError, InvalidInputError, SpecmarginError
 from specmargin.files import read_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
@@ -107,8 +107,7 @@ def cache_folder() -> Path:
 
 def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
     """Folders to look in: the first that was named, then the cache."""
-    if not isinstance(data_home, str | os.PathLike | None):
-        raise InvalidTypeError(f"data_home={shown(data_home)} is no path; pass the name of a folder, or None.")
+    maybe(instance((str, os.PathLike), "pass the name of a folder, or None"))("data_home", data_home)
     named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
     folders = [] if named is None else [Path(named).expanduser()]
     return [*folders, cache_folder()]

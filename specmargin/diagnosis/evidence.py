@@ -21,7 +21,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.candidates.comparison import Comparison, compare_errors
-from specmargin.candidates.ridge import RidgeFits, held_out_ridge, targets
+from specmargin.candidates.ridge import KernelFits, held_out_ridge, targets
 from specmargin.diagnosis.purity import permutations
 from specmargin.labels.shares import shrunken_shares
 from specmargin.spectra import Spectrum
@@ -253,7 +253,7 @@ def _square_root(G: FloatArray) -> FloatArray:
     return np.asarray(V[:, kept] * np.sqrt(w[kept])) if kept.any() else np.zeros((len(G), 1))
 
 
-def _wrong(features: FloatArray, dealt: IntArray, n_classes: int) -> tuple[BoolArray, RidgeFits]:
+def _wrong(features: FloatArray, dealt: IntArray, n_classes: int) -> tuple[BoolArray, KernelFits]:
     """Return what is decided wrongly without its own label, for every order of the labels (a row each), and the fits.
 
     All orders have the same counts of classes, and so the same intercept to be shrunk to: one fit has them all.
@@ -280,7 +280,7 @@ def _held_out(wrong: BoolArray) -> HeldOut:
 
 
 def _boundary(
-    K: FloatArray, fits: RidgeFits, W: SparseArray, codes: IntArray, n_classes: int, rng: np.random.Generator
+    K: FloatArray, fits: KernelFits, W: SparseArray, codes: IntArray, n_classes: int, rng: np.random.Generator
 ) -> Boundary | None:
     """Count edges across the boundaries of the fits; each leaves the class's share of all samples above it."""
     upper = sp.triu(W, 1).tocoo()

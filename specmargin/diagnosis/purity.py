@@ -65,11 +65,7 @@ def arrangements(counts: IntArray) -> int:
     >>> arrangements(np.array([2, 2])), arrangements(np.array([1, 1, 1]))
     (6, 6)
     """
-    total, left = 1, int(counts.sum())
-    for count in counts:
-        total *= math.comb(left, int(count))
-        left -= int(count)
-    return total
+    return math.factorial(int(counts.sum())) // math.prod(math.factorial(int(count)) for count in counts)
 
 
 def permutations(codes: IntArray, draws: int, rng: np.random.Generator) -> IntArray:

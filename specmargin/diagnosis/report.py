@@ -223,7 +223,7 @@ def diagnose(
     if len(classes) > 1:
         facts = evidence(spectrum, W, X, labeled, codes, near, metric=metric, seed=whole)
     all_alike = columns is not None and columns.n_copied_samples == n - 1 and graph is None
-    verdict = judge(facts, len(codes), len(classes), all_alike)
+    verdict = judge(facts, len(codes), all_alike)
     diagnosis = Diagnosis(
         n_samples=n,
         n_labeled=len(codes),

@@ -40,14 +40,14 @@ class Verdict:
     reason: str
 
 
-def judge(facts: Evidence | None, n_labeled: int, n_classes: int, all_alike: bool) -> Verdict:
+def judge(facts: Evidence | None, n_labeled: int, all_alike: bool) -> Verdict:
     """Return the verdict.
 
     Parameters
     ----------
     facts : Evidence or None
         None where there are no labels of two classes.
-    n_labeled, n_classes : int
+    n_labeled : int
     all_alike : bool
         Whether all samples are copies of one.
     """

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array, vector
-from specmargin.checks import shown
+from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.theme import PALETTE, Display, MethodStyle, method_styles
 from specmargin.plots.ticks import plain_ticks
@@ -181,8 +181,7 @@ def _ticks(axis: Axis, values: FloatArray) -> None:
 
 def _pairs(argument: str, pairs: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Check a mapping of names to x and y."""
-    if not isinstance(pairs, Mapping):
-        raise InvalidTypeError(f'{argument}={shown(pairs)} is no mapping; pass names with x and y, {{"J": (w, J)}}.')
+    instance(Mapping, 'pass names with x and y, {"J": (w, J)}')(argument, pairs)
     checked_pairs = {}
     for name, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -202,8 +201,7 @@ def _pairs(argument: str, pairs: Any) -> dict[str, tuple[FloatArray, FloatArray]
 
 def _looks(looks: Any, names: list[str]) -> dict[str, MethodStyle]:
     """Return the styles that were asked for; a colour alone gets a solid line and a round marker."""
-    if not isinstance(looks, Mapping):
-        raise InvalidTypeError(f'looks={shown(looks)} is no mapping; pass names with colours, {{"J": "blue"}}.')
+    instance(Mapping, 'pass names with colours, {"J": "blue"}')("looks", looks)
     styles = {}
     for name, look in looks.items():
         if name not in names:

@@ -205,8 +205,7 @@ class DecisionDisplay(Display):
         """
         largest = float(np.abs(self.response).max())
         limit = largest or 1.0 if limit is None else limit
-        if not limit > 0:
-            raise InvalidInputError(f"limit={limit}; take a positive number, the decision value of the end colours.")
+        number(above=0)("limit", limit)
         with self._drawing(ax, (3.4, 2.8), title) as ax:
             half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
             xlim, ylim = ((part[0] - h, part[-1] + h) for part, h in zip((self.xx0, self.xx1), half, strict=True))

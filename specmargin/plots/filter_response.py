@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import vector
-from specmargin.checks import instance, shown
+from specmargin.checks import choice, instance, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.theme import Display, legend_above, style
 from specmargin.plots.ticks import ticks_at
@@ -213,8 +213,7 @@ class FilterResponseDisplay(Display):
         FilterResponseDisplay
             Itself, with its attributes set.
         """
-        if scale not in ("log", "linear"):
-            raise InvalidInputError(f"scale={scale!r} is unknown; take 'log' or 'linear'.")
+        choice("log", "linear")("scale", scale)
         low, high = self.extremes() if limits is None else _limits(limits)
         pad = 4 + 12 * -(-len(self.legend_handles()) // 2) * legend
         with self._drawing(ax, (3.4, 2.4), title, pad) as ax:

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.contour import QuadContourSet
 
 from specmargin.arrays import numbers_array, vector
-from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.checks import instance, maybe, shown
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import on_grid
 from specmargin.plots.theme import Display, method_styles
 
@@ -67,8 +67,7 @@ class LandscapeDisplay(Display):
             if len(w) < 2 or (np.diff(w) <= 0).any():
                 raise InvalidInputError(f"{name}={shown(w)} must be two or more weights, increasing.")
         self.values = on_grid("values", values, "the objective", w1=self.w1, w2=self.w2)
-        if trails is not None and not isinstance(trails, Mapping):
-            raise InvalidTypeError(f'trails={shown(trails)} is no mapping; pass names with points, {{"descent": w}}.')
+        maybe(instance(Mapping, 'pass names with points, {"descent": w}'))("trails", trails)
         self.trails = {}
         for name, trail in (trails or {}).items():
             numbers_array("points of two weights, (k, 2)", ndim=2)(f"trails: {name!r}", trail)

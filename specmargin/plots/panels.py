@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from specmargin.checks import checked, count, maybe, number, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.checks import checked, count, instance, maybe, number
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.decision import DecisionDisplay
 from specmargin.plots.theme import subplots
 
 __all__ = ["decision_panels"]
 
 
-@checked(n_rows=count(1), limit=maybe(number(above=0)), aspect=number(above=0))
+@checked(
+    displays=instance(Mapping, "pass titles with DecisionDisplay objects"),
+    n_rows=count(1),
+    limit=maybe(number(above=0)),
+    aspect=number(above=0),
+)
 def decision_panels(
     displays: Mapping[str, DecisionDisplay],
     *,
@@ -59,11 +64,8 @@ def decision_panels(
     >>> [ax.get_title() for ax in figure.axes[:2]], flat.surface_.get_clim()
     (['flat', 'steep'], (-2.0, 2.0))
     """
-    if not isinstance(displays, Mapping):
-        raise InvalidTypeError(f"displays={shown(displays)} is no mapping; pass titles with DecisionDisplay objects.")
     for title, display in displays.items():
-        if not isinstance(display, DecisionDisplay):
-            raise InvalidTypeError(f"displays[{title!r}]={shown(display)}; pass a specmargin.plots.DecisionDisplay.")
+        instance(DecisionDisplay, "pass a specmargin.plots.DecisionDisplay")(f"displays[{title!r}]", display)
     if not displays:
         raise InvalidInputError("displays={} names none; give at least one DecisionDisplay by its title.")
     largest = max(float(np.abs(display.response).max()) for display in displays.values())

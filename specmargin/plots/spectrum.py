@@ -13,14 +13,13 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array
-from specmargin.checks import shown
+from specmargin.checks import choice, shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.theme import MethodStyle, figure_of, legend_above, method_styles, pyplot_axes, style
+from specmargin.plots.theme import Display, MethodStyle, figure_of, legend_above, method_styles, pyplot_axes, style
 from specmargin.plots.ticks import ticks_at
 from specmargin.plots.weights import require_fitted, require_names
 from specmargin.typing import AnyArray, FloatArray
@@ -31,7 +30,7 @@ __all__ = ["SpectrumDisplay"]
 _ORDER_TOLERANCE = 1e-6
 
 
-class SpectrumDisplay:
+class SpectrumDisplay(Display):
     """Weights over the eigenvectors, one curve per method.
 
     Parameters
@@ -61,8 +60,6 @@ class SpectrumDisplay:
     'log'
     """
 
-    figure_: Figure
-    ax_: Axes
     axes_: AnyArray
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
@@ -143,10 +140,8 @@ class SpectrumDisplay:
         SpectrumDisplay
             Itself, with `figure_`, `ax_` and `axes_`.
         """
-        if scale not in ("linear", "log", "both"):
-            raise InvalidInputError(f"scale={scale!r} is unknown; take 'linear', 'log' or 'both'.")
-        if x not in ("index", "eigenvalue"):
-            raise InvalidInputError(f"x={x!r} is unknown; take 'index' or 'eigenvalue'.")
+        choice("linear", "log", "both")("scale", scale)
+        choice("index", "eigenvalue")("x", x)
         if x == "eigenvalue" and self.eigenvalues is None:
             raise InvalidInputError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
         shortest = min(map(len, self.spectra.values()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from specmargin.assessment import tuned_svm
+
 
 def messy_columns(n: int = 90, seed: int = 0) -> dict[str, list[str]]:
     """Return cells of a table: two classes and a third of one label, mixed columns, missing entries."""
@@ -26,6 +28,15 @@ def messy_columns(n: int = 90, seed: int = 0) -> dict[str, list[str]]:
         "country": ["IT"] * n,
         "label": label,
     }
+
+
+@pytest.fixture(scope="module")
+def small_grid():
+    """Let the tuned SVM choose from two SVMs only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuned_svm, "_CS", (10.0, 1.0))
+        patch.setattr(tuned_svm, "_WIDTHS", (0.5,))
+        yield
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import csv
 import importlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -126,31 +125,6 @@ def test_a_cluster_gives_the_rows_of_this_process_and_of_two_processes(dask, toy
     # this process alone has written, into one file
     (file,) = (tmp_path / "away" / "cells").iterdir()
     assert file.name.endswith(f"-{os.getpid()}.jsonl")
-
-
-def test_a_killed_worker_costs_no_row(dask, toy, tmp_path):
-    first, second = dask.worker(), dask.worker()
-    alone = run_sweep(cells("slow", 16), toy.work, folder=tmp_path / "alone", progress=False)
-    killed = []
-
-    def kill_one(cell_row):
-        if not killed:
-            victim = first if cell_row["process"] == first.pid else second
-            os.kill(victim.pid, signal.SIGKILL)
-            killed.append(victim.pid)
-
-    append = Store.append
-
-    def noticed(self, row, run):
-        kill_one(row)
-        return append(self, row, run)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "append", noticed)
-        rows = run_sweep(cells("slow", 16), toy.work, folder=tmp_path / "away", scheduler=dask.address, progress=False)
-    assert killed
-    assert without(rows) == without(alone)
-    assert len({row["key"] for row in rows}) == 16
 
 
 def test_data_sets_go_to_workers_that_share_no_folder_and_to_those_that_join_later(dask, toy, tmp_path):

@@ -145,6 +145,12 @@ def test_ambiguous_and_impossible_days() -> None:
         ([*range(18, 99), 99], ()),  # an age
         ([10.0**k for k in range(12)], ()),  # heavy tails
         ([0, 1, 0, 1, 99], ()),  # too few values to say what is far
+        ([*range(20_000, 60_000, 1_000), -999], (-999.0,)),  # codes below all others
+        ([*range(20_000, 60_000, 1_000), 999], (999.0,)),
+        ([*range(3_000, 9_000, 100), 999], ()),
+        ([*range(30, 110), -1], (-1.0,)),
+        ([*range(30), -1], ()),
+        ([*range(-3, 30), -9], ()),
     ],
 )
 def test_numbers_that_stand_for_missing_ones(cells, marks) -> None:
@@ -209,21 +215,6 @@ def test_dates_in_a_spelling_that_is_not_known_are_named() -> None:
 def test_days_that_stand_for_no_day(days, gone) -> None:
     assert [day is None for day in read(*days)[1]] == gone
     assert None not in read(*days, stated="date:all")[1]
-
-
-@pytest.mark.parametrize(
-    ("cells", "marks"),
-    [
-        ([*range(20_000, 60_000, 1_000), -999], (-999.0,)),
-        ([*range(20_000, 60_000, 1_000), 999], (999.0,)),
-        ([*range(3_000, 9_000, 100), 999], ()),
-        ([*range(30, 110), -1], (-1.0,)),
-        ([*range(30), -1], ()),
-        ([*range(-3, 30), -9], ()),
-    ],
-)
-def test_codes_below_all_other_numbers_stand_for_missing_ones(cells, marks) -> None:
-    assert read(*cells)[0].marks == marks
 
 
 def test_units_with_a_digit_and_two_numbers_in_a_cell() -> None:

@@ -107,8 +107,8 @@ def test_named_methods_choose_by_the_labels(data) -> None:
     chosen = method.fit(X, np.where(codes == 2, -1, codes), 0).chosen
     assert chosen in {f"C = {C}" for C in ("1", "10", "100", "0.1")}
     dense = choose_methods("LapRLSCV")[1]
-    assert "all pairs" in dense.refuses(Size(50_000, 10, 100, 2, 500_000))
-    assert dense.bytes_needed(Size(50_000, 10, 100, 2, 500_000)) > 8 * 50_000**2
+    assert "all pairs" in dense.refuses(Size(50_000, 100, 500_000))
+    assert dense.bytes_needed(Size(50_000, 100, 500_000)) > 8 * 50_000**2
     with pytest.raises(InvalidInputError, match="'LapRSL', which is unknown; take some of majority"):
         choose_methods(["LapRSL"])
     for no_classifier in ("LapRLSRegressor", "LapRLSRegressorCV", "RegularizedEigenmaps"):

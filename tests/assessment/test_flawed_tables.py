@@ -1,4 +1,4 @@
-"""Twelve tables with the flaws of real ones: each is read right, or refused by a cell, before anything is computed."""
+"""Tables with the flaws of real ones: each is read right, or refused by a cell, before anything is computed."""
 
 from __future__ import annotations
 
@@ -30,17 +30,6 @@ def read(tmp_path, text, target="y", **options):
     table, labels = split_target(read_table(path, **options), target)
     data, _ = prepare(table, labels, target=target)
     return table, " | ".join(map(str, find_flaws(table, labels, data.roles, target))), data
-
-
-def test_units_and_one_cell_in_another(tmp_path) -> None:
-    cells = [f"{x} kg" for x in X]
-    cells[4] = "51000 g"
-    table, flaws, data = read(tmp_path, lines("mzy", cells, Z, LABEL))
-    got = table.columns["m"]
-    assert np.isnan(got[4])
-    np.testing.assert_array_equal(np.delete(got, 4), np.delete(X, 4))
-    assert "'m' is read as number, kg; 1 cells are none and count as missing: '51000 g' (row 5)" in flaws
-    assert data.roles.used == {"m": "number", "z": "number"}
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
@@ -90,35 +79,6 @@ def test_ids(tmp_path) -> None:
     assert table.columns["patient"].tolist() == number
     assert set(data.roles.dropped) == {"column 1", "patient"}
     assert "'plz' holds '01067', of leading zeros" in flaws
-
-
-def test_dates_in_four_spellings(tmp_path) -> None:
-    days = np.datetime64("2023-01-01") + RNG.permutation(400)[:N]
-    times = [day.astype("datetime64[s]").item() for day in days]
-    spelled = [[t.strftime(f) for t in times] for f in ("%m/%d/%Y", "%d.%m.%y", "%Y-%m-%dT%H:%M:%S+00:00", "%d-%b-%Y")]
-    table, _, data = read(tmp_path, lines("abcdmy", *spelled, X, LABEL))
-    for name in "abcd":
-        np.testing.assert_array_equal(table.columns[name], days.astype("datetime64[s]"))
-    assert data.roles.used == {"a": "date", "m": "number"}  # the others hold the same
-    assert all("holds the same as the column 'a'" in data.roles.dropped[name] for name in "bcd")
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
-def test_encodings(tmp_path, encoding) -> None:
-    town = [("Köln", "Zürich")[i % 2] for i in range(N)]
-    text = lines(["größe", "ort", "y"], X, town, LABEL)
-    table, flaws, _ = read(tmp_path, text.encode(encoding))
-    assert list(table.columns) == ["größe", "ort"]
-    assert table.columns["ort"][1] == "Zürich"
-    assert ("Windows-1252" in flaws) == (encoding == "cp1252")
-
-
-def test_no_line_of_names(tmp_path) -> None:
-    text = lines([str(X[0]), str(Z[0]), LABEL[0]], X[1:], Z[1:], LABEL[1:])
-    table, flaws, _ = read(tmp_path, text, target="column 3")
-    assert table.n_rows == N
-    np.testing.assert_array_equal(table.columns["column 1"], X)
-    assert "The first line holds values" in flaws
 
 
 def test_numbers_as_labels(tmp_path, monkeypatch) -> None:

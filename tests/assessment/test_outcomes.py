@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.assessment import outcomes, tuned_svm
+from specmargin.assessment import outcomes
 from specmargin.assessment.measurement import Budget
 from specmargin.assessment.methods import choose_methods
 from specmargin.assessment.run import prepare
@@ -23,18 +23,18 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, Specmargi
 
 METHODS = ["majority", "svm", "LapRLS", "AutoSSL"]
 OF_THE_CLOCK = ("seconds", "megabytes")
-
-
-@pytest.fixture(autouse=True)
-def small_grid(monkeypatch):
-    monkeypatch.setattr(tuned_svm, "_CS", (10.0, 1.0))
-    monkeypatch.setattr(tuned_svm, "_WIDTHS", (0.5,))
+pytestmark = pytest.mark.usefixtures("small_grid")
 
 
 @pytest.fixture(scope="module")
 def data():
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     return X, sm.hide_labels(truth, per_class=7, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def here(data, small_grid):
+    return sm.compare(*data, methods=METHODS)
 
 
 class Elsewhere:
@@ -74,9 +74,8 @@ def same(one, other):
     return True
 
 
-def test_methods_elsewhere_have_the_same_rows_whatever_comes_first(data, tmp_path) -> None:
+def test_methods_elsewhere_have_the_same_rows_whatever_comes_first(data, here, tmp_path) -> None:
     spread, lines = Elsewhere(tmp_path / "worker"), []
-    here = sm.compare(*data, methods=METHODS)
     away = sm.compare(*data, methods=METHODS, spread=spread, progress=lines.append)
     assert spread.called == ["AutoSSL", "LapRLS", "svm", "majority", "baseline"]
     assert same(here, away)
@@ -97,16 +96,15 @@ def test_sparse_features_come_as_they_are(tmp_path) -> None:
     table, labels = as_table(X), class_labels(y, -1)
     prepared, _ = prepare(table, labels)
     assert sp.issparse(prepared.X)
-    for kind in (sp.csr_array, sp.csr_matrix):
-        np.savez(tmp_path / "parts.npz", **outcomes._as_arrays(kind(prepared.X), prepared.codes))
-        again, codes = outcomes._read(tmp_path / "parts.npz", 0)
-        outcomes._read.cache_clear()
-        assert type(again) is kind
-        assert (again != prepared.X).nnz == 0
-        assert (codes == prepared.codes).all()
+    np.savez(tmp_path / "parts.npz", **outcomes._as_arrays(prepared.X, prepared.codes))
+    again, codes = outcomes._read(tmp_path / "parts.npz", 0)
+    outcomes._read.cache_clear()
+    assert type(again) is type(prepared.X)
+    assert (again != prepared.X).nnz == 0
+    assert (codes == prepared.codes).all()
 
 
-def test_a_run_that_ends_keeps_what_it_has(data, tmp_path) -> None:
+def test_a_run_that_ends_keeps_what_it_has(data, here, tmp_path) -> None:
     folder = tmp_path / "kept"
     ending = Elsewhere(tmp_path / "worker", last_first=False, ends_after=2)
     with pytest.raises(
@@ -116,7 +114,7 @@ def test_a_run_that_ends_keeps_what_it_has(data, tmp_path) -> None:
     again = Elsewhere(tmp_path / "worker")
     whole = sm.compare(*data, methods=METHODS, folder=folder, spread=again)
     assert set(again.called) == {"svm", "LapRLS", "AutoSSL"}
-    assert same(whole, sm.compare(*data, methods=METHODS))
+    assert same(whole, here)
     # Nothing is sent where nothing is missing.
     third = Elsewhere(tmp_path / "nowhere")
     assert same(whole, sm.compare(*data, methods=METHODS, folder=folder, spread=third))

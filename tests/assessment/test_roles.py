@@ -7,14 +7,9 @@ import pytest
 from scipy.stats import fisher_exact
 
 from specmargin.assessment import as_table
+from specmargin.assessment.columns import objects
 from specmargin.assessment.roles import choose_roles, described, shifts
 from specmargin.exceptions import InvalidInputError
-
-
-def objects(values):
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def test_roles(messy) -> None:
@@ -50,6 +45,7 @@ def rows_of(**columns):
         ("case_id", np.random.default_rng(0).permutation(200)[:40], "numbers the rows"),
         ("code", [f"P{i:03d}" for i in range(40)], "names the row"),
         ("code", [f"P{i:03d}" for i in range(39)] + ["P000"], "has 39 values in 40 rows, and names the row"),
+        ("code", [f"P{i:03d}" for i in range(39)] + [None], "names the row"),  # one was forgotten
         ("code", [str(10**18 + 7 * i) for i in range(40)], "names the row"),
     ],
 )
@@ -191,9 +187,3 @@ def test_columns_that_follow_numbers_to_be_predicted(rng) -> None:
     assert roles.dropped == {"eur": "is the label 'price' in another unit on all 30 labelled rows"}
     assert "orders the rows as 'price' does on all 30 labelled rows" in roles.doubts["rank"]
     assert list(roles.used) == ["rank", "x"]
-
-
-def test_names_of_rows_of_which_one_was_forgotten() -> None:
-    labels = np.array(["a", "b"] * 20, dtype=object)
-    table = as_table({"code": [f"P{i:03}" for i in range(39)] + [None], "x": np.arange(40) % 7})
-    assert choose_roles(table, labels).identifier == "code"

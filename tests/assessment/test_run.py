@@ -14,26 +14,23 @@ from sklearn.linear_model import LogisticRegression
 import specmargin as sm
 from specmargin.assessment import (
     compare_file,
-    evaluation,
     fit_table,
     learning,
     load_model,
     predict_file,
     read_table,
-    tuned_svm,
 )
 from specmargin.assessment.choice import choose, next_steps
 from specmargin.assessment.comparison import Row
 from specmargin.assessment.learning import learning_curve
 from specmargin.assessment.methods import choose_methods
 from specmargin.assessment.page import page as page_of
-from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.result import Comparison
-from specmargin.assessment.run import prepare
 from specmargin.assessment.store import RowStore
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 METHODS = ["majority", "svm", "AutoSSL"]
+pytestmark = pytest.mark.usefixtures("small_grid")
 VOID = {"meta", "path", "use", "br", "img"}
 
 
@@ -55,14 +52,6 @@ class Tags(HTMLParser):
     def handle_endtag(self, tag):
         if tag not in VOID and (not self.open or self.open.pop() != tag):
             self.wrong.append(tag)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_grid():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuned_svm, "_CS", (10.0, 1.0))
-        patch.setattr(tuned_svm, "_WIDTHS", (0.5,))
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +97,8 @@ def test_rows_and_predictions(compared) -> None:
     predictions = compared.predictions
     assert len(predictions) == 51
     assert predictions.labeled.sum() == 16
+    assert compared.data.classes.tolist() == ["far", "left", "right"]
+    assert predictions.columns()["p(left)"] == predictions.probabilities[:, 1].round(6).tolist()
     np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1.0)
     assert compared.row("AutoSSL").error < compared.row("majority").error
     assert len(compared.table()["method"]) == 4
@@ -290,15 +281,6 @@ def test_learning_curve_tests_on_other_labels(monkeypatch) -> None:
     assert learning_curve(X, np.where(np.arange(60) < 8, truth, -1)) is None
 
 
-def test_predictions_and_choice() -> None:
-    classes = np.array(["a", "b"], dtype=object)
-    p = Predictions(classes, np.array([[0.3, 0.7]]), np.array([None], dtype=object))
-    assert p.columns()["p(b)"] == [0.7]
-    assert p.predicted.tolist() == ["b"]
-    with pytest.raises(InvalidInputError, match="no method could be run"):
-        choose([], 20)
-
-
 def row(name: str, verdict: str, loss: float = 0.5, **more: float) -> Row:
     return Row(name, name, verdict=verdict, log_loss=loss, p=0.01, **more)
 
@@ -315,12 +297,6 @@ def test_which_method_is_taken() -> None:
     assert ["300 labels" in steps[0], "20%" in steps[1]] == [True, True]
     base = row("baseline", "the baseline", error=0.001)
     assert "even 5000" in next_steps([base, row("AutoSSL", "", power=0.0)], "AutoSSL", 24)[0]
-
-
-def test_warnings_name_classes(path, monkeypatch) -> None:
-    data, _ = prepare(*sm.assessment.split_target(read_table(path), "kind"))
-    assert data.classes.tolist() == ["far", "left", "right"]
-    assert evaluation.log_loss(np.eye(3), np.arange(3)) == 0.0
 
 
 def numbers_file(folder, n: int = 90):

@@ -17,7 +17,7 @@ from specmargin import datasets
 from specmargin.datasets import fetch, registry
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
 
-Archive = Callable[[str], Path]
+Register = Callable[[Path], None]
 
 
 def write(folder: Path, name: str, **arrays: Any) -> Path:
@@ -31,13 +31,13 @@ def tiny(folder: Path, name: str = "g10n", shift: float = 0.0) -> Path:
     return write(folder, name, X=np.arange(8.0).reshape(4, 2) + shift, y=np.array([-1, 1, 1, -1], np.int16))
 
 
-# The published archives, or made ones of the same layout and sizes.
+# The published archives.
 
 
 @pytest.mark.data
-def test_archives_are_as_published(archive: Archive, published: tuple[str, Any]) -> None:
+def test_archives_are_as_published(archives: Path, published: tuple[str, Any]) -> None:
     name, facts = published
-    data = datasets.load(name, data_home=archive(name))
+    data = datasets.load(name, data_home=archives)
     n = sum(facts.counts)
     assert data.name == name
     assert data.X.shape == (n, facts.n_features)
@@ -66,23 +66,23 @@ def test_archives_are_as_published(archive: Archive, published: tuple[str, Any])
 
 
 @pytest.mark.data
-def test_g50c_has_five_percent_bayes_error(archive: Archive) -> None:
-    data = datasets.load("g50c", data_home=archive("g50c"))
+def test_g50c_has_five_percent_bayes_error(archives: Path) -> None:
+    data = datasets.load("g50c", data_home=archives)
     error = np.mean((data.X.sum(axis=1) > 0) != data.y)
     assert abs(error - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 550)
 
 
 @pytest.mark.data
-def test_clock_archive_is_the_formula(archive: Archive, tol: Mapping[str, float]) -> None:
-    data = datasets.load("clock", data_home=archive("clock"))
+def test_clock_archive_is_the_formula(archives: Path, tol: Mapping[str, float]) -> None:
+    data = datasets.load("clock", data_home=archives)
     X, y = datasets.make_clock()
     np.testing.assert_allclose(data.X, X, atol=tol["exact"])
     np.testing.assert_array_equal(data.y, y)
 
 
 @pytest.mark.data
-def test_two_spirals_archive_is_the_formula(archive: Archive, tol: Mapping[str, float]) -> None:
-    data = datasets.load("two_spirals", data_home=archive("two_spirals"))
+def test_two_spirals_archive_is_the_formula(archives: Path, tol: Mapping[str, float]) -> None:
+    data = datasets.load("two_spirals", data_home=archives)
     X, y = datasets.make_two_spirals()
     # The published points were computed with pi = 3.1416, which turns point i by this angle.
     turn = np.exp(1j * np.arange(97) * (3.1416 - np.pi) / 16)
@@ -93,15 +93,15 @@ def test_two_spirals_archive_is_the_formula(archive: Archive, tol: Mapping[str, 
 
 
 @pytest.mark.data
-def test_two_moons_archive_has_test_points(archive: Archive) -> None:
-    extras = datasets.load("two_moons", data_home=archive("two_moons")).extras
+def test_two_moons_archive_has_test_points(archives: Path) -> None:
+    extras = datasets.load("two_moons", data_home=archives).extras
     assert len(extras["X_test"]) == len(extras["y_test"])
     assert set(extras["y_test"].tolist()) == {0, 1}
 
 
 @pytest.mark.data
-def test_20news_archive_has_names_and_words(archive: Archive) -> None:
-    data = datasets.load("20news", data_home=archive("20news"))
+def test_20news_archive_has_names_and_words(archives: Path) -> None:
+    data = datasets.load("20news", data_home=archives)
     assert data.extras["class_names"][10] == "rec.sport.hockey"
     assert len(data.extras["vocab"]) == data.X.shape[1]
     assert data.extras["host"].shape[0] == data.X.shape[0]
@@ -110,9 +110,7 @@ def test_20news_archive_has_names_and_words(archive: Archive) -> None:
 # Reading.
 
 
-def test_values_survive_and_minus_one_becomes_zero(
-    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None]
-) -> None:
+def test_values_survive_and_minus_one_becomes_zero(tmp_path: Path, empty_cache: Path, register: Register) -> None:
     register(tiny(tmp_path))
     data = datasets.load("g10n", data_home=tmp_path)
     np.testing.assert_array_equal(data.X, np.arange(8.0).reshape(4, 2))
@@ -146,7 +144,7 @@ def test_mismatch_names_both_hashes_and_the_remedy(tmp_path: Path, empty_cache: 
 
 
 def test_order_of_the_folders(
-    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, empty_cache: Path, register: Register, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [tiny(folder, shift=k) for k, folder in enumerate([tmp_path / "home", tmp_path / "env", empty_cache])]
     register(paths[2])

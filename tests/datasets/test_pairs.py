@@ -13,7 +13,7 @@ from scipy import sparse
 from specmargin import datasets
 from specmargin.datasets.pairs import NEWSGROUPS_PAIRS
 
-Archive = Callable[[str], Path]
+Register = Callable[[Path], None]
 PAIR_SIZES = {
     "baseball-hockey": (994, 999),
     "pc-mac": (982, 963),
@@ -33,9 +33,8 @@ def standardised(X: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.data
-def test_mnist_pair(archive: Archive, tol: Mapping[str, float]) -> None:
-    folder = archive("mnist")
-    X, y = datasets.mnist_pair(3, 8, data_home=folder)
+def test_mnist_pair(archives: Path, tol: Mapping[str, float]) -> None:
+    X, y = datasets.mnist_pair(3, 8, data_home=archives)
     assert X.shape == (1000, 784)
     assert 400 < y.sum() < 600
     constant = np.ptp(X, axis=0) == 0
@@ -43,29 +42,24 @@ def test_mnist_pair(archive: Archive, tol: Mapping[str, float]) -> None:
     assert not X[:, constant].any()
     np.testing.assert_allclose(X[:, ~constant].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(X[:, ~constant].var(axis=0), 1, rtol=tol["linalg"])
-    again, y_again = datasets.mnist_pair(3, 8, data_home=folder)
+    again, y_again = datasets.mnist_pair(3, 8, data_home=archives)
     np.testing.assert_array_equal(again, X)
     np.testing.assert_array_equal(y_again, y)
-    other, _ = datasets.mnist_pair(3, 8, random_state=1, data_home=folder)
+    other, _ = datasets.mnist_pair(3, 8, random_state=1, data_home=archives)
     assert not np.array_equal(other, X)
-
-
-@pytest.mark.data
-def test_mnist_pair_size_is_the_published_one(archive: Archive) -> None:
-    X, y = datasets.mnist_pair(3, 8, n=None, data_home=archive("mnist"))
+    X, y = datasets.mnist_pair(3, 8, n=None, data_home=archives)
     assert X.shape == (13966, 784)
     np.testing.assert_array_equal(np.bincount(y), [7141, 6825])
 
 
 @pytest.mark.data
-def test_newsgroups_pairs(archive: Archive) -> None:
-    folder = archive("20news")
+def test_newsgroups_pairs(archives: Path) -> None:
     assert PAIR_SIZES.keys() == NEWSGROUPS_PAIRS.keys()
     for task, sizes in PAIR_SIZES.items():
-        X, y = datasets.newsgroups_pair(task, n=None, data_home=folder)
+        X, y = datasets.newsgroups_pair(task, n=None, data_home=archives)
         np.testing.assert_array_equal(np.bincount(y), sizes)
         assert X.shape[0] == sum(sizes)
-    X, y = datasets.newsgroups_pair("pc-mac", data_home=folder)
+    X, y = datasets.newsgroups_pair("pc-mac", data_home=archives)
     assert X.shape[0] == 1000
     assert sparse.issparse(X)
     assert X.format == "csr"
@@ -75,20 +69,17 @@ def test_newsgroups_pairs(archive: Archive) -> None:
 
 
 @pytest.mark.data
-def test_newsgroups_classes_are_in_the_order_of_the_name(archive: Archive) -> None:
-    folder = archive("20news")
-    data = datasets.load("20news", data_home=folder)
+def test_newsgroups_classes_are_in_the_order_of_the_name(archives: Path) -> None:
+    data = datasets.load("20news", data_home=archives)
     religion, atheism = (data.extras["class_names"].index(n) for n in ("talk.religion.misc", "alt.atheism"))
-    X, y = datasets.newsgroups_pair("religion-atheism", n=None, data_home=folder)
+    X, y = datasets.newsgroups_pair("religion-atheism", n=None, data_home=archives)
     # The numbers of distinct words per message survive tf-idf.
     for label, group in enumerate((religion, atheism)):
         expected = np.sort(data.X[data.y == group].getnnz(axis=1))
         np.testing.assert_array_equal(np.sort(X[y == label].getnnz(axis=1)), expected)
 
 
-def test_tf_idf_by_its_formula(
-    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], rng: np.random.Generator
-) -> None:
+def test_tf_idf_by_its_formula(tmp_path: Path, empty_cache: Path, register: Register, rng: np.random.Generator) -> None:
     counts = rng.poisson(0.7, size=(30, 12)).astype(float)
     counts[:, 4] = 0
     counts[:, 0] = 1
@@ -117,6 +108,18 @@ def test_tf_idf_by_its_formula(
     expected = tf * idf
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(got.toarray(), expected, rtol=1e-12)
+
+
+def test_mnist_pair_of_a_small_archive(
+    tmp_path: Path, empty_cache: Path, register: Register, rng: np.random.Generator
+) -> None:
+    X, y = rng.integers(0, 256, (40, 784), dtype=np.uint8), np.arange(40) % 10
+    np.savez(tmp_path / "mnist.npz", X=X, y=y)
+    register(tmp_path / "mnist.npz")
+    drawn, labels = datasets.mnist_pair(3, 8, n=None, data_home=tmp_path)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero((y == 3) | (y == 8)))
+    np.testing.assert_allclose(drawn, standardised(X[rows].astype(float)), atol=1e-12)
+    np.testing.assert_array_equal(labels, y[rows] == 8)
 
 
 def test_digits_pair_against_the_bundled_images() -> None:

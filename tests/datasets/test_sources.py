@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import http.server
 import io
-import os
 import shutil
 import subprocess
 import sys
@@ -24,6 +23,10 @@ from specmargin import datasets
 from specmargin.datasets import conversions, sources
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
 
+Files = dict[str, bytes]
+Install = Callable[..., "Network"]
+pytestmark = pytest.mark.usefixtures("empty_cache")
+
 
 def idx(array: np.ndarray) -> bytes:
     header = bytes([0, 0, 8, array.ndim]) + b"".join(size.to_bytes(4, "big") for size in array.shape)
@@ -31,7 +34,7 @@ def idx(array: np.ndarray) -> bytes:
 
 
 @pytest.fixture
-def mnist_files(rng: np.random.Generator) -> dict[str, bytes]:
+def mnist_files(rng: np.random.Generator) -> Files:
     train, test = rng.integers(0, 256, (12, 28, 28)), rng.integers(0, 256, (5, 28, 28))
     return {
         "train-images-idx3-ubyte.gz": idx(train),
@@ -44,7 +47,7 @@ def mnist_files(rng: np.random.Generator) -> dict[str, bytes]:
 class Network:
     """Stand-in for pooch's downloader: serves files by name, fails for dead hosts, remembers what was asked."""
 
-    def __init__(self, files: dict[str, bytes], dead: tuple[str, ...] = ()) -> None:
+    def __init__(self, files: Files, dead: tuple[str, ...] = ()) -> None:
         self.files, self.dead, self.asked = files, dead, []
 
     def __call__(self, url: str, target: str, _: object) -> None:
@@ -56,12 +59,12 @@ class Network:
 
 
 @pytest.fixture
-def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
+def network(monkeypatch: pytest.MonkeyPatch) -> Install:
     """Serve made files, which have other hashes than the published ones."""
     for name, bases in sources.SOURCES.items():
         monkeypatch.setitem(sources.SOURCES, name, {base: dict.fromkeys(files) for base, files in bases.items()})
 
-    def install(files: dict[str, bytes], dead: tuple[str, ...] = ()) -> Network:
+    def install(files: Files, dead: tuple[str, ...] = ()) -> Network:
         fake = Network(files, dead)
         monkeypatch.setattr(sources, "_download", fake)
         return fake
@@ -70,7 +73,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
 
 
 def test_mnist_is_downloaded_once(
-    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes], rng: np.random.Generator
+    empty_cache: Path, network: Install, mnist_files: Files, rng: np.random.Generator
 ) -> None:
     fake = network(mnist_files)
     data = datasets.load("mnist")
@@ -90,7 +93,7 @@ def test_mnist_is_downloaded_once(
 
 
 def test_download_goes_to_the_named_folder(
-    tmp_path: Path, empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
+    tmp_path: Path, empty_cache: Path, network: Install, mnist_files: Files
 ) -> None:
     network(mnist_files)
     home = tmp_path / "made" / "on demand"
@@ -98,7 +101,7 @@ def test_download_goes_to_the_named_folder(
     assert not empty_cache.exists()
 
 
-def test_second_mirror(empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]) -> None:
+def test_second_mirror(network: Install, mnist_files: Files) -> None:
     first, second = sources.SOURCES["mnist"]
     fake = network(mnist_files, dead=(first,))
     assert datasets.load("mnist").X.shape == (17, 784)
@@ -107,7 +110,7 @@ def test_second_mirror(empty_cache: Path, network: Callable[..., Network], mnist
 
 
 @pytest.mark.parametrize("name", ["mnist", "usps"])
-def test_no_network(empty_cache: Path, network: Callable[..., Network], name: str) -> None:
+def test_no_network(empty_cache: Path, network: Install, name: str) -> None:
     fake = network({})
     with pytest.raises(DataNotFoundError) as caught:
         datasets.load(name)
@@ -122,24 +125,20 @@ def test_no_network(empty_cache: Path, network: Callable[..., Network], name: st
     assert list(empty_cache.iterdir()) == []
 
 
-def test_without_pooch(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(DataNotFoundError, match=r"pip install 'specmargin\[data\]'"):
         datasets.load("mnist")
 
 
-def test_folder_that_cannot_be_made(
-    tmp_path: Path, empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
-) -> None:
+def test_folder_that_cannot_be_made(tmp_path: Path, network: Install, mnist_files: Files) -> None:
     network(mnist_files)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataNotFoundError, match="download failed"):
         datasets.load("mnist", data_home=tmp_path / "file")
 
 
-def test_damaged_conversion_is_noticed(
-    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
-) -> None:
+def test_damaged_conversion_is_noticed(empty_cache: Path, network: Install, mnist_files: Files) -> None:
     network(mnist_files)
     datasets.load("mnist")
     path, record = empty_cache / "mnist.npz", empty_cache / "mnist.npz.sha256"
@@ -152,10 +151,7 @@ def test_damaged_conversion_is_noticed(
 
 
 def test_failing_write_leaves_nothing(
-    empty_cache: Path,
-    network: Callable[..., Network],
-    mnist_files: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
+    empty_cache: Path, network: Install, mnist_files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full_disk(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
@@ -167,28 +163,20 @@ def test_failing_write_leaves_nothing(
     assert list(empty_cache.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "train-images-idx3-ubyte.gz"]
-)
+@pytest.mark.parametrize("name", ["train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz"])
 @pytest.mark.parametrize(
     "content",
     [b"<html>gone</html>", b"", idx(np.zeros(3)), idx(np.zeros((12, 2)))[:-9]],
     ids=["page", "nothing", "short", "cut off"],
 )
-def test_nonsense_from_a_mirror(
-    empty_cache: Path,
-    network: Callable[..., Network],
-    mnist_files: dict[str, bytes],
-    name: str,
-    content: bytes,
-) -> None:
+def test_nonsense_from_a_mirror(network: Install, mnist_files: Files, name: str, content: bytes) -> None:
     network({**mnist_files, name: content})
     with pytest.raises(DataNotFoundError, match="download failed"):
         datasets.load("mnist")
 
 
 def test_usps_from_both_formats(
-    empty_cache: Path, network: Callable[..., Network], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, network: Install, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversions, "USPS_SIZES", (7, 4))
     X = np.round(rng.uniform(-1, 1, (11, 256)), 3)
@@ -287,7 +275,7 @@ def test_uncompress(rng: np.random.Generator, most: int, clear_at: int) -> None:
 
 
 @pytest.fixture
-def isolet(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, dict[str, bytes]]:
+def isolet(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, Files]:
     """Two files of 31 and 2 speakers, who say two letters twice, but for one utterance that is lost."""
     monkeypatch.setattr(conversions, "ISOLET_SPEAKERS", (31, 2))
     letters = np.repeat([1, 26], 2)
@@ -306,13 +294,7 @@ def isolet(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> tuple[n
 
 
 @pytest.mark.parametrize("form", ["downloaded", "files", "compressed files"])
-def test_isolet(
-    empty_cache: Path,
-    tmp_path: Path,
-    network: Callable[..., Network],
-    isolet: tuple[np.ndarray, dict[str, bytes]],
-    form: str,
-) -> None:
+def test_isolet(tmp_path: Path, network: Install, isolet: tuple[np.ndarray, Files], form: str) -> None:
     table, files = isolet
     packed = {f"{name}.Z": compressed(content) for name, content in files.items()}
     fake = network(packed if form == "downloaded" else {})
@@ -332,10 +314,7 @@ def test_isolet(
 
 
 def test_isolet_of_other_sizes(
-    empty_cache: Path,
-    network: Callable[..., Network],
-    isolet: tuple[np.ndarray, dict[str, bytes]],
-    monkeypatch: pytest.MonkeyPatch,
+    network: Install, isolet: tuple[np.ndarray, Files], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network({f"{name}.Z": compressed(content) for name, content in isolet[1].items()})
     monkeypatch.setattr(conversions, "ISOLET_SPEAKERS", (120, 30))
@@ -343,7 +322,7 @@ def test_isolet_of_other_sizes(
         datasets.load("isolet")
 
 
-def faces_files(X: np.ndarray, y: np.ndarray, cut: int, n_announced: int | None = None) -> dict[str, bytes]:
+def faces_files(X: np.ndarray, y: np.ndarray, cut: int, n_announced: int | None = None) -> Files:
     files = {}
     for name, rows in zip(sources.LOCAL_FILES["cbcl_faces"], (slice(cut), slice(cut, None)), strict=True):
         lines = [" ".join(f"{v:.6f}" for v in row) + f" {label}" for row, label in zip(X[rows], y[rows], strict=True)]
@@ -351,7 +330,7 @@ def faces_files(X: np.ndarray, y: np.ndarray, cut: int, n_announced: int | None 
     return files
 
 
-def tarred(files: dict[str, bytes]) -> bytes:
+def tarred(files: Files) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for name, content in files.items():
@@ -361,13 +340,7 @@ def tarred(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def test_faces(
-    empty_cache: Path,
-    tmp_path: Path,
-    network: Callable[..., Network],
-    rng: np.random.Generator,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_faces(tmp_path: Path, network: Install, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversions, "FACES_SIZES", (5, 4))
     X, y = np.round(rng.uniform(0, 1, (9, 361)), 6), np.array([1, 1, -1, -1, -1, 1, -1, -1, 1])
     files = faces_files(X, y, 5)
@@ -385,9 +358,7 @@ def test_faces(
         assert len(fake.asked) == asked
 
 
-def test_faces_refused(
-    empty_cache: Path, network: Callable[..., Network], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faces_refused(network: Install, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rng.uniform(0, 1, (9, 361)), np.repeat([1, -1], [5, 4])
     served = {
         "hold 5 and 4 images of 361 pixels from 0": tarred(faces_files(X, y, 5)),
@@ -406,7 +377,7 @@ def message(sender: str, subject: str, body: str) -> str:
     return f"From: {sender}\nSubject: {subject}\nOrganization: Acme secret\n\n{body}"
 
 
-def test_newsgroups_conversion(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newsgroups_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["rec.sport.baseball", "rec.sport.hockey"]
     parts = {
         "train": ([1, 0, 0], [20, 9, 100], ["puck ice", "ball bat", "ball ice"]),
@@ -437,7 +408,7 @@ def test_newsgroups_conversion(empty_cache: Path, monkeypatch: pytest.MonkeyPatc
     assert y.sum() == 3
 
 
-def test_newsgroups_without_network(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newsgroups_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(**kwargs: object) -> None:
         raise OSError("name resolution failed")
 
@@ -470,10 +441,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 
 
 def test_pooch_itself(
-    server: tuple[str, Path],
-    empty_cache: Path,
-    mnist_files: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
+    server: tuple[str, Path], empty_cache: Path, mnist_files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, folder = server
     for name, content in mnist_files.items():
@@ -489,9 +457,7 @@ def test_pooch_itself(
     assert not (empty_cache / "mnist.npz").exists()
 
 
-def test_an_address_that_leaves_https_is_refused(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_address_that_leaves_https_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Answer:
         history = (SimpleNamespace(url="https://host.example/a"),)
         url = "http://host.example/b"
@@ -524,9 +490,7 @@ def test_every_source_is_https() -> None:
             assert address.startswith("https://")
 
 
-def test_members_of_the_tar_are_bounded(
-    empty_cache: Path, network: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_members_of_the_tar_are_bounded(network: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MOST_BYTES", 1000)
     network({"faces.tar.gz": tarred(dict.fromkeys(sources.LOCAL_FILES["cbcl_faces"], b"0" * 1001))})
     with pytest.raises(DataNotFoundError, match="announced with 1001 bytes, more than 1000"):
@@ -541,10 +505,8 @@ def test_members_of_the_tar_are_bounded(
         datasets.load("cbcl_faces")
 
 
-def test_the_content_of_usps_is_that_of_the_published_archive() -> None:
-    path = Path(os.environ.get("SPECMARGIN_DATA", "")) / "usps.npz"
-    if not path.is_file():
-        pytest.skip("needs the archive")
-    with np.load(path) as archive:
+@pytest.mark.data
+def test_the_content_of_usps_is_that_of_the_published_archive(archives: Path) -> None:
+    with np.load(archives / "usps.npz") as archive:
         content = archive["X"].tobytes() + archive["y"].tobytes()
     assert hashlib.sha256(content).hexdigest() == conversions.USPS_CONTENT

@@ -18,11 +18,6 @@ def plane(points):
     return points[:, 0] - 2 * points[:, 1] - 0.5
 
 
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
-
-
 def contours(ax):
     return [item for item in ax.collections if isinstance(item, ContourSet)]
 

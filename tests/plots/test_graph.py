@@ -3,17 +3,12 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
-from specmargin.plots import GraphDisplay, subplots
+from specmargin.plots import GraphDisplay
 
 RNG = np.random.default_rng(1)
 X = RNG.standard_normal((50, 2))
 W = kneighbors_graph(X, 4)
 W = W.maximum(W.T)
-
-
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
 
 
 def test_draws_every_edge_once(ax):

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from specmargin.plots import LandscapeDisplay, method_styles, subplots
+from specmargin.plots import LandscapeDisplay, method_styles
 
 W1, W2 = np.linspace(-1, 1, 21), np.linspace(-2, 2, 31)
 VALUES = np.add.outer(W2**2, (W1 - 0.5) ** 2)
-
-
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
 
 
 def test_contours_lie_where_the_function_has_their_level(ax):
@@ -41,14 +36,11 @@ def test_trails_end_in_a_large_mark(ax):
         ({"w1": W1[::-1]}, "w1=.* increasing"),
         ({"values": VALUES.T}, r"values has the shape \(21, 31\); .* pass \(31, 21\)"),
         ({"trails": {"descent": [[1.0, 2.0, 3.0]]}}, r"trails: 'descent' has the shape \(1, 3\); pass \(k, 2\)"),
-        ({"trails": [[1.0, 2.0]]}, "is no mapping"),
+        ({"trails": [[1.0, 2.0]]}, "trails=.* not Mapping; pass names with points"),
     ],
 )
-def test_wrong_input_is_named(arguments, message):
+def test_wrong_input_is_named(ax, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         LandscapeDisplay(**{"w1": W1, "w2": W2, "values": VALUES, **arguments})
-
-
-def test_one_level_is_no_contour(ax):
     with pytest.raises(ValueError, match="levels=1; take 2"):
         LandscapeDisplay(W1, W2, VALUES).plot(ax, levels=1)

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.plots import MultiplierDisplay, subplots
+from specmargin.plots import MultiplierDisplay
 
 BETA, MARGIN, SIGN = [1.0, 0.4, 0.0, 1.0], [0.2, 1.0, 1.3, -0.5], [1, -1, 1, -1]
-
-
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
 
 
 def test_an_optimum_lies_on_the_staircase():

@@ -16,11 +16,6 @@ X = RNG.uniform([-1, -1], [3, 1], size=(60, 2))
 Y_TRUE = (X[:, 0] - 2 * X[:, 1] > 0.5).astype(int)
 
 
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
-
-
 def test_labels_alone_with_names_and_strings(ax):
     y = np.array(["moon", "sun", "?"] * 20)
     display = LabelDisplay(X, y, unlabeled="?").plot(ax, legend=True, names=["Moon", "Sun"], title="Sky")
@@ -48,12 +43,9 @@ def test_few_labels_are_large_and_many_small():
         ({"y": np.arange(60)}, "60 classes, but there are 8 colours"),
     ],
 )
-def test_wrong_labels_are_named(arguments, message):
+def test_wrong_labels_are_named(ax, arguments, message):
     with pytest.raises(ValueError, match=message):
         LabelDisplay(X, **arguments)
-
-
-def test_names_must_match_the_classes(ax):
     with pytest.raises(ValueError, match=r"names=\['a'\]"):
         LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])
 

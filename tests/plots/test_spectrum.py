@@ -13,11 +13,6 @@ FREE = np.r_[3.0, np.zeros(Q - 1)]
 FREE[[7, 20, 33]] = [0.2, 0.5, 0.3]
 
 
-@pytest.fixture
-def ax():
-    return subplots(width="column")[1][0, 0]
-
-
 def curves(ax, name):
     """Lines of one method, by colour: step curve, markers."""
     color = method_styles([name])[name].color
@@ -68,7 +63,9 @@ def test_log_axis_ends_at_a_floor_that_is_named(ax):
 
 
 def test_a_spectrum_without_order_is_drawn_as_stems_under_the_curves(ax):
-    SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax)
+    SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax, title="Task")
+    ax.figure.draw_without_rendering()
+    assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
     (stems,) = [item for item in ax.collections if isinstance(item, LineCollection)]
     segments = stems.get_segments()
     assert [segment[0, 0] for segment in segments] == [8, 21, 34]
@@ -98,12 +95,6 @@ def test_both_scales_and_the_legend_outside_the_axes():
     assert legend.get_window_extent().y0 >= axes[0, 1].get_window_extent().y1 - 1
     # Stems have no line to show.
     assert [handle.get_linestyle() for handle in display.legend_handles()] == ["-", "None"]
-
-
-def test_title_stands_clear_of_the_legend(ax):
-    SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax, title="Task")
-    ax.figure.draw_without_rendering()
-    assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
 
 
 def test_from_estimators_reads_the_learned_attributes():
@@ -138,6 +129,8 @@ def test_without_axes_there_is_a_pyplot_figure():
 def test_wrong_spectra_are_named(spectra, message):
     with pytest.raises(ValueError, match=message):
         SpectrumDisplay(spectra)
+    with pytest.raises(ValueError, match="the longest spectrum has 40 weights"):
+        SpectrumDisplay({"A": ORDERED}, eigenvalues=np.arange(3))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +139,6 @@ def test_wrong_spectra_are_named(spectra, message):
         ({"scale": "cubic"}, "scale='cubic' is unknown"),
         ({"x": "time"}, "x='time' is unknown"),
         ({"x": "eigenvalue"}, "needs the eigenvalues"),
-        ({"first": 0}, "first=0"),
         ({"first": Q + 1}, f"first={Q + 1}, but the shortest spectrum has {Q} weights"),
         ({"floor": 0.0}, "floor=0.0"),
         ({"scale": "both"}, "1 axes for 2 scale"),
@@ -155,11 +147,6 @@ def test_wrong_spectra_are_named(spectra, message):
 def test_wrong_options_are_named(ax, options, message):
     with pytest.raises(ValueError, match=message):
         SpectrumDisplay({"A": ORDERED}).plot(ax, **options)
-
-
-def test_eigenvalues_must_cover_the_spectrum():
-    with pytest.raises(ValueError, match="the longest spectrum has 40 weights"):
-        SpectrumDisplay({"A": ORDERED}, eigenvalues=np.arange(3))
 
 
 def test_all_weight_on_the_constant_eigenvector_is_drawn_at_the_floor(ax):

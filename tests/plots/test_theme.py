@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from specmargin.plots import decision_colormap, method_styles, save, style, subplots
-from specmargin.plots.theme import CLASS_COLORS, METHODS, PALETTE
+from specmargin.plots.theme import CLASS_COLORS, METHODS
 
 
 def luminance(color):
@@ -128,11 +128,6 @@ def test_unknown_format_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="holds 'jpeg'; pass a list of formats: pdf, png, svg"):
         save(small_figure(), tmp_path / "figure", formats=("png", "jpeg"))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_palette_is_okabe_and_itos():
-    assert PALETTE["vermillion"] == "#D55E00"
-    assert PALETTE["blue"] == "#0072B2"
 
 
 def test_the_caption_is_in_the_file(tmp_path):

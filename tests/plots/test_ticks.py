@@ -32,7 +32,7 @@ def test_plain_ticks_are_numbers_in_any_range(low, high, expected):
     assert not axes[0, 0].yaxis.get_minorticklabels()
 
 
-@pytest.mark.parametrize("high", [1.2, 3, 5, 11, 44, 1000])
+@pytest.mark.parametrize("high", [1.2, 11, 1000])
 def test_what_is_counted_has_whole_ticks(high):
     figure, axes = subplots()
     axis = axes[0, 0].xaxis

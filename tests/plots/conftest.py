@@ -1,0 +1,13 @@
+"""Axes to draw into."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.axes import Axes
+
+from specmargin.plots import subplots
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return subplots(width="column")[1][0, 0]
