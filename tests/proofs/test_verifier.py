@@ -28,11 +28,14 @@ from proved import (
     record_of,
     sm,
     spectrum_of,
+    with_arrays,
+    with_claim,
+    with_numbers,
 )
 
 from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.proofs import verifier
-from specmargin.proofs.balls import ONE, outward
+from specmargin.proofs.balls import outward
 from specmargin.proofs.bounds import Proof, Shift
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.verifier import KINDS, check, judged, read
@@ -97,18 +100,6 @@ MULTIPLIERS = {
     "s3vm": ["theta", "beta"],
     "s3vm relaxation": ["theta", "beta"],
 }
-
-
-def with_claim(record, **changes):
-    return replace(record, claim=replace(record.claim, **changes))
-
-
-def with_arrays(record, **changes):
-    return replace(record, arrays={**record.arrays, **changes})
-
-
-def with_numbers(record, **changes):
-    return replace(record, numbers={**record.numbers, **changes})
 
 
 @pytest.mark.parametrize("kind", SOLVED)
@@ -215,29 +206,8 @@ def test_what_is_missing_or_of_another_size(kind):
         verification = check(replace(record, numbers=rest))
         assert not verification
         assert f"{name}=None is no number of a record of the kind" in verification.message
-        for wrong in (
-            "text" if not isinstance(record.numbers[name], str) else 1.0,
-            math.nan,
-            -1.0
-            if name
-            in (
-                "C",
-                "gamma_A",
-                "gamma_I",
-                "scale",
-                "penalty",
-                "n",
-                "power",
-                "parameter",
-                "unlabeled_parameter",
-                "C_star",
-                "B",
-                "eps",
-            )
-            else "x" * 0 or None,
-        ):
-            if wrong is not None:
-                assert not check(with_numbers(record, **{name: wrong})), (name, wrong)
+        for wrong in (1.0 if isinstance(record.numbers[name], str) else "text", math.nan):
+            assert not check(with_numbers(record, **{name: wrong})), (name, wrong)
     for spec in arrays.split():
         name = spec.split("=")[0]
         if name not in record.arrays:
@@ -283,11 +253,8 @@ def test_indices_and_signs():
     assert "P of the shape" in check(with_arrays(svm, P=-svm.arrays["P"])).message
 
 
-def test_zeros_where_only_positive_numbers_are_allowed():
-    for kind, name in (("lapsvm", "gamma_A"), ("rmm", "C"), ("spectral_ridge", "penalty"), ("graph_transducer", "n")):
-        assert f"{name}=0.0 is no number" in check(with_numbers(true_record(kind), **{name: 0.0})).message
+def test_what_numbers_may_hardly_be():
     record = true_record("lapsvm")
-    assert "power=0 is no number" in check(with_numbers(record, power=0)).message
     assert "gamma_I=-1e-300 is no number" in check(with_numbers(record, gamma_I=-1e-300)).message
     assert "C_star=-1e-300 is no number" in check(with_numbers(true_record("s3vm"), C_star=-1e-300)).message
     assert "fit_intercept=1 is no number" in check(with_numbers(record, fit_intercept=1)).message
@@ -325,11 +292,6 @@ def test_what_must_be_positive_and_what_must_not_be_negative(kind):
         for name in ("parameter", "unlabeled_parameter")[: 1 + (kind == "s3vm")]:
             assert f"{name}=0.0 is no number" in check(with_numbers(record, **{name: 0.0})).message
             assert f"{name}=-1.0 is no number" in check(with_numbers(record, **{name: -1.0})).message
-
-
-def test_numbers_that_are_none():
-    for kind, name in (("lapsvm", "b"), ("graph_transducer", "lam"), ("rmm", "b")):
-        assert f"{name}=nan is no number" in check(with_numbers(true_record(kind), **{name: math.nan})).message
 
 
 def test_a_claim_without_rounding_is_one():
@@ -480,10 +442,6 @@ def test_numbers_out_of_range_are_refused():
     rest = {key: x for key, x in relaxation.arrays.items() if key not in ("V", "F")}
     wrong = check(replace(relaxation, arrays={**rest, "w": np.zeros(2)}))
     assert wrong.message.startswith("the record contradicts itself, or leaves the range of floats")
-
-
-def test_enclosures_are_directed():
-    assert outward(ONE / 3)[0] < 1 / 3 <= outward(ONE / 3)[1]
 
 
 def test_who_checks_loads_nothing_of_who_claims():
