@@ -509,7 +509,7 @@ class TestClustering:
         for s in (0.0, -1e12):
             assert proof(with_arrays(record, s=np.array([s]))).bound == -arb.pos_inf()
 
-    def test_a_kernel_that_is_centred_but_for_rounding(self, rng):
+    def test_a_kernel_that_is_centred_but_for_rounding(self, rng, monkeypatch):
         obj, _ = self.problem(rng, 1)
         P = np.eye(7) - 1 / 7
         K = P @ obj.K @ P
@@ -528,7 +528,15 @@ class TestClustering:
         with ctx.workprec(BITS // 2):
             assert s < 0.9 * float(shift(record.arrays["K"], "K").s)
         alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
-        assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6, abs=0)
+        charge = 2 * s * 0.25 * (alpha**2).sum()
+        assert float(found.charges) == pytest.approx(charge, rel=1e-6, abs=0)
+        # Smaller shifts cost more: of t = (1 + part) s it is t / (t - s), and the half of t is named.
+        for tries, part in ((1, 0.25), (2, 0.0625)):
+            answers = iter([False] * tries + [True])
+            monkeypatch.setattr("specmargin.proofs.bounds.is_definite", lambda A, answers=answers: next(answers))
+            again = proof_of(centred, result.variables, certificate=result.certificate)
+            assert float(again.shifts[0].s) == pytest.approx((1 + part) / 2 * s, rel=1e-12)
+            assert float(again.charges) == pytest.approx(charge * (1 + part) / 2 / part, rel=1e-6)
 
     def test_what_a_centred_kernel_has_of_constants_does_not_count(self, rng):
         """Of K, too, the mean is taken on both sides: here it has one that is no rounding."""

@@ -150,37 +150,19 @@ def changes_of(objective):
             continue
 
 
-@pytest.mark.parametrize("kind", ["lapsvm", "rmm", "spectrum_margin", "alignment", "spectral_ridge"])
+@pytest.mark.parametrize("kind", list(proof_problems.KINDS)[:-1])
 @pytest.mark.parametrize("seed", [0, 1, 3])
 def test_whatever_the_value_depends_on_is_in_the_record(kind, seed):
-    """A change of a field that changes the value changes the record, and the claim is refuted."""
+    """A change of a field that changes the value is refuted, or refused by name."""
     problem = proof_problems.made(kind, seed)
-    result = problem.solvers[min(problem.solvers, key=lambda name: name.startswith("cvxpy"))]()
-    record, value = record_of(problem.objective, result), problem.objective.value(result.variables)
-    for name, changed in changes_of(problem.objective):
+    objective = problem.objective
+    result = problem.solvers[min(problem.solvers, key=lambda name: name.startswith(("cvxpy", "s3vm_bound")))]()
+    value = objective.value(result.variables)
+    bare = replace(result, variables={name: result.variables[name] for name in objective.variables})
+    for name, changed in changes_of(objective):
         with np.errstate(all="ignore"):
             there = changed.value(result.variables)
         if np.isfinite(there) and abs(there - value) > 1e-3 * abs(value) + 1e-9 * max(1.0, abs(value)):
-            other = record_of(
-                changed, replace(result, variables={n: x for n, x in result.variables.items() if n != "f"})
-            )
-            same = other.numbers == record.numbers and all(
-                np.array_equal(other.arrays.get(n), x) for n, x in record.arrays.items()
-            )
-            assert not same, name
-            assert not verify_record(other), name
-
-
-@pytest.mark.parametrize("kind", ["weighted_svm", "s3vm", "s3vm_tree"])
-@pytest.mark.parametrize("seed", [0, 1, 3])
-def test_whatever_j_depends_on_is_in_the_record(kind, seed):
-    problem = proof_problems.made(kind, seed)
-    result = problem.solvers[{"s3vm": "with_bound", "s3vm_tree": "branch_and_bound"}.get(kind, kind)]()
-    value = problem.objective.value(result.variables)
-    bare = replace(result, variables={n: x for n, x in result.variables.items() if n not in ("f", "labels", "v", "b")})
-    for name, changed in changes_of(problem.objective):
-        there = changed.value(result.variables)
-        if np.isfinite(there) and abs(there - value) > 1e-3 * abs(value):
             try:
                 assert not verify(changed, bare), name
             except InvalidTypeError as error:
