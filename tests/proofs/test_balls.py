@@ -164,6 +164,11 @@ def test_dominance_proves_laplacians(rng):
     assert dominance(np.zeros((2, 2))) == INFINITE
 
 
+def test_dominance_returns_the_upper_end(monkeypatch):
+    monkeypatch.setattr("specmargin.proofs.balls.largest", lambda x: arb(1, 0.5))
+    assert dominance(np.diag([1.0, 2.0])) >= 1.5
+
+
 def test_sparse_products_are_exact(rng):
     A = rng.standard_normal((6, 6)) * (rng.random((6, 6)) < 0.4)
     A[2] = 0.0
