@@ -469,6 +469,20 @@ def test_parabolas_of_the_smooth_loss_count_where_what_is_left_is_convex(lo: flo
             assert bool(least > arb.neg_inf()) is known, (g, theta)
 
 
+def test_lines_of_the_smooth_loss_on_both_sides_of_its_turn() -> None:
+    """Up to 1 / sqrt(2s) what a line leaves has its minimum at an end, and beyond it inside."""
+    c, s = 0.7, 2.0  # the turn is at 1/2
+    for sign in (1.0, -1.0):
+        near = [(lo, 0.499, (lo + 0.499) / 2 + off) for lo in (0.42, 0.45) for off in (-1e-9, 1e-9)]
+        for lo, hi, middle in (*near, (0.0, 0.3, 0.15), (0.3, 0.69, 0.65), (0.501, 0.6, 0.55), (0.9, 1.3, 1.1)):
+            g = -2 * s * c * middle * math.exp(-s * middle**2)  # of the line that touches it in the middle
+            ends = [c * math.exp(-s * f * f) - g * f for f in (lo, middle, hi)]
+            lower, upper = (lo, hi) if sign > 0 else (-hi, -lo)
+            least = float(module.exp_top(*(arb(x) for x in (c, s, sign * g, 0.0, lower, upper))))
+            assert least == pytest.approx(min(ends), rel=1e-13)
+            assert (min(ends) == ends[1]) is (middle > 0.5)
+
+
 def test_minima_of_the_smooth_loss_are_bounds_to_the_last_bit() -> None:
     """Near a minimum inside a convex part no float is the minimiser: what its slope may hide is taken off."""
     for c, s, g, theta, lo, hi, f in (
