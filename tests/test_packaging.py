@@ -228,10 +228,8 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
     with tarfile.open(sdist) as held:
         names = {name.partition("/")[2] for name in held.getnames()}
 
-    for folder in (
-        *["specmargin", "reproduction", "tests", "figures", "docs", "notebooks", "benchmarks"],
-        "results/recorded",
-    ):
+    folders = ["specmargin", "reproduction", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"]
+    for folder in folders:
         assert any(name.startswith(f"{folder}/") for name in names), folder
     if not (ROOT / ".git").exists():
         return  # in an unpacked sdist the tree is compared with itself, and with what its tests leave
