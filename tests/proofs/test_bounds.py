@@ -535,8 +535,8 @@ class TestClustering:
             answers = iter([False] * tries + [True])
             monkeypatch.setattr("specmargin.proofs.bounds.is_definite", lambda A, answers=answers: next(answers))
             again = proof_of(centred, result.variables, certificate=result.certificate)
-            assert float(again.shifts[0].s) == pytest.approx((1 + part) / 2 * s, rel=1e-12)
-            assert float(again.charges) == pytest.approx(charge * (1 + part) / 2 / part, rel=1e-6)
+            assert float(again.shifts[0].s) == pytest.approx((1 + part) / 2 * s, rel=1e-12, abs=0)
+            assert float(again.charges) == pytest.approx(charge * (1 + part) / 2 / part, rel=1e-6, abs=0)
 
     def test_what_a_centred_kernel_has_of_constants_does_not_count(self, rng):
         """Of K, too, the mean is taken on both sides: here it has one that is no rounding."""
