@@ -66,16 +66,6 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, kind, third):
     assert same(sm.certify(again, answer), sm.certify(objective, result))
 
 
-def test_loaded_objectives_solve_alike(tmp_path):
-    for kind, solver in (("rmm", "relative_margin"), ("lapsvm", "factorized"), ("spectral_ridge", "spectral_ridge")):
-        problem = proof_problems.made(kind, 0)
-        result = problem.solvers[solver]()
-        again, _ = saved(tmp_path, problem.objective, result)
-        other = getattr(sm.solvers, solver)(again)
-        assert same(other.variables, result.variables)
-        assert same(other.certificate, result.certificate)
-
-
 @pytest.fixture
 def lapsvm():
     rng = np.random.default_rng(5)
