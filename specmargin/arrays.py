@@ -129,10 +129,8 @@ def sparse_from_parts(
         if form == "bsr" and (shape[0] % made.blocksize[0] or shape[1] % made.blocksize[1]):
             raise IndexError(f"it has no whole number of blocks of the shape {made.blocksize}")
         if form in ("csr", "csc", "bsr") and made.indices.size <= _INT32:  # sparse arrays keep int64 themselves
-            made.indices, made.indptr = (
-                made.indices.astype(np.int32, copy=False),
-                made.indptr.astype(np.int32, copy=False),
-            )
+            made.indices = made.indices.astype(np.int32, copy=False)
+            made.indptr = made.indptr.astype(np.int32, copy=False)
     return made
 
 

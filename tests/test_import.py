@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -16,20 +16,8 @@ import specmargin
 
 # The names that users type, and where each one lives.
 MODULES = [
-    "assessment",
-    "datasets",
-    "exceptions",
-    "graphs",
-    "kernels",
-    "labels",
-    "losses",
-    "model_selection",
-    "objectives",
-    "plots",
-    "problems",
-    "results",
-    "solvers",
-    "spectra",
+    *("assessment", "datasets", "exceptions", "graphs", "kernels", "labels", "losses"),
+    *("model_selection", "objectives", "plots", "problems", "results", "solvers", "spectra"),
 ]
 NAMES = {
     "diagnosis": ["Diagnosis", "diagnose"],
@@ -38,30 +26,10 @@ NAMES = {
     "objectives": ["certify"],
     "problems": ["solve"],
     "estimators": [
-        "AutoSSL",
-        "LapSVM",
-        "LapSVMCV",
-        "LapRLS",
-        "LapRLSCV",
-        "LapRLSRegressor",
-        "LapRLSRegressorCV",
-        "KTA",
-        "KTACV",
-        "MKL",
-        "RMM",
-        "S3VM",
-        "STOAM",
-        "STORM",
-        "STORMCV",
-        "SpectralFilterCV",
-        "SpectralFilterClassifier",
-        "SpectralFilterRegressor",
-        "SpectralGraphTransducer",
-        "SpectralKernelSVM",
-        "SpectralRidge",
-        "XuSpectralSVM",
-        "RegularizedSpectralClustering",
-        "RegularizedEigenmaps",
+        *("AutoSSL", "LapSVM", "LapSVMCV", "LapRLS", "LapRLSCV", "LapRLSRegressor", "LapRLSRegressorCV"),
+        *("KTA", "KTACV", "MKL", "RMM", "S3VM", "STOAM", "STORM", "STORMCV", "SpectralGraphTransducer"),
+        *("SpectralFilterCV", "SpectralFilterClassifier", "SpectralFilterRegressor", "SpectralKernelSVM"),
+        *("SpectralRidge", "XuSpectralSVM", "RegularizedSpectralClustering", "RegularizedEigenmaps"),
     ],
     "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
@@ -92,35 +60,27 @@ def test_import_pulls_in_nothing_heavy() -> None:
     assert HEAVY & set(loaded.split()) == set()
 
 
-@pytest.mark.parametrize("module", ["labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels"])
-def test_mathematics_needs_no_cvxpy_and_no_matplotlib(module: str) -> None:
-    loaded = run_fresh(
-        f"import sys, specmargin; specmargin.{module}; print(*{{name.split('.')[0] for name in sys.modules}})"
-    )
-    assert {"cvxpy", "matplotlib"} & set(loaded.split()) == set()
+def test_mathematics_needs_no_cvxpy_and_no_matplotlib() -> None:
+    used = ("labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels")
+    code = f"import sys, specmargin; [getattr(specmargin, module) for module in {used}]; print(*sys.modules)"
+    assert {"cvxpy", "matplotlib"} & set(run_fresh(code).split()) == set()
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_public_modules_resolve(name: str) -> None:
-    module = getattr(specmargin, name)
-    assert isinstance(module, ModuleType)
-    assert module.__name__ == f"specmargin.{name}"
-
-
-@pytest.mark.parametrize(("module", "name"), [(module, name) for module in NAMES for name in NAMES[module]])
-def test_public_names_resolve_to_their_module(module: str, name: str) -> None:
-    __import__(f"specmargin.{module}")
-    assert getattr(specmargin, name) is getattr(sys.modules[f"specmargin.{module}"], name)
+def test_public_modules_and_names_resolve() -> None:
+    for module in MODULES:
+        assert getattr(specmargin, module) is importlib.import_module(f"specmargin.{module}")
+    for module, names in NAMES.items():
+        home = importlib.import_module(f"specmargin.{module}")
+        for name in names:
+            assert getattr(specmargin, name) is getattr(home, name), name
 
 
 def test_first_use_in_any_order() -> None:
     """A name must not be hidden by a module that loads on the way to it."""
     names = [name for group in NAMES.values() for name in group]
     for order in (names, names[::-1]):
-        kinds = run_fresh(
-            f"import specmargin\nprint(*[type(getattr(specmargin, name)).__name__ for name in {order!r}])"
-        )
-        assert "module" not in kinds.split()
+        code = f"import specmargin\nprint(*[type(getattr(specmargin, name)).__name__ for name in {order!r}])"
+        assert "module" not in run_fresh(code).split()
 
 
 def test_dir_lists_exactly_the_public_names() -> None:

@@ -108,9 +108,8 @@ def test_locks_pin_every_dependency_and_name_no_place() -> None:
     ]
     assert names(asked) - pinned("requirements.lock") == set(), "run make lock"
     assert rivals - pinned("requirements-bench.lock") == set(), "run make lock"
-    assert names(groups["mutation"]) - pinned("requirements-mutation.lock") == set(), "run make lock"
-    assert names(groups["race"]) - pinned("requirements-race.lock") == set(), "run make lock"
-    assert names(groups["docs"]) - pinned("requirements-docs.lock") == set(), "run make lock"
+    for group in ("mutation", "race", "docs"):
+        assert names(groups[group]) - pinned(f"requirements-{group}.lock") == set(), "run make lock"
 
 
 def test_lock_installs_without_a_compiler() -> None:
@@ -229,16 +228,8 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
     with tarfile.open(sdist) as held:
         names = {name.partition("/")[2] for name in held.getnames()}
 
-    for folder in (
-        "specmargin",
-        "reproduction",
-        "tests",
-        "figures",
-        "docs",
-        "notebooks",
-        "benchmarks",
-        "results/recorded",
-    ):
+    folders = ["specmargin", "reproduction", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"]
+    for folder in folders:
         assert any(name.startswith(f"{folder}/") for name in names), folder
     if not (ROOT / ".git").exists():
         return  # in an unpacked sdist the tree is compared with itself, and with what its tests leave

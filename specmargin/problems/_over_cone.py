@@ -11,9 +11,9 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.base import BuiltProblem, Recovered, parts_of
 from specmargin.problems.expressions import costs
-from specmargin.typing import AnyArray
+from specmargin.typing import AnyArray, FloatArray
 
 
 @dataclass
@@ -31,12 +31,8 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
     """Build the problem of an objective in one of several forms, with the parameters C and, where finite, B."""
     if form not in forms:
         raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
-    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
-    parameters = {"C": C}
-    B = None
-    if np.isfinite(obj.B):
-        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
-    formulation = forms[form](obj, C, B)
+    parameters = parameters_of(obj)
+    formulation = forms[form](obj, parameters["C"], parameters.get("B"))
 
     def recover(current: Any) -> Recovered:
         gamma, kappa, b, v = formulation.candidate(current)
@@ -46,9 +42,7 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
     held = formulation.constraints.values()
     return BuiltProblem(
         name=f"{obj.name} {form}",
-        problem=cp.Problem(
-            formulation.objective, [part for one in held for part in (one if isinstance(one, list) else [one])]
-        ),
+        problem=cp.Problem(formulation.objective, [part for one in held for part in parts_of(one)]),
         objective=obj,
         variables=formulation.variables,
         parameters=parameters,
@@ -56,6 +50,36 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
         recover=recover,
         derived=formulation.derived,
     )
+
+
+def parameters_of(obj: Any) -> dict[str, cp.Parameter]:
+    """Return the parameters C and, where it is finite, B."""
+    names = ("C", "B") if np.isfinite(obj.B) else ("C",)
+    return {name: cp.Parameter(nonneg=True, value=getattr(obj, name), name=name) for name in names}
+
+
+def multipliers_of(
+    obj: Any, C: cp.Parameter, B: cp.Parameter | None
+) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
+    """Return gamma, the linear objective, the variables and the constraints of eq. 6 and eq. 16 on its multipliers."""
+    y = obj.labels.sign
+    alpha = cp.Variable(len(y), name="alpha")
+    variables = {"alpha": alpha}
+    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
+    if B is not None:
+        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
+        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
+        gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
+    constraints = {"balance": cp.sum(gamma) == 0, "box": alpha <= costs(C, obj.labels), "nonnegative": alpha >= 0}
+    return gamma, value, variables, constraints
+
+
+def with_bounds(gamma: FloatArray, constraints: dict[str, Any]) -> FloatArray:
+    """Return gamma less the multipliers of f <= B, and with those of f >= -B, where decisions are bounded."""
+    for label, side in (("upper", -1.0), ("lower", 1.0)):
+        if label in constraints:
+            gamma = gamma + side * np.asarray(constraints[label].dual_value).reshape(gamma.shape, order="F")
+    return gamma
 
 
 def conjugate_lines(

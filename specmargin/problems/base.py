@@ -100,7 +100,7 @@ class BuiltProblem:
             )
         object.__setattr__(self, "_held", _ids(self.problem))
         for label, constraint in self.constraints.items():
-            for part in constraint if isinstance(constraint, list) else [constraint]:
+            for part in parts_of(constraint):
                 part.set_label(label)
 
     def current_objective(self) -> Any:
@@ -116,12 +116,9 @@ class BuiltProblem:
 
     def missing(self) -> list[str]:
         """Return the labels of constraints that `problem` no longer holds: their multipliers mean nothing."""
-        held = {constraint.id for constraint in self.problem.constraints}
-        return [
-            label
-            for label, constraint in self.constraints.items()
-            if not held.issuperset(part.id for part in (constraint if isinstance(constraint, list) else [constraint]))
-        ]
+        held = _ids(self.problem)
+        parts = {label: {part.id for part in parts_of(constraint)} for label, constraint in self.constraints.items()}
+        return [label for label, ids in parts.items() if not ids <= held]
 
     def is_as_built(self) -> bool:
         """Whether `problem` has the objective and the constraints of its builder, no fewer and no more."""
@@ -139,18 +136,13 @@ class BuiltProblem:
         added, missing = _ids(self.problem) - _ids(self.original), _ids(self.original) - _ids(self.problem)
         parts_changed = [f"constraints added: {len(added)}"] if added else []
         parts_changed += [f"constraints taken out: {len(missing)}"] if missing else []
-        return (
-            parts_changed
-            if type(ours) is type(theirs) and ours.expr is theirs.expr
-            else [*parts_changed, "another objective"]
-        )
+        is_same = type(ours) is type(theirs) and ours.expr is theirs.expr
+        return parts_changed if is_same else [*parts_changed, "another objective"]
 
     def added(self) -> dict[str, Constraint]:
         """Return the constraints that no builder made, by their label; those without one as added_0, added_1 ..."""
         assert self.original is not None
-        known = _ids(self.original) | {
-            part.id for held in self.constraints.values() for part in (held if isinstance(held, list) else [held])
-        }
+        known = _ids(self.original) | {part.id for held in self.constraints.values() for part in parts_of(held)}
         named: dict[str, Constraint] = {}
         for k, constraint in enumerate(one for one in self.problem.constraints if one.id not in known):
             label = f"added_{k}" if constraint.label is None else str(constraint.label)
@@ -170,13 +162,16 @@ class BuiltProblem:
             elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
                 values[label] = np.asarray(constraint.dual_value, dtype=float)
         for label, constraint in self.added().items():
-            parts = constraint.dual_value
-            if not isinstance(parts, list):
-                parts = [parts]
+            parts = parts_of(constraint.dual_value)
             if all(part is not None for part in parts):
                 whole = [np.asarray(part, dtype=float) for part in parts]
                 values[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
         return values
+
+
+def parts_of(held: Any) -> list[Any]:
+    """Return what is held under one label, such as constraints, as a list of them."""
+    return held if isinstance(held, list) else [held]
 
 
 def _ids(problem: cp.Problem) -> set[int]:

@@ -25,8 +25,8 @@ import cvxpy as cp
 import numpy as np
 
 from specmargin.objectives.block_margin import BlockMargin
-from specmargin.problems._over_cone import Formulation, built, conjugate_lines
-from specmargin.problems.base import BuiltProblem
+from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
+from specmargin.problems.base import BuiltProblem, parts_of
 from specmargin.problems.expressions import costs
 from specmargin.typing import AnyArray, FloatArray
 
@@ -137,15 +137,9 @@ def _of_classes(
 
 def _of_multipliers(gamma: cp.Variable, constraints: dict[str, Any], eps: float) -> Callable[[BlockMargin], Any]:
     def candidate(current: BlockMargin) -> Any:
-        sums = constraints["sums"]
-        kappa = np.concatenate([_read(one) for one in sums]) if isinstance(sums, list) else _read(sums)
-        return _of_classes(
-            current,
-            np.asarray(gamma.value),
-            kappa - eps,
-            _read(constraints["balance"]),
-            constraints["scores"].dual_value,
-        )
+        kappa = np.concatenate([_read(one) for one in parts_of(constraints["sums"])]) - eps
+        b, v = _read(constraints["balance"]), constraints["scores"].dual_value
+        return _of_classes(current, np.asarray(gamma.value), kappa, b, v)
 
     return candidate
 
@@ -217,9 +211,7 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
     def candidate(current: BlockMargin) -> tuple[Any, ...]:
         multiplier = np.asarray(constraints["margin"].dual_value, dtype=float).reshape(Y.shape, order="F")
         gamma = Y * (-multiplier if obj.loss.name == "squared" else multiplier)
-        if B is not None:
-            for label, side in (("upper", -1.0), ("lower", 1.0)):
-                gamma = gamma + side * np.asarray(constraints[label].dual_value).reshape(Y.shape, order="F")
+        gamma = with_bounds(gamma, constraints)
         return _of_classes(
             current, gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
         )
@@ -229,7 +221,7 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
     def derived(current: BlockMargin) -> dict[str, AnyArray]:
         coefficients, offset = np.asarray(v.value), np.asarray(b.value)
         binary = current.labels.is_binary
-        f = current.decisions_at(coefficients[:, 0] if binary else coefficients, offset[0] if binary else offset)
-        return {"f": f}
+        at = (coefficients[:, 0], offset[0]) if binary else (coefficients, offset)
+        return {"f": current.decisions_at(*at)}
 
     return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived)

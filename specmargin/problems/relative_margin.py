@@ -6,14 +6,13 @@ s.t.  1'gamma = 0,  0 <= alpha <= C,  beta >= 0,  eta >= 0,      gamma = Y alpha
 
 from __future__ import annotations
 
-from typing import Any
-
 import cvxpy as cp
 import numpy as np
 
 from specmargin.objectives import RMM
+from specmargin.problems._over_cone import multipliers_of, parameters_of
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
+from specmargin.problems.expressions import decisions_from_duals, expansion_of
 
 __all__ = ["rmm"]
 
@@ -46,22 +45,8 @@ def rmm(obj: RMM) -> BuiltProblem:
     >>> sm.solve(sm.problems.rmm(obj)).variables["f"].round(4).tolist()
     [-1.5, -0.9, 0.3, 1.5]
     """
-    y = obj.labels.sign
-    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
-    parameters = {"C": C}
-    alpha = cp.Variable(len(y), name="alpha")
-    variables = {"alpha": alpha}
-    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
-    if np.isfinite(obj.B):
-        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
-        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
-        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
-        gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    constraints: dict[str, Any] = {
-        "balance": cp.sum(gamma) == 0,
-        "box": alpha <= costs(C, obj.labels),
-        "nonnegative": alpha >= 0,
-    }
+    y, parameters = obj.labels.sign, parameters_of(obj)
+    gamma, value, variables, constraints = multipliers_of(obj, parameters["C"], parameters.get("B"))
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)

@@ -20,6 +20,7 @@ The intercept is the multiplier of ``balance``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import cvxpy as cp
@@ -27,7 +28,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
-from specmargin.problems._over_cone import Formulation, built, conjugate_lines
+from specmargin.problems._over_cone import Formulation, built, conjugate_lines, multipliers_of, with_bounds
 from specmargin.problems.base import BuiltProblem
 from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
 from specmargin.typing import AnyArray, FloatArray
@@ -134,30 +135,16 @@ def _dual(constraint: Any) -> float:
     return float(np.ravel(constraint.dual_value)[0])
 
 
-def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> tuple[Any, Any, dict[str, Any], Any]:
-    """Return gamma, the linear objective, the variables and the constraints that eq. 16 has on its multipliers."""
-    y = obj.labels.sign
-    alpha = cp.Variable(len(y), name="alpha")
-    variables = {"alpha": alpha}
-    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
-    if B is not None:
-        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
-        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
-        gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    return (
-        gamma,
-        value,
-        variables,
-        {
-            "balance": cp.sum(gamma) == 0,
-            "box": alpha <= costs(C, obj.labels),
-            "nonnegative": alpha >= 0,
-        },
-    )
+def _of_multipliers(gamma: Any, constraints: dict[str, Any], eps: float) -> Callable[[SpectrumMargin], _Candidate]:
+    def candidate(current: SpectrumMargin) -> _Candidate:
+        kappa = np.asarray(constraints["sums"].dual_value) - eps
+        return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
+
+    return candidate
 
 
 def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    gamma, value, variables, constraints = multipliers_of(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
     constraints["sums"] = [
@@ -195,17 +182,13 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
 
 
 def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    gamma, value, variables, constraints = multipliers_of(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
     S, squares = _squares(obj, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau - lam >= S
-
-    def candidate(current: SpectrumMargin) -> _Candidate:
-        kappa = np.asarray(constraints["sums"].dual_value) - current.eps
-        return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
-
+    candidate = _of_multipliers(gamma, constraints, obj.eps)
     return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
@@ -228,15 +211,10 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Fo
     S, squares = _squares(obj, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau >= S
-
-    def candidate(current: SpectrumMargin) -> _Candidate:
-        kappa = np.asarray(constraints["sums"].dual_value)
-        return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
-
     objective = value - obj.rho * tau
     if obj.eps > 0:
         objective = objective - obj.eps * cp.sum(S)
-    return Formulation(cp.Maximize(objective), candidate, variables, constraints)
+    return Formulation(cp.Maximize(objective), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
 def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
@@ -263,9 +241,7 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
     constraints["cones"] = cp.SOC(t + delta, cp.vstack([np.sqrt(2) * v, t - delta]), axis=0)
 
     def candidate(current: SpectrumMargin) -> _Candidate:
-        gamma = y * np.asarray(constraints["margin"].dual_value)
-        if B is not None:
-            gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
+        gamma = with_bounds(y * np.asarray(constraints["margin"].dual_value), constraints)
         kappa = cone.drops(np.asarray(delta.value)) - current.eps
         # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero; cutting that
         # off is the better point unless C is large.

@@ -260,12 +260,9 @@ def alignment(r: SimpleNamespace) -> Proof:
         if (Mh[out] > 0).all():
             least = least.min(largest(h[out] / Mh[out]) * norm)
         bound = bound.min(least / len(r.y))
-        left = len(kept) - int(kept.sum())
-        note = (
-            f"{left} of {len(kept)} extreme kernels of a share below 1e-28 are rounding, and do not count"
-            if left
-            else ""
-        )
+        if not kept.all():
+            left = len(kept) - int(kept.sum())
+            note = f"{left} of {len(kept)} extreme kernels of a share below 1e-28 are rounding, and do not count"
     return Proof(primal, bound, assumption=note)
 
 
@@ -308,11 +305,8 @@ def graph_transducer(r: SimpleNamespace) -> Proof:
     stretch = (r.n / (r.w @ r.w)).sqrt()
     if not abs(stretch - 1) <= 2e-9:
         raise Refuted(f"|w|^2 is {float(r.w @ r.w):.17g}, not n = {float(r.n):.17g}")
-    w, p, tau = (
-        stretch * r.w,
-        1 / sizes,
-        r.y * np.array([((len(plus) - x) / x).sqrt() for x in sizes]),
-    )
+    w, p = stretch * r.w, 1 / sizes
+    tau = r.y * np.array([((len(plus) - x) / x).sqrt() for x in sizes])
     missed = times(r.V, w) - tau
     primal = r.Q @ w**2 / 2 + r.C * (p @ missed**2)
     A = diagonal(r.Q) + r.V.transpose() * diagonal(2 * r.C * p) * r.V

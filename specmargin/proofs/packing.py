@@ -17,7 +17,7 @@ from urllib.parse import quote
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin import __version__
+from specmargin import __version__, objectives
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.graphs.laplacians import LaplacianOperator
@@ -26,24 +26,14 @@ from specmargin.kernels.operators import KernelOperator, LowRankKernel
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, Ramp
 from specmargin.objectives import (
-    RMM,
-    S3VM,
-    Alignment,
     BlockAlignment,
     BlockMargin,
     Features,
     FixedSpectrum,
-    LapRLS,
     LapSVM,
     MonotoneCone,
     ProductCone,
-    RegularizedClustering,
-    S3VMRelaxation,
-    SpectralGraphTransducer,
-    SpectralRidge,
     SpectrumCone,
-    SpectrumMargin,
-    WeightedSVM,
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.objectives.row_space import RowSpace
@@ -67,22 +57,9 @@ LARGEST_DENSE = 5000
 """Samples up to which an operator of which nothing is known but its products is saved as the matrix that it is."""
 
 OBJECTIVES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        Alignment,
-        BlockAlignment,
-        BlockMargin,
-        LapRLS,
-        LapSVM,
-        RMM,
-        RegularizedClustering,
-        S3VM,
-        S3VMRelaxation,
-        SpectralGraphTransducer,
-        SpectralRidge,
-        SpectrumMargin,
-        WeightedSVM,
-    )
+    name: getattr(objectives, name)
+    for name in sorted(set(objectives.__all__) - {"Objective"})
+    if hasattr(getattr(objectives, name), "certificate")
 }
 """The classes of objectives that can be saved, by name."""
 

@@ -135,9 +135,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
             "its labels that all optima share rest on a log that was not kept; solve with log=True."
         )
     if type(objective) not in _parts.registry:  # a class of one's own may mean another problem
-        raise InvalidTypeError(
-            f"there is no proof of the objective {type(objective).__name__}; call specmargin.certify."
-        )
+        _parts.registry[object](objective)
     _require_own(objective, result.variables)
     return _record(*_parts(objective, result.variables, held, result.certificate), result)
 
@@ -191,7 +189,7 @@ def _answer(objective: Objective, variables: Variables) -> list[FloatArray]:
 
 
 @singledispatch
-def _parts(objective: Any, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _parts(objective: Any, *_: Any) -> Parts:
     raise InvalidTypeError(f"there is no proof of the objective {type(objective).__name__}; call specmargin.certify.")
 
 
@@ -294,13 +292,8 @@ def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: C
     if fixed and not np.allclose(variables["delta"], obj.cone.weights(np.ones(1)), rtol=_SAME, atol=_SAME):
         raise InvalidInputError("delta of the result is not the spectrum that the problem gives; take both from one.")
     numbers = {"C": float(obj.C), "B": float(obj.B), "eps": float(obj.eps), "fixed": fixed, "b": float(b)}
-    arrays = {
-        "U": obj.U,
-        "y": obj.labels.sign,
-        "v": v,
-        "delta": obj.cone.weights(np.ones(1)) if fixed else delta,
-        "gamma": gamma,
-    }
+    delta = obj.cone.weights(np.ones(1)) if fixed else delta
+    arrays = {"U": obj.U, "y": obj.labels.sign, "v": v, "delta": delta, "gamma": gamma}
     return "spectrum_margin", numbers, {**arrays, **_rays(obj.cone)}
 
 
@@ -334,11 +327,8 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Ce
     v = np.where(obj.delta[:, None] > 0, v.reshape(q, -1), 0.0)
     theta = np.asarray(held["theta"]) if "theta" in held else obj.multipliers(v.reshape(variables["v"].shape), b)
     arrays = {"U": obj.U, "y": obj.labels.sign.reshape(l, -1), "delta": obj.delta, "v": v, "b": np.atleast_1d(b)}
-    return (
-        "spectral_ridge",
-        {"penalty": float(obj.penalty)},
-        {**arrays, "theta": obj.repair_multipliers(theta).reshape(l, -1)},
-    )
+    arrays["theta"] = obj.repair_multipliers(theta).reshape(l, -1)
+    return "spectral_ridge", {"penalty": float(obj.penalty)}, arrays
 
 
 @_parts.register

@@ -30,11 +30,7 @@ KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
         "loss parameter gamma_A gamma_I power scale fit_intercept b",
     ),
     "rmm": (bounds.rmm, "K=ll y=l c=l gamma=l", "C B b"),
-    "spectrum_margin": (
-        bounds.spectrum_margin,
-        "U=lq y=l first=m last=m v=q delta=q gamma=l",
-        "C B eps fixed b",
-    ),
+    "spectrum_margin": (bounds.spectrum_margin, "U=lq y=l first=m last=m v=q delta=q gamma=l", "C B eps fixed b"),
     "alignment": (bounds.alignment, "U=lq y=l first=m last=m delta=q", ""),
     "spectral_ridge": (bounds.spectral_ridge, "U=lq y=lk delta=q v=qk b=k theta=lk", "penalty"),
     "graph_transducer": (bounds.graph_transducer, "V=lk y=l Q=k w=k", "C n lam"),
@@ -108,9 +104,8 @@ def proved(record: ProofRecord, bits: int) -> Verification:
             prove, arrays, numbers = KINDS[record.kind]
             proof = prove(read(record, arrays, numbers))
             if "moved" in record.numbers:
-                far = (
-                    f"of the feasible point that the certificate is for, {record.numbers['moved']:.2g} from the answer"
-                )
+                moved = record.numbers["moved"]
+                far = f"of the feasible point that the certificate is for, {moved:.2g} from the answer"
                 proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
             return judged(record.claim, proof, record.kind == "s3vm")
         except Refuted as refuted:
@@ -165,9 +160,8 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     sign = 1 if claim.sense == "minimize" else -1
     gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
     known: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
-    if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= arb(claim.rounding) + math.ulp(
-        claim.primal
-    ):
+    allowed = arb(claim.rounding) + math.ulp(claim.primal)
+    if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= allowed:
         message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
     elif claim.status in _STATUS_GAP and not _share(claim) <= _STATUS_GAP[claim.status]:
         message = f"its status is {claim.status}, next to a gap of {_share(claim):.3g} of the objective"

@@ -16,13 +16,14 @@ TABLE = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8"))
 SURVIVORS, RULES = TABLE["survivor"], TABLE["rule"]
 
 
-@pytest.mark.parametrize("survivor", SURVIVORS, ids=lambda survivor: f"{survivor['module']}: {survivor['before'][:60]}")
-def test_a_survivor_is_a_change_of_a_line_that_exists(survivor):
-    source = (ROOT / survivor["module"]).read_text(encoding="utf-8")
-    assert survivor["before"] in " ".join(line.strip() for line in source.splitlines())
-    assert survivor["after"]
-    assert survivor["before"] not in survivor["after"]
-    assert len(survivor["reason"].split()) >= 5
+def test_a_survivor_is_a_change_of_a_line_that_exists():
+    modules = {survivor["module"] for survivor in SURVIVORS}
+    sources = {name: " ".join(map(str.strip, (ROOT / name).read_text("utf-8").splitlines())) for name in modules}
+    for survivor in SURVIVORS:
+        assert survivor["before"] in sources[survivor["module"]], survivor
+        assert survivor["after"], survivor
+        assert survivor["before"] not in survivor["after"], survivor
+        assert len(survivor["reason"].split()) >= 5, survivor
 
 
 def test_no_survivor_stands_twice():
@@ -35,22 +36,14 @@ def test_no_survivor_stands_twice():
     [
         ("e = 4.0 * UNIT * abs(x)", "e = 5.0 * UNIT * abs(x)", True),
         ("e = 4.0 * UNIT * abs(x)", "e = 3.0 * UNIT * abs(x)", False),
-        ("e = 4.0 * UNIT * abs(x)", "e = 4.0 / UNIT * abs(x)", False),
         ("e = 4.0 * size * abs(x)", "e = 5.0 * size * abs(x)", False),
-        ("e = (n + 8) * EXTENDED_UNIT", "e = (n + 9) * EXTENDED_UNIT", True),
         ("e = gamma(n + 8) * x", "e = gamma(n + 9) * x", True),
         ("e = gamma(n + 8) * x", "e = gamma(n - 8) * x", False),
         ("e = gamma(2 * k + 24) * x", "e = gamma(3 * k + 24) * x", False),
-        ("e = gamma(4) * x[2]", "e = gamma(5) * x[2]", True),
         ("e = gamma(4) * x[2]", "e = gamma(4) * x[3]", False),
         ("if x > 4.0 * UNIT:", "if x > 5.0 * UNIT:", False),
         ("e = (1.0 + 1e-9) * error", "e = (1.0 + 1.000000001) * error", True),
         ("e = (1.0 + 1e-9) * value", "e = (1.0 + 1.000000001) * value", False),
-        (
-            "bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)",
-            "bits = max(4, (52 - max(1, k - 1).bit_length()) // 2)",
-            True,
-        ),
         (
             "bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)",
             "bits = max(4, (51 - max(2, k - 1).bit_length()) // 2)",
@@ -63,17 +56,14 @@ def test_no_survivor_stands_twice():
         ),
         ("step *= 2.0", "step *= 3.0", True),
         ("step = 1.1 * share * size", "step = 2.1 * share * size", True),
-        ("step = 1.1 * share * size", "step = 1.1 / share * size", False),
         ("least = lowest - 2.0 * step", "least = lowest - 3.0 * step", False),
         ("error += 2.0 * size + 1e-9 * x", "error += 3.0 * size + 1e-9 * x", True),
         ("error += (1.0 + 1e-9) * x", "error += (2.0 + 1e-9) * x", True),
         ("error += (unit * x) ** 2 * size", "error += (unit * x) ** 3 * size", False),
         ("error += x / (2.0 * size)", "error += x / (3.0 * size)", False),
         ("error += 2.0 * size - x", "error += 3.0 * size - x", False),
-        ("error += 4.0 * part[0]", "error += 4.0 * part[1]", False),
         ("value += 2.0 * size", "value += 3.0 * size", False),
         ("if rounding > _ROUNDING * abs(value):", "if rounding>= _ROUNDING * abs(value):", True),
-        ("if a > 0 and rounding > _ROUNDING * abs(b):", "if a > 0 and rounding>= _ROUNDING * abs(b):", True),
         ("if a > 0 and rounding > _ROUNDING * abs(b):", "if a>= 0 and rounding > _ROUNDING * abs(b):", False),
         ("if rounding > _ROUNDING * abs(value):", "if rounding < _ROUNDING * abs(value):", False),
         ("if n > _LARGEST:", "if n>= _LARGEST:", False),
@@ -83,7 +73,6 @@ def test_no_survivor_stands_twice():
         ("x = y.astype(float)", "x = y.astype(None)", True),
         ("x = y.astype(np.longdouble)", "x = y.astype(None)", False),
         ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, strict=None):", True),
-        ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, ):", True),
         ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, None, strict=True):", False),
     ],
 )

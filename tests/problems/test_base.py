@@ -213,11 +213,6 @@ def test_fallback_after_an_answer_that_is_not_certified_returns_the_best(svm):
     assert solve(svm, ("CLARABEL", "SCS"), tol=1e-30).solver == "CLARABEL"
 
 
-def test_no_fallback_when_the_first_is_certified(svm):
-    assert solve(svm, ("CLARABEL", "SCS")).attempts[0].startswith("CLARABEL")
-    assert len(solve(svm, ("CLARABEL", "SCS")).attempts) == 1
-
-
 @pytest.mark.parametrize("part", ["values", "multipliers"])
 def test_numbers_that_are_not_finite_are_a_failure_and_no_answer(svm, monkeypatch, part):
     """ECOS has been seen to return NaN and to call it inaccurate."""

@@ -12,6 +12,7 @@ import pytest
 
 import specmargin as sm
 from specmargin import problems
+from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.results import Status
 
 
@@ -46,23 +47,20 @@ def builds(gram_data, manifold_data, spectrum_data):
     made["svm"] = lambda: problems.rmm(sm.objectives.RMM(K, labels, C=2.0))
     for form in ("literal", "chained", "compact", "primal"):
         made[f"storm {form}"] = lambda form=form: problems.storm(margin(B=1.5, eps=1e-4), form)
-        made[f"stoam {form}"] = lambda form=form: problems.stoam(margin(), form)
-        made[f"mkl {form}"] = lambda form=form: problems.mkl(margin(order=False), form)
+    made["stoam compact"] = lambda: problems.stoam(margin())
+    made["mkl primal"] = lambda: problems.mkl(margin(order=False), "primal")
     for loss in ("hinge", "squared_hinge", "squared", "huber_hinge"):
         made[f"dual {loss}"] = lambda loss=loss: problems.lapsvm_dual(manifold_of(loss))
         made[f"primal {loss}"] = lambda loss=loss: problems.lapsvm_primal(manifold_of(loss))
     made["primal through 0"] = lambda: problems.lapsvm_primal(manifold_of("hinge", fit_intercept=False))
-    for form in ("compact", "literal", "primal"):
-        for loss in ("hinge", "squared_hinge", "squared"):
-            obj = sm.objectives.BlockMargin(blocks, classes, C=1.0, loss=loss)
-            made[f"blocks {loss} {form}"] = lambda obj=obj, form=form: problems.block_margin(obj, form)
+    for name in ("squared compact", "hinge literal", "squared_hinge primal", "squared primal"):
+        loss, form = name.split()
+        obj = sm.objectives.BlockMargin(blocks, classes, C=1.0, loss=loss)
+        made[f"blocks {name}"] = lambda obj=obj, form=form: problems.block_margin(obj, form)
     made["kta"] = lambda: problems.kta(sm.objectives.Alignment(spectrum, spectrum_labels))
     made["kta of blocks"] = lambda: problems.kta(sm.objectives.BlockAlignment(blocks, classes))
-    made["ridge"] = lambda: problems.spectral_ridge_primal(
-        sm.objectives.SpectralRidge(
-            spectrum, spectrum_labels, sm.objectives.spectral_ridge.power_spectrum(spectrum), penalty=0.1
-        )
-    )
+    ridge = sm.objectives.SpectralRidge(spectrum, spectrum_labels, power_spectrum(spectrum), penalty=0.1)
+    made["ridge"] = lambda: problems.spectral_ridge_primal(ridge)
     made["cccp"] = lambda: problems.cccp_subproblem(sm.objectives.S3VM(X, partly, "hinge"), np.linspace(-1, 1, 5))
     made["relaxation"] = lambda: problems.s3vm_relaxation(sm.objectives.S3VM(X, partly, C=1.0))
     return made
@@ -84,10 +82,9 @@ CHANGES = {
 """Constraints on the first variable of a problem, whose value is `at` as built."""
 BUILDS = (
     *("rmm", "svm", "kta", "kta of blocks", "ridge", "cccp", "relaxation", "primal through 0"),
-    *(f"{name} {form}" for name in ("storm", "stoam", "mkl") for form in ("literal", "chained", "compact", "primal")),
+    *("storm literal", "storm chained", "storm compact", "storm primal", "stoam compact", "mkl primal"),
     *(f"{form} {loss}" for form in ("dual", "primal") for loss in ("hinge", "squared_hinge", "squared", "huber_hinge")),
-    *(f"blocks {loss} {form}" for loss in ("hinge", "squared_hinge", "squared") for form in ("compact", "literal")),
-    *(f"blocks {loss} primal" for loss in ("hinge", "squared_hinge", "squared")),
+    *("blocks squared compact", "blocks hinge literal", "blocks squared_hinge primal", "blocks squared primal"),
 )
 
 

@@ -4,7 +4,7 @@
 
 saves n results of all kinds and regimes of `proof_problems`, by our solvers and by CVXPY's, and verifies each of them
 from its file. Then each file, or the record that is made of it, is spoilt in one way of `TAMPERINGS`, which go round,
-and verified again. What is done is a line of FOLDER/campaign.jsonl; the same call goes on from there.
+and verified again. What is done is a line of FOLDER/campaign.jsonl.
 
 A file is caught if it cannot be read, or if its claim is refuted. What is accepted is judged by a third party: the
 objective, whose code the verifier does not share, is built from the spoilt data and asked for its certificate. If the
@@ -21,8 +21,9 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +168,9 @@ def spoil_bytes(path: Path, target: Path, rng: np.random.Generator, others: list
 
 
 def spoil_number(
-    path: Path, target: Path, rng: np.random.Generator, names: dict[str, tuple[str, ...]]
+    names: dict[str, tuple[str, ...]], path: Path, target: Path, rng: np.random.Generator, others: list[Path]
 ) -> Spoilt | None:
-    """Change a leading digit that matters."""
+    """Change a leading digit that matters, of the arrays and numbers of these names."""
     record = read_record(path)
     for name, at in [*places(record, names[record.kind], rng)][:TRIES]:
         stored = name not in record.numbers
@@ -181,16 +182,6 @@ def spoil_number(
             what = f"{name}{list(at) if stored else ''} {old!r} -> {new!r}{', mirrored' * mirrored}"
             return Spoilt(what, judged(other))
     return None
-
-
-def spoil_multiplier(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
-    """Change a leading digit of the evidence."""
-    return spoil_number(path, target, rng, MULTIPLIERS)
-
-
-def spoil_data(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
-    """Change a leading digit of the problem."""
-    return spoil_number(path, target, rng, DATA)
 
 
 def spoil_bound(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
@@ -240,10 +231,8 @@ def with_part(other: Path, part: str) -> Callable[[dict[str, Any], dict[str, Any
         for name in [name for name in my_arrays if name.startswith(f"{section}/")]:
             del my_arrays[name]
         my_arrays.update(arrays)
-        mine[section] = {
-            **header[section],
-            **({"certificate": mine[section]["certificate"]} if section != part else {}),
-        }
+        kept = {} if section == part else {"certificate": mine[section]["certificate"]}
+        mine[section] = {**header[section], **kept}
 
     return change
 
@@ -297,9 +286,9 @@ def spoil_leaf(path: Path, target: Path, rng: np.random.Generator, others: list[
 
 TAMPERINGS: dict[str, Callable[[Path, Path, np.random.Generator, list[Path]], Spoilt | None]] = {
     "bytes": spoil_bytes,
-    "multiplier": spoil_multiplier,
+    "multiplier": partial(spoil_number, MULTIPLIERS),
     "bound": spoil_bound,
-    "data": spoil_data,
+    "data": partial(spoil_number, DATA),
     "label": spoil_label,
     "answer": spoil_answer,
     "other part": spoil_proof,
@@ -367,27 +356,24 @@ def campaign(
     seed: int,
     folder: Path,
     say: Callable[[str], None] = lambda line: None,
-    kinds: Sequence[str] = tuple(proof_problems.KINDS),
 ) -> list[dict[str, Any]]:
-    """Make n certificates of all kinds in turn, verify and spoil each; go on where an earlier call ended."""
+    """Make n certificates of all kinds in turn, verify and spoil each."""
     folder.mkdir(parents=True, exist_ok=True)
     report = folder / "campaign.jsonl"
-    rows = [json.loads(line) for line in report.read_text().splitlines()] if report.is_file() else []
-    done = {(row["kind"], row["seed"]) for row in rows}
+    rows: list[dict[str, Any]] = []
     others: dict[str, list[Path]] = {kind: [] for kind in proof_problems.KINDS}
-    for row in rows:
-        others[row["kind"]] += [path for path in (file_of(folder, row["kind"], row["seed"]),) if path.is_file()]
-    count, k = sum(row["outcome"] != "no certificate" for row in rows), seed
+    count, k = 0, seed
     while count < n:
-        for kind in kinds:
-            if (kind, k) in done or count >= n:
-                continue
+        for kind in proof_problems.KINDS:
+            if count >= n:
+                break
             try:
                 row = one(kind, k, folder, others[kind])
             except Exception as error:  # of any kind: the campaign goes on
                 row = {"kind": kind, "seed": k, "outcome": "raised", "message": f"{type(error).__name__}: {error}"}
             rows.append(row)
-            others[kind] += [path for path in (file_of(folder, kind, k),) if path.is_file()]
+            if file_of(folder, kind, k).is_file():
+                others[kind].append(file_of(folder, kind, k))
             with report.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             count += row["outcome"] != "no certificate"
@@ -417,23 +403,23 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def say(*lines: str) -> None:
+    """Write lines at once."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
 def main() -> int:
     """Run the campaign from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=1000, help="certificates")
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each kind")
     parser.add_argument("--out", type=Path, required=True, help="folder of the files and the report")
-    parser.add_argument("--kinds", nargs="+", choices=proof_problems.KINDS, default=[*proof_problems.KINDS])
     given = parser.parse_args()
-
-    def say(line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = campaign(given.n, given.seed, given.out, say, given.kinds)
-    say("\n".join(summary(rows)))
+        rows = campaign(given.n, given.seed, given.out, say)
+    say(*summary(rows))
     bad = [row for row in rows if row["outcome"] in ("refuted", "unreadable", "raised") or not row.get("caught", True)]
     return int(bool(bad))
 

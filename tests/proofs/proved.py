@@ -2,8 +2,7 @@
 
 # ruff: noqa: F401 - tests take from here what they need
 
-import sys
-from pathlib import Path
+from dataclasses import replace
 
 import exact_losses
 import exact_numbers
@@ -47,6 +46,21 @@ def proof(record):
     prove, arrays, numbers = KINDS[record.kind]
     with ctx.workprec(BITS):
         return prove(read(record, arrays, numbers))
+
+
+def with_claim(record, **changes):
+    """The record with another claim."""
+    return replace(record, claim=replace(record.claim, **changes))
+
+
+def with_arrays(record, **changes):
+    """The record with other arrays."""
+    return replace(record, arrays={**record.arrays, **changes})
+
+
+def with_numbers(record, **changes):
+    """The record with other numbers."""
+    return replace(record, numbers={**record.numbers, **changes})
 
 
 def proof_of(objective, variables, duals=None, certificate=None):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -152,12 +151,6 @@ def tampered_leaf(record: ProofRecord, seed: int) -> Iterator[tuple[str, ProofRe
         yield "another sample branched", changed(record, sample=sample), MISSING
 
 
-def say(*lines: str) -> None:
-    """Write lines to the terminal at once."""
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    sys.stdout.flush()
-
-
 def main() -> None:
     """Run, replay and tamper with as many logs as are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -185,12 +178,12 @@ def main() -> None:
             right = not again and any(part in again.message for part in sentences.split("|"))
             refused += right
             wrong += [] if right else [f"{name}, {what}: {again.message}"]
-        say(
+        campaign.say(
             f"{name} {result.status.name} {result.log}: {seconds}, {verification.message}; so far {accepted} accepted, "
             f"{refused} tampered ones refused, {len(wrong)} not as they should"
         )
         other = record
-    say(
+    campaign.say(
         f"{accepted} of {len(runs)} logs accepted, {refused} tampered ones refused, {len(wrong)} not as they should",
         *wrong,
     )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 import warnings
 from collections import Counter
@@ -25,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import campaign
-import exact_values as exact
 import numpy as np
 import proof_problems
 import record_values
@@ -47,6 +45,9 @@ from specmargin.objectives import (
 )
 from specmargin.proofs.files import verify_file
 from specmargin.proofs.saving import KIND, provable
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "exact"))  # where only pytest looks by itself
+import exact_values as exact
 
 SECONDS = 10.0
 """Within which any file is judged."""
@@ -137,21 +138,17 @@ def exchanged(mine: Contents, theirs: Contents) -> Iterator[tuple[str, Contents]
 def exact_value(objective: Any, variables: Any) -> float | None:
     """Return the objective at an answer, None where a hundred digits are not asked."""
     x = {name: np.asarray(value, dtype=float) for name, value in variables.items() if name in objective.variables}
-    if isinstance(objective, LapSVM):
-        return float(exact.Manifold(objective).primal(x["alpha"], x["b"]))
-    if isinstance(objective, RMM):
-        return float(exact.on_kernel(objective, x["gamma"], x["b"], x["gamma"])[0])
-    if isinstance(objective, SpectrumMargin):
-        return float(exact.over_spectrum(objective, {**x, "gamma": objective.labels.sign})[0])
-    if isinstance(objective, Alignment):
-        return float(exact.aligned(objective, {"delta": objective.repair(x["delta"])})[0])
-    if isinstance(objective, SpectralRidge):
-        return float(exact.ridge(objective, {**x, "theta": objective.labels.sign})[0])
-    if isinstance(objective, SpectralGraphTransducer):
-        return float(exact.transduced(objective, {**x, "lam": -1e300})[0])
-    if isinstance(objective, WeightedSVM):
-        return float(exact.weighted(objective, x["w"], {})[0])
-    return float(exact.nonconvex(objective, x["w"])) if isinstance(objective, S3VM) else None
+    of = {
+        LapSVM: lambda: exact.Manifold(objective).primal(x["alpha"], x["b"]),
+        RMM: lambda: exact.on_kernel(objective, x["gamma"], x["b"], x["gamma"])[0],
+        SpectrumMargin: lambda: exact.over_spectrum(objective, {**x, "gamma": objective.labels.sign})[0],
+        Alignment: lambda: exact.aligned(objective, {"delta": objective.repair(x["delta"])})[0],
+        SpectralRidge: lambda: exact.ridge(objective, {**x, "theta": objective.labels.sign})[0],
+        SpectralGraphTransducer: lambda: exact.transduced(objective, {**x, "lam": -1e300})[0],
+        WeightedSVM: lambda: exact.weighted(objective, x["w"], {})[0],
+        S3VM: lambda: exact.nonconvex(objective, x["w"]),
+    }
+    return float(of[type(objective)]()) if type(objective) in of else None
 
 
 def found(objective: Any, result: Any) -> float:
@@ -248,6 +245,16 @@ SHAPES = (
 )
 
 
+def reshaped(way: Any, array: Any) -> Any:
+    """Return an array as one of `SHAPES` makes it, None where it cannot."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return way(array)
+        except (ValueError, TypeError, IndexError):
+            return None
+
+
 def wild(contents: Contents, rng: np.random.Generator, most: int) -> Iterator[tuple[str, Contents]]:
     """Yield contents that no result has."""
     header, arrays = contents
@@ -256,14 +263,10 @@ def wild(contents: Contents, rng: np.random.Generator, most: int) -> Iterator[tu
     parents = [at[:-1] for at in places if len(at) > 1]
     for _ in range(most):
         new_header, new_arrays, way = deepcopy(header), dict(arrays), rng.random()
-        if way < 0.45:
-            at, new = places[rng.integers(len(places))], WILD[rng.integers(len(WILD))]
+        if way < 0.6:
+            among = places if way < 0.45 else parents
+            at, new = among[rng.integers(len(among))], WILD[rng.integers(len(WILD))]
             put(new_header, at, deepcopy(new))
-            yield f"{'/'.join(map(str, at))} = {str(new)[:40]}", (new_header, new_arrays)
-        elif way < 0.6:
-            at, new = parents[rng.integers(len(parents))], WILD[rng.integers(len(WILD))]
-            if at:
-                put(new_header, at, deepcopy(new))
             yield f"{'/'.join(map(str, at))} = {str(new)[:40]}", (new_header, new_arrays)
         else:
             name = str(rng.choice(list(arrays)))
@@ -272,13 +275,9 @@ def wild(contents: Contents, rng: np.random.Generator, most: int) -> Iterator[tu
                 yield f"no {name}", (new_header, new_arrays)
                 continue
             k = int(rng.integers(len(SHAPES)))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    new_arrays[name] = SHAPES[k](arrays[name])
-                except (ValueError, TypeError, IndexError):
-                    continue
-            yield f"{name}, way {k}", (new_header, new_arrays)
+            new_arrays[name] = reshaped(SHAPES[k], arrays[name])
+            if new_arrays[name] is not None:
+                yield f"{name}, way {k}", (new_header, new_arrays)
 
 
 def judged(contents: Contents, folder: Path) -> tuple[str, str, float]:
@@ -362,15 +361,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each kind")
     parser.add_argument("--most", type=int, default=8, help="changes of a record")
     parser.add_argument("--fuzz", type=int, default=2, help="wild changes of a record")
-    parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "tampering", help="folder")
+    parser.add_argument("--out", type=Path, required=True, help="folder")
     given = parser.parse_args()
-
-    def say(line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-
-    rows = run(given.n, given.seed, given.out, given.most, given.fuzz, say)
-    say(summary(rows))
+    rows = run(given.n, given.seed, given.out, given.most, given.fuzz, campaign.say)
+    campaign.say(summary(rows))
     return int(any(row["false"] or row["outcome"] == "raised" or row["seconds"] > SECONDS for row in rows))
 
 

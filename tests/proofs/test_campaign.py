@@ -110,17 +110,6 @@ def test_a_refuted_certificate_would_be_noticed(monkeypatch, tmp_path):
     assert campaign.main() == 1
 
 
-def test_what_is_done_is_not_done_again(monkeypatch, tmp_path):
-    first = campaign.campaign(3, 4, tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(campaign, "one", lambda *_: pytest.fail("is done already"))
-        assert campaign.campaign(3, 4, tmp_path) == first
-    whole = campaign.campaign(5, 4, tmp_path)
-    assert whole[:3] == first
-    assert len((tmp_path / "campaign.jsonl").read_text().splitlines()) == len(whole) == 5
-    assert campaign.summary(whole)[-1].startswith("all: 5 proved; 5 of 5 caught: ")
-
-
 @pytest.mark.parametrize("x", [0.98, -3.25e-300, 2.5e10, 5e-8])
 @pytest.mark.parametrize("up", [None, True, False])
 def test_another_leading_digit(x, up):

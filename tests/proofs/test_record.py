@@ -2,9 +2,7 @@
 
 import math
 
-import pytest
-
-from specmargin.proofs.record import Claim, ProofRecord, Verification
+from specmargin.proofs.record import Claim, Verification
 
 
 def test_the_gap_of_a_claim():
@@ -21,14 +19,6 @@ def test_a_verification_is_true_where_it_holds():
     for interval in (nothing.primal, nothing.bound, nothing.gap):
         assert interval == (-math.inf, math.inf)
     assert nothing.assumptions == ()
-
-
-def test_records_do_not_change():
-    record = ProofRecord("rmm", {}, {}, Claim(1.0, 1.0))
-    with pytest.raises(AttributeError):
-        record.kind = "lapsvm"
-    with pytest.raises(AttributeError):
-        record.claim.primal = 0.0
 
 
 def test_a_verification_is_told_in_one_line():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -50,9 +48,10 @@ def saved(tmp_path, objective, result, **more):
 
 
 @pytest.mark.parametrize("kind", proof_problems.KINDS)
-@pytest.mark.parametrize("seed", range(len(proof_problems.REGIMES)))
-def test_what_is_loaded_is_what_was_saved(tmp_path, kind, seed):
-    """Every kind in every regime, by our solver or by CVXPY."""
+@pytest.mark.parametrize("third", range(3))
+def test_what_is_loaded_is_what_was_saved(tmp_path, kind, third):
+    """Every kind in three regimes, every regime of some kinds, by our solver or by CVXPY."""
+    seed = (4 * third + [*proof_problems.KINDS].index(kind)) % len(proof_problems.REGIMES)
     problem = proof_problems.made(kind, seed)
     objective = problem.objective
     solve = problem.solvers[sorted(problem.solvers)[seed % len(problem.solvers)]]
@@ -65,16 +64,6 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, kind, seed):
     assert again.value(answer.variables).hex() == float(objective.value(result.variables)).hex()
     assert same(again.decisions(answer.variables), objective.decisions(result.variables))
     assert same(sm.certify(again, answer), sm.certify(objective, result))
-
-
-def test_loaded_objectives_solve_alike(tmp_path):
-    for kind, solver in (("rmm", "relative_margin"), ("lapsvm", "factorized"), ("spectral_ridge", "spectral_ridge")):
-        problem = proof_problems.made(kind, 0)
-        result = problem.solvers[solver]()
-        again, _ = saved(tmp_path, problem.objective, result)
-        other = getattr(sm.solvers, solver)(again)
-        assert same(other.variables, result.variables)
-        assert same(other.certificate, result.certificate)
 
 
 @pytest.fixture
@@ -120,10 +109,7 @@ class Own(KernelOperator):
         return float(np.trace(self.K))
 
 
-FORMS = ("csr", "csc", "coo", "bsr", "lil", "dok")
-
-
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_sparse_graphs_and_kernels(tmp_path, lapsvm, form, kind):
     L = getattr(sp, f"{form}_{kind}")(lapsvm.L.matrix)
@@ -312,7 +298,7 @@ def test_a_search_without_its_log_is_saved_without_a_proof(tmp_path):
         sm.verify(obj, result)
 
 
-@pytest.mark.parametrize("kind", ["lapsvm", "clustering", "s3vm", "weighted_svm", "s3vm_relaxation"])
+@pytest.mark.parametrize("kind", ["lapsvm", "clustering", "s3vm", "s3vm_relaxation"])
 def test_data_that_are_too_large_for_a_proof(tmp_path, monkeypatch, kind):
     problem = proof_problems.made(kind, 0)
     monkeypatch.setattr(saving, "LARGEST_PROOF", 4)
@@ -350,18 +336,6 @@ def test_provenance(tmp_path, lapsvm, answer):
     assert "platform" in found
     saved(tmp_path, lapsvm, answer)
     assert read_provenance(tmp_path / "it.npz")["note"] is None
-
-
-def test_sections_share_their_arrays(tmp_path, lapsvm, answer):
-    saved(tmp_path, lapsvm, answer)
-    header, arrays = read_archive(tmp_path / "it.npz", saving.KIND)
-    assert {name.partition("/")[0] for name in arrays} == {"objective", "result"}
-    assert set(header) == {"objective", "result", "log", "provenance"}
-    with np.load(tmp_path / "it.npz") as file:
-        stored = [name for name in file.files if name != "header.json"]
-        copies = [name for name in stored if np.array_equal(file[name], lapsvm.K)]
-    assert copies == ["objective/K"]
-    assert len(stored) <= len(arrays)
 
 
 # Files that do not fit
@@ -511,9 +485,3 @@ def test_sparse_matrices_whose_entries_lie_anywhere(form):
 def test_only_classes_of_the_list_are_built():
     with pytest.raises(InvalidInputError, match=r"'os.system'"):
         unpack({"class": "os.system", "fields": {"command": "true"}}, {})
-
-
-def test_flint_is_not_imported():
-    code = "import sys, specmargin.proofs.saving; print(*{name.split('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"flint", "cvxpy", "matplotlib"} & set(loaded)
