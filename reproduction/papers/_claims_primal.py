@@ -1,6 +1,6 @@
 """Small studies for claims of the primal-LapSVM paper (LapSVM, LapRLS, PCG) that no table judges.
 
-`MEASURES` and `SETS` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Tasks, splits
+`STUDIES` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Tasks, splits
 and published gammas are those of `melacci_belkin_2011`. A solution is as good as the optimal one where its error on U
 is within half a point of that of Newton's method, and stays there.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.papers import _melacci_belkin_fits as fits
-from reproduction.papers._claims_manifold import Measure, graph_of, hidden_error
+from reproduction.papers._claims_manifold import Study, graph_of, hidden_error
 from reproduction.tasks import rbf
 from specmargin.datasets import make_clock, make_two_moons
 from specmargin.graphs import knn_graph, laplacian
@@ -244,23 +244,13 @@ SOLVERS: dict[str, tuple[str, Callable[[LapSVM], SolveResult]]] = {
     "dual": ("hinge", factorized),
 }
 
-MEASURES: dict[str, Measure] = {
-    "Newton's optimum": at_optimum,
-    "conjugate gradients on the way": on_the_way,
-    "without the preconditioner": plain_gradient,
-    "width and start": width_and_start,
-    "moons by iteration": moons_by_iteration,
-    "rules for LapRLS": rules_for_laprls,
-    "clock": clock,
-    "costs of LapSVM": costs,
-}
-SETS: dict[str, tuple[tuple[str, ...], int]] = {
-    "Newton's optimum": (BINARY, 4),
-    "conjugate gradients on the way": (BINARY, 4),
-    "without the preconditioner": (("g50c", "coil20b", "uspstb"), 2),
-    "width and start": (("g50c", "uspstb"), 2),
-    "moons by iteration": (("generated moons",), 10),
-    "rules for LapRLS": (("mac_windows",), 4),
-    "clock": (("generated clock",), 20),
-    "costs of LapSVM": (("generated moons",), 1),
+STUDIES: dict[str, Study] = {
+    "Newton's optimum": (at_optimum, BINARY, 4),
+    "conjugate gradients on the way": (on_the_way, BINARY, 4),
+    "without the preconditioner": (plain_gradient, ("g50c", "coil20b", "uspstb"), 2),
+    "width and start": (width_and_start, ("g50c", "uspstb"), 2),
+    "moons by iteration": (moons_by_iteration, ("generated moons",), 10),
+    "rules for LapRLS": (rules_for_laprls, ("mac_windows",), 4),
+    "clock": (clock, ("generated clock",), 20),
+    "costs of LapSVM": (costs, ("generated moons",), 1),
 }

@@ -285,11 +285,11 @@ def test_each_part_of_the_costs_of_storm_counts(change):
 
 
 def test_every_study_is_complete_and_of_one_paper():
-    studies = sorted(claims.MEASURES)
+    studies = sorted(claims.STUDIES)
     judged_by = {one.source: one.paper for each in _study_claims.CLAIMS.values() for one in each}
-    assert sorted(claims.SETS) == sorted(judged_by) == studies
+    assert sorted(judged_by) == studies
     assert all(one.paper == judged_by[one.source] for each in _study_claims.CLAIMS.values() for one in each)
-    for names, draws in claims.SETS.values():
+    for _, names, draws in claims.STUDIES.values():
         assert names
         assert draws >= 1
         assert all(claims.source_of(name) in ("", *sm.datasets.available()) for name in names)
@@ -302,7 +302,7 @@ def test_unknown_studies_are_named():
 
 def test_quick_table_of_generated_sets(nowhere, tmp_path, monkeypatch):
     quick = ("moons over gamma_I", "restricted norm", "clock", "minima of one weight")
-    monkeypatch.setattr(claims, "SETS", {name: claims.SETS[name] for name in (*quick, "no clusters")})
+    monkeypatch.setattr(claims, "STUDIES", {name: claims.STUDIES[name] for name in (*quick, "no clusters")})
     report = run_table("claims", quick=True, out=tmp_path, progress=False)
     text = report.text()
     assert "QUICK: generated sets alone" in text
