@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -183,7 +183,7 @@ def _common_runs(rows: Iterable[Row], first: str, second: str) -> pd.DataFrame:
     frame = frame[frame["method"].isin((first, second))]
     for dataset, split, method in frame.loc[frame.duplicated(keys), keys].itertuples(index=False):
         raise InvalidInputError(f"{method} occurs twice on {dataset} {split}; pass one setting.")
-    wide = frame.set_index(keys)[values].astype(float).unstack(sort=False)
+    wide: Any = frame.set_index(keys)[values].astype(float).unstack(sort=False)
     wanted = pd.MultiIndex.from_product([values, [first, second]])
     return wide.reindex(columns=wanted).dropna(subset=[(values[0], first), (values[0], second)])
 

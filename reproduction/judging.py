@@ -253,7 +253,7 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
 _KEYS = ("dataset", "split", "method")
 
 
-def named_frame(columns: Mapping[str, Mapping[str, float]], **facts: Any) -> pd.DataFrame:
+def named_frame(columns: Mapping[str, Mapping[str, float] | pd.Series], **facts: Any) -> pd.DataFrame:
     """Return a row per name, of those that every column has; `facts` may be shown with the numbers.
 
     Examples
