@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Comparison, paired_p_value
@@ -27,7 +28,6 @@ __all__ = [
     "Pairing",
     "claim",
     "comparison_counts",
-    "correlation",
     "objective_and_error",
     "order",
     "paired",
@@ -78,11 +78,6 @@ def comparison_counts(result: Comparison, unit: str, *, corrected: bool = False)
         f"lower mean error in {result.lower} of {result.rows} {unit} ({result.clearly_lower} significant{lower}), "
         f"higher in {result.higher} ({result.clearly_higher}{higher})"
     )
-
-
-def correlation(a: FloatArray, b: FloatArray) -> str:
-    """Return the correlation of two series as text, "-" where there is none."""
-    return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
 
 
 LAPLACIANS = {False: "D - W", True: "the normalised Laplacian"}
@@ -176,23 +171,21 @@ def paired(rows: Iterable[Row], first: str, second: str) -> Pairing:
     ValueError
         If a method occurs twice on a split.
     """
-    runs = _common_runs(rows, first, second).values()
-    columns = [[run[name][key] for run in runs] for key in ("error_unlabeled", "objective") for name in (first, second)]
-    return Pairing(*(np.asarray(column, dtype=float) for column in columns))
+    runs = _common_runs(rows, first, second)
+    columns = (runs[key, name].to_numpy() for key in ("error_unlabeled", "objective") for name in (first, second))
+    return Pairing(*columns)
 
 
-def _common_runs(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], dict[str, Row]]:
-    """Return the rows of both methods by data set and split, where both finished."""
-    runs: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in rows:
-        if row["status"] == "ok" and row["method"] in (first, second):
-            run = runs.setdefault((row["dataset"], row["split"]), {})
-            if row["method"] in run:
-                raise InvalidInputError(
-                    f"{row['method']} occurs twice on {row['dataset']} {row['split']}; pass one setting."
-                )
-            run[row["method"]] = row
-    return {key: run for key, run in runs.items() if len(run) == 2}
+def _common_runs(rows: Iterable[Row], first: str, second: str) -> pd.DataFrame:
+    """Return errors and objectives of both methods by data set and split, where both finished."""
+    keys, values = ["dataset", "split", "method"], ["error_unlabeled", "objective"]
+    frame = pd.DataFrame([row for row in rows if row["status"] == "ok"], columns=[*keys, *values])
+    frame = frame[frame["method"].isin((first, second))]
+    for dataset, split, method in frame.loc[frame.duplicated(keys), keys].itertuples(index=False):
+        raise InvalidInputError(f"{method} occurs twice on {dataset} {split}; pass one setting.")
+    wide: Any = frame.set_index(keys)[values].astype(float).unstack(sort=False)
+    wanted = pd.MultiIndex.from_product([values, [first, second]])
+    return wide.reindex(columns=wanted).dropna(subset=[(values[0], first), (values[0], second)])
 
 
 def objective_and_error(rows: Iterable[Row], first: str, second: str) -> str:
@@ -239,14 +232,12 @@ def significance(rows: Iterable[Row], first: str, second: str, published: bool |
     published : bool, optional
         Whether they do in the paper.
     """
-    common = _common_runs(rows, first, second)
-    runs = {key: run[first]["error_unlabeled"] - run[second]["error_unlabeled"] for key, run in common.items()}
+    errors = _common_runs(rows, first, second)["error_unlabeled"]
+    runs = errors[first] - errors[second]
     if len(runs) < 2:
         return f"significance: {first} and {second} share fewer than two runs."
-    groups = [list(runs.values())]
-    for place in (0, 1):
-        names = dict.fromkeys(key[place] for key in runs)
-        groups.append([float(np.mean([d for key, d in runs.items() if key[place] == name])) for name in names])
+    means = (runs.groupby(level=level, sort=False).mean() for level in ("dataset", "split"))
+    groups = [each.to_numpy() for each in (runs, *means)]
     p = [paired_p_value(values, np.zeros(len(values))) for values in groups]
     text = (
         f"significance: {first} errs {np.mean(groups[0]):+.2f} points against {second}; p = {p[0]:.2g} over "

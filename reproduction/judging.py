@@ -59,7 +59,7 @@ class ClaimRow:
     paper, source : str
         Short name of the paper; the study, or part of a table, whose frame is judged.
     text : str
-        Sentence of the paper, and where it stands; facts of the frame may stand in braces.
+        Sentence of the paper, and where it stands; facts of the frame, and numbers, may stand in braces.
     holds : sequence of str
         Conditions, each counted over all rows.
     numbers : str
@@ -253,7 +253,7 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
 _KEYS = ("dataset", "split", "method")
 
 
-def named_frame(columns: Mapping[str, Mapping[str, float]], **facts: Any) -> pd.DataFrame:
+def named_frame(columns: Mapping[str, Mapping[str, float] | pd.Series], **facts: Any) -> pd.DataFrame:
     """Return a row per name, of those that every column has; `facts` may be shown with the numbers.
 
     Examples
@@ -299,11 +299,14 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
         return []
     part, whole = sum(held), len(held)
     facts = {str(name): fact for name, fact in frame.attrs.items()}
-    rows = [_Numbers(frame.iloc[[k]]).format(one.each, name=name) for k, name in enumerate(frame.index)]
-    missed = [row for row, holds in zip(rows, held, strict=False) if not holds]
-    listed = {"each": one.apart.join(rows), "missed": one.apart.join(missed) or "none"} if one.each else {}
-    numbers = _Numbers(frame).format(one.numbers, part=part, whole=whole, **listed, **facts)
-    text = one.text.format(**facts)
+    listed: dict[str, str] = {}
+    if one.each:
+        rows = [_Numbers(frame.iloc[[k]]).format(one.each, name=name) for k, name in enumerate(frame.index)]
+        missed = [row for row, holds in zip(rows, held, strict=False) if not holds]
+        listed = {"each": one.apart.join(rows), "missed": one.apart.join(missed) or "none"}
+    shown = _Numbers(frame)
+    numbers = shown.format(one.numbers, part=part, whole=whole, **listed, **facts)
+    text = shown.format(one.text, **facts)
     if not one.claimed:
         return [f"{text}. {numbers}."]
     sentence = claim(text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)

@@ -150,8 +150,7 @@ class Store:
             os.fsync(file)
         finally:
             os.close(file)
-        row_as_read: Row = json.loads(text)
-        return row_as_read
+        return dict(json.loads(text))
 
     def write(self, rows: Iterable[Row], run: str) -> None:
         """Write rows of one run that are known already, all at once."""
@@ -171,8 +170,7 @@ class Store:
         # Names start with the time of the run: a later success replaces an earlier failure.
         for file in sorted(self.cells.glob("*.jsonl")):
             good, bad = [], []
-            content = _content(file)
-            for line in (content or b"").split(b"\n"):
+            for line in (_content(file) or b"").split(b"\n"):
                 row = _row_of(line)
                 if row is not None:
                     good.append(line)

@@ -261,8 +261,7 @@ def _usable(every: Iterable[Row], store: Store, cells: list[Cell], data: Mapping
     good: list[Row] = []
     for row in every:
         if row["key"] in wanted:
-            why = other.get(row["run"], "")
-            if why:
+            if why := other.get(row["run"]):
                 reasons[row["key"]] = why
             else:
                 good.append(row)
@@ -275,8 +274,7 @@ def _usable(every: Iterable[Row], store: Store, cells: list[Cell], data: Mapping
 
 def _other_data(run: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """Return which data sets a run knew with other checksums; one that only one of the two knows does not count."""
-    known = run.get("data")
-    known = known if isinstance(known, dict) else {}
+    known = run["data"] if isinstance(run.get("data"), dict) else {}
     names = [name for name in sorted(known.keys() & data.keys()) if known[name] != data[name]]
     return f"of other data than today's: {', '.join(names)}" if names else ""
 

@@ -8,6 +8,7 @@ tuned by the test labels.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -203,26 +204,7 @@ CHOOSING = (
 CONFIRMING = tuple(name for name in SETS if name not in CHOOSING)
 """Sets that only confirm them."""
 
-FLOORS: dict[str, dict[int, tuple[float, float, float]]] = {
-    "g50c": {10: (25.2, 13.4, 13.3), 20: (13.6, 8.8, 7.9), 100: (7.0, 5.4, 5.0)},
-    "g10n": {10: (36.0, 28.1, 25.8), 20: (21.2, 21.9, 18.8), 100: (8.5, 8.3, 7.2)},
-    "mac-windows": {10: (49.9, 21.2, 21.6), 20: (43.9, 12.4, 12.0), 100: (11.2, 7.7, 6.5)},
-    "baseball-hockey": {10: (35.4, 11.9, 11.5), 20: (42.2, 8.5, 7.5), 100: (8.1, 3.6, 3.5)},
-    "baseball-hockey 1:4": {10: (20.1, 22.6, 18.3), 20: (19.9, 8.6, 9.3), 100: (17.5, 4.9, 4.4)},
-    "pc-mac": {10: (42.3, 27.5, 27.9), 20: (45.4, 26.3, 26.0), 100: (18.7, 14.2, 13.9)},
-    "religion-atheism": {10: (43.8, 30.2, 25.2), 20: (43.6, 22.8, 22.7), 100: (20.7, 14.2, 13.3)},
-    "rcv1": {10: (44.8, 29.5, 28.6), 20: (42.0, 32.3, 31.5), 100: (19.9, 16.4, 15.4)},
-    "mnist 3-8": {10: (32.7, 19.4, 17.6), 20: (15.0, 13.1, 10.3), 100: (7.3, 5.2, 5.5)},
-    "mnist 3-8 1:4": {10: (18.8, 15.3, 14.4), 20: (12.5, 8.6, 7.7), 100: (6.4, 4.7, 4.6)},
-    "mnist 4-9": {10: (38.1, 30.0, 27.2), 20: (20.0, 17.8, 17.5), 100: (7.7, 5.6, 6.1)},
-    "uspst halves": {10: (47.4, 34.3, 32.4), 20: (32.8, 22.5, 19.7), 100: (11.5, 6.7, 5.6)},
-    "coil20 halves": {10: (34.7, 26.4, 22.0), 20: (28.2, 21.4, 20.5), 100: (10.0, 5.4, 4.6)},
-    "one Gaussian": {10: (38.8, 33.1, 31.0), 20: (27.7, 30.1, 27.2), 100: (8.8, 9.2, 8.1)},
-    "weak directions": {10: (45.8, 40.2, 40.0), 20: (41.1, 39.8, 39.2), 100: (27.4, 28.8, 27.3)},
-    "clusters against labels": {10: (35.0, 29.1, 28.8), 20: (20.1, 18.6, 18.4), 100: (8.2, 8.9, 9.0)},
-    "four clusters": {10: (42.3, 18.8, 13.4), 20: (35.9, 3.6, 3.8), 100: (8.5, 2.0, 2.0)},
-    "breast_cancer": {10: (11.0, 11.2, 11.0), 20: (8.3, 8.7, 8.4), 100: (3.6, 4.0, 3.4)},
-    "two_moons": {10: (24.7, 15.6, 15.5), 20: (4.4, 7.7, 7.0), 100: (0.0, 0.4, 0.3)},
-}
+_FLOORS = tomllib.loads(Path(__file__).with_name("auto_ssl_floors.toml").read_text(encoding="utf-8"))
+FLOORS = {name: {int(labels): tuple(errors) for labels, errors in each.items()} for name, each in _FLOORS.items()}
 """Errors in percent that a prototype reached, on other draws (and other generated samples): tuned SVM, its mixture, and
 the family that was best with hindsight, by the number of labels."""

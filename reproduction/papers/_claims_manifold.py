@@ -1,7 +1,7 @@
 """Small studies for claims of the manifold-regularization paper (LapSVM, LapRLS, TSVM) that no table judges.
 
-Each of `MEASURES` computes one draw of a study, `SETS` says on what, and how many draws; `_study_claims` holds the
-claims on their rows. The two moons are drawn by `make_two_moons`, with one label each.
+`STUDIES` says what computes one draw of each, on what, and how many draws; `_study_claims` holds the claims on their
+rows. The two moons are drawn by `make_two_moons`, with one label each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -202,27 +202,18 @@ def restricted_norm(name: str, draw: int, data: Path | None) -> dict[str, float]
     return {"error_apart": 100.0 * float(np.abs(both - one).max() / np.abs(one).max())}
 
 
-Measure = Callable[[str, int, "Path | None"], dict[str, float]]
-MEASURES: dict[str, Measure] = {
-    "moons over parameters": moons_over_parameters,
-    "moons over gamma_I": moons_over_gamma,
-    "seconds of LapSVM and TSVM": seconds_of_training,
-    "width on Isolet": isolet_width,
-    "C on Isolet": isolet_weight,
-    "clustering": clusters,
-    "eigenmap of new points": eigenmap,
-    "S3VM by branch and bound": proofs,
-    "restricted norm": restricted_norm,
-}
+Study: TypeAlias = tuple[Callable[[str, int, "Path | None"], dict[str, float]], tuple[str, ...], int]
+"""What computes one draw, ``measure(set, draw, data)``; on which sets; how many draws of each."""
+
 MOONS = ("generated moons",)
-SETS: dict[str, tuple[tuple[str, ...], int]] = {
-    "moons over parameters": (MOONS, 10),
-    "moons over gamma_I": (MOONS, 10),
-    "seconds of LapSVM and TSVM": (("usps 3-8", "usps 1-7", "usps 4-9"), 2),
-    "width on Isolet": (("isolet",), 2),
-    "C on Isolet": (("isolet",), 30),
-    "clustering": (MOONS, 10),
-    "eigenmap of new points": (MOONS, 10),
-    "S3VM by branch and bound": (MOONS, 2),
-    "restricted norm": (MOONS, 5),
+STUDIES: dict[str, Study] = {
+    "moons over parameters": (moons_over_parameters, MOONS, 10),
+    "moons over gamma_I": (moons_over_gamma, MOONS, 10),
+    "seconds of LapSVM and TSVM": (seconds_of_training, ("usps 3-8", "usps 1-7", "usps 4-9"), 2),
+    "width on Isolet": (isolet_width, ("isolet",), 2),
+    "C on Isolet": (isolet_weight, ("isolet",), 30),
+    "clustering": (clusters, MOONS, 10),
+    "eigenmap of new points": (eigenmap, MOONS, 10),
+    "S3VM by branch and bound": (proofs, MOONS, 2),
+    "restricted norm": (restricted_norm, MOONS, 5),
 }

@@ -1,6 +1,6 @@
 """Small studies for claims of the primal-LapSVM paper (LapSVM, LapRLS, PCG) that no table judges.
 
-`MEASURES` and `SETS` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Tasks, splits
+`STUDIES` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Tasks, splits
 and published gammas are those of `melacci_belkin_2011`. A solution is as good as the optimal one where its error on U
 is within half a point of that of Newton's method, and stays there.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.papers import _melacci_belkin_fits as fits
-from reproduction.papers._claims_manifold import Measure, graph_of, hidden_error
+from reproduction.papers._claims_manifold import Study, graph_of, hidden_error
 from reproduction.tasks import rbf
 from specmargin.datasets import make_clock, make_two_moons
 from specmargin.graphs import knn_graph, laplacian
@@ -40,13 +40,10 @@ ROUNDING = 1e-12
 """Of the largest coefficient: what is smaller vanishes."""
 
 
-def objective_of(name: str, draw: int, data: Path | None, loss: str = "squared_hinge") -> tuple[LapSVM, fits.Problem]:
+def objective_of(name: str, draw: int, data: Path | None) -> tuple[LapSVM, fits.Problem]:
     """Return LapSVM on one split with the published gammas, and what else the split has."""
     shared = fits.problem(fits.TASKS[name], SPLITS[draw], data)
-    setting = fits.published_setting(name, "lapsvm_newton")
-    assert setting is not None
-    K, L, labels = shared.training
-    return LapSVM(K, L, labels, loss, *setting, fit_intercept=False), shared
+    return LapSVM(*shared.training, "squared_hinge", *_setting(name), fit_intercept=False), shared
 
 
 def at_optimum(name: str, draw: int, data: Path | None) -> dict[str, float]:
@@ -55,7 +52,7 @@ def at_optimum(name: str, draw: int, data: Path | None) -> dict[str, float]:
     result = newton(obj)
     alpha = np.abs(result.variables["alpha"])
     return {
-        **_errors(shared, result),
+        **shared.errors([result]),
         "nonzero": float((alpha > ROUNDING * alpha.max()).mean()),
         "whole": whole_steps(obj, result.variables["alpha"]),
     }
@@ -82,8 +79,11 @@ def whole_steps(obj: LapSVM, optimum: FloatArray, most: int = 50) -> float:
     return 0.0
 
 
-def _errors(shared: fits.Problem, result: SolveResult) -> dict[str, float]:
-    return shared.errors([result])
+def _setting(name: str, method: str = "lapsvm_newton") -> fits.Setting:
+    """Return the published gammas of a method."""
+    setting = fits.published_setting(name, method)
+    assert setting is not None
+    return setting
 
 
 def on_the_way(name: str, draw: int, data: Path | None) -> dict[str, float]:
@@ -99,7 +99,7 @@ def on_the_way(name: str, draw: int, data: Path | None) -> dict[str, float]:
     truth[order] = np.where(y == obj.labels.classes[1], 1.0, -1.0)
     result = pcg(obj, stopping="gradient", tol=0.0, max_iter=LIMIT, truth=truth)
     errors = 100.0 * np.asarray(result.history["unlabeled_error"])
-    least = _errors(shared, optimum)["error_unlabeled"]
+    least = shared.errors([optimum])["error_unlabeled"]
     far = np.flatnonzero(np.abs(errors - least) > AS_GOOD)
     there = min(int(far[-1]) + 1 if len(far) else 0, len(errors) - 1)
     J, best = np.asarray(result.history["objective"]), float(obj.value(optimum.variables))
@@ -138,7 +138,7 @@ def plain_gradient(name: str, draw: int, data: Path | None) -> dict[str, float]:
     )
     history = np.asarray(pcg(obj, tol=0.0, max_iter=2000).history["objective"])
     return {
-        **_errors(shared, optimum),
+        **shared.errors([optimum]),
         "with": float(np.argmax(history <= goal) if (history <= goal).any() else len(history)),
         "without": float(1 + np.argmax(np.array(path) <= goal) if path and min(path) <= goal else 2000),
     }
@@ -151,16 +151,14 @@ def width_and_start(name: str, draw: int, data: Path | None) -> dict[str, float]
     for factor in (0.1, 0.3, 1.0, 3.0):
         gamma = task.kernel["gamma"] / factor**2
         shared = fits.problem(replace(task, kernel={**task.kernel, "gamma": gamma}), SPLITS[draw], data)
-        setting = fits.published_setting(name, "lapsvm_newton")
-        assert setting is not None
-        obj = LapSVM(*shared.training, "squared_hinge", *setting, fit_intercept=False)
+        obj = LapSVM(*shared.training, "squared_hinge", *_setting(name), fit_intercept=False)
         result = pcg(obj, stopping="mixed_product", tol=1e-2)
         row |= {
-            f"error_{factor:g}": _errors(shared, newton(obj))["error_test"],
+            f"error_{factor:g}": shared.errors([newton(obj)])["error_test"],
             f"iterations_{factor:g}": result.n_iter,
         }
         if factor == 1.0:
-            near = newton(obj.with_(gamma_A=2.0 * setting[0], gamma_I=2.0 * setting[1])).variables
+            near = newton(obj.with_(gamma_A=2.0 * obj.gamma_A, gamma_I=2.0 * obj.gamma_I)).variables
             seeded = pcg(obj, stopping="mixed_product", tol=1e-2, start=(near["alpha"], 0.0))
             row |= {"iterations_seeded": seeded.n_iter}
     return {name: float(value) for name, value in row.items()}
@@ -188,18 +186,16 @@ def moons_by_iteration(name: str, draw: int, data: Path | None) -> dict[str, flo
 def rules_for_laprls(name: str, draw: int, data: Path | None) -> dict[str, float]:
     """Section 5 and the journal version's table 8: LapRLS by conjugate gradients with the same rules."""
     _, shared = objective_of(name, draw, data)
-    setting = fits.published_setting(name, "laprls")
-    assert setting is not None
     row: dict[str, float] = {}
     for rule in ("optimum", "stability", "validation", "mixed"):
         K, L, labels = shared.with_validation if rule in ("validation", "mixed") else shared.training
-        obj = LapSVM(K, L, labels, "squared", *setting, fit_intercept=False)
+        obj = LapSVM(K, L, labels, "squared", *_setting(name, "laprls"), fit_intercept=False)
         n, seen = len(shared.K), dict[str, Any]()
         if rule in ("validation", "mixed"):
             signs = np.where(shared.y["validation"] == labels.classes[1], 1.0, -1.0)
             seen = {"validation": np.arange(n, n + len(signs)), "truth": np.append(np.zeros(n), signs)}
         result = factorized(obj) if rule == "optimum" else pcg(obj, stopping=rule, max_iter=fits.MAX_ITER, **seen)
-        errors = _errors(shared, result)
+        errors = shared.errors([result])
         row |= {f"error_{part}_{rule}": errors[f"error_{part}"] for part in ("unlabeled", "test")}
         row[f"iterations_{rule}"] = float(result.n_iter)
     return row
@@ -244,23 +240,13 @@ SOLVERS: dict[str, tuple[str, Callable[[LapSVM], SolveResult]]] = {
     "dual": ("hinge", factorized),
 }
 
-MEASURES: dict[str, Measure] = {
-    "Newton's optimum": at_optimum,
-    "conjugate gradients on the way": on_the_way,
-    "without the preconditioner": plain_gradient,
-    "width and start": width_and_start,
-    "moons by iteration": moons_by_iteration,
-    "rules for LapRLS": rules_for_laprls,
-    "clock": clock,
-    "costs of LapSVM": costs,
-}
-SETS: dict[str, tuple[tuple[str, ...], int]] = {
-    "Newton's optimum": (BINARY, 4),
-    "conjugate gradients on the way": (BINARY, 4),
-    "without the preconditioner": (("g50c", "coil20b", "uspstb"), 2),
-    "width and start": (("g50c", "uspstb"), 2),
-    "moons by iteration": (("generated moons",), 10),
-    "rules for LapRLS": (("mac_windows",), 4),
-    "clock": (("generated clock",), 20),
-    "costs of LapSVM": (("generated moons",), 1),
+STUDIES: dict[str, Study] = {
+    "Newton's optimum": (at_optimum, BINARY, 4),
+    "conjugate gradients on the way": (on_the_way, BINARY, 4),
+    "without the preconditioner": (plain_gradient, ("g50c", "coil20b", "uspstb"), 2),
+    "width and start": (width_and_start, ("g50c", "uspstb"), 2),
+    "moons by iteration": (moons_by_iteration, ("generated moons",), 10),
+    "rules for LapRLS": (rules_for_laprls, ("mac_windows",), 4),
+    "clock": (clock, ("generated clock",), 20),
+    "costs of LapSVM": (costs, ("generated moons",), 1),
 }

@@ -1,6 +1,6 @@
 """Small studies for claims of the papers on S3VMs (continuation, QN-S3VM) that no table judges.
 
-`MEASURES` and `SETS` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Pairs, splits,
+`STUDIES` as in `_claims_manifold`; `_study_claims` holds the claims on the rows. Pairs, splits,
 kernel widths and weights are those of `chapelle_2006`, partitions those of `gieseke_2014`.
 """
 
@@ -18,7 +18,7 @@ from reproduction.methods import decide
 from reproduction.papers import _chapelle_blocks as chapelle
 from reproduction.papers import _gieseke_fits as gieseke
 from reproduction.papers import _melacci_belkin_fits as lapsvm
-from reproduction.papers._claims_manifold import Measure, hidden_error
+from reproduction.papers._claims_manifold import Study, hidden_error
 from reproduction.papers._s3vm_methods import Setting, error_percent, fit
 from reproduction.tasks import kernel_matrix, labels_of, rbf, samples, splits, task_laplacian
 from specmargin.datasets import make_g2c
@@ -244,29 +244,16 @@ def calls(name: str, draw: int, data: Path | None) -> dict[str, float]:
     return row
 
 
-MEASURES: dict[str, Measure] = {
-    "no balance": without_balance,
-    "shares of positive labels": shares,
-    "no clusters": no_clusters,
-    "a graph on text": graph_on_text,
-    "time of continuation": time_of_continuation,
-    "clusters per class": clusters_per_class,
-    "components of the kernel": components,
-    "minima of one weight": minima,
-    "choices of QN-S3VM": choices_of_qn,
-    "few features": few_features,
-    "costs of QN-S3VM": calls,
-}
-SETS: dict[str, tuple[tuple[str, ...], int]] = {
-    "no balance": (PAIRS, 2),
-    "shares of positive labels": ((*PAIRS, *OBJECTS), 3),
-    "no clusters": (("g10n",), 10),
-    "a graph on text": (("mac_windows",), 2),
-    "time of continuation": (("generated clusters",), 1),
-    "clusters per class": (("generated clusters",), 10),
-    "components of the kernel": (PAIRS, 2),
-    "minima of one weight": (("generated line",), 20),
-    "choices of QN-S3VM": (DIGITS, 3),
-    "few features": (DIGITS, 2),
-    "costs of QN-S3VM": (("generated matrices",), 1),
+STUDIES: dict[str, Study] = {
+    "no balance": (without_balance, PAIRS, 2),
+    "shares of positive labels": (shares, (*PAIRS, *OBJECTS), 3),
+    "no clusters": (no_clusters, ("g10n",), 10),
+    "a graph on text": (graph_on_text, ("mac_windows",), 2),
+    "time of continuation": (time_of_continuation, ("generated clusters",), 1),
+    "clusters per class": (clusters_per_class, ("generated clusters",), 10),
+    "components of the kernel": (components, PAIRS, 2),
+    "minima of one weight": (minima, ("generated line",), 20),
+    "choices of QN-S3VM": (choices_of_qn, DIGITS, 3),
+    "few features": (few_features, DIGITS, 2),
+    "costs of QN-S3VM": (calls, ("generated matrices",), 1),
 }

@@ -1,6 +1,6 @@
 """Small studies for claims of the spectrum paper (STORM, STOAM, MKL, KTA) that its table does not judge.
 
-As in `_claims_manifold`: `MEASURES` and `SETS`. Tasks and graphs are those of `shivaswamy_jebara_2010`, 60
+As in `_claims_manifold`: `STUDIES`. Tasks and graphs are those of `shivaswamy_jebara_2010`, 60
 labels, C = 10 and B = 1.5 throughout, as `python -m reproduction figures spectra` has them; nothing is tuned. The first
 eigenvector is constant and left out of every spectrum.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from reproduction.papers import _shivaswamy_jebara_fits as fits
-from reproduction.papers._claims_manifold import Measure, hidden_error
+from reproduction.papers._claims_manifold import Study, hidden_error
 from specmargin.labels import Labels, encode_labels, hide_labels
 from specmargin.objectives import Alignment, SpectrumMargin
 from specmargin.results import SolveResult
@@ -124,13 +124,8 @@ def costs(name: str, draw: int, data: Path | None) -> dict[str, float]:
 
 
 PAIRS = (*(f"mnist {pair}" for pair in fits.DIGITS), *(f"20news {pair}" for pair in fits.TEXT))
-MEASURES: dict[str, Measure] = {
-    "learned spectra": spectra,
-    "eigenvectors and graphs": numbers_and_graphs,
-    "costs of STORM": costs,
-}
-SETS: dict[str, tuple[tuple[str, ...], int]] = {
-    "learned spectra": (PAIRS, 4),
-    "eigenvectors and graphs": (PAIRS, 2),
-    "costs of STORM": (PAIRS[:1], 1),
+STUDIES: dict[str, Study] = {
+    "learned spectra": (spectra, PAIRS, 4),
+    "eigenvectors and graphs": (numbers_and_graphs, PAIRS, 2),
+    "costs of STORM": (costs, PAIRS[:1], 1),
 }

@@ -9,7 +9,7 @@ languages, so that a verdict on them is one on the methods as we have them.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,15 @@ def means_of(rows: Iterable[Row], column: str = "error_test") -> dict[str, float
     return {method: statistics.fmean(each.values()) for method, each in errors_of(rows, column).items()}
 
 
+def _means(named: Iterable[tuple[str, Mapping[str, float]]]) -> pd.DataFrame:
+    """Return a row per name and a column per method, NaN where it was not run."""
+    return pd.DataFrame.from_dict(dict(named), orient="index").reindex(columns=[SVM, *SEMI_SUPERVISED])
+
+
+def _is_sparse(means: pd.DataFrame) -> Any:
+    return np.array([str(name).split()[0] in SPARSE for name in means.index], dtype=bool)
+
+
 def _frame(named: Iterable[tuple[str, Sequence[Row]]], **facts: Any) -> pd.DataFrame:
     """Return the errors of settings as data sets of a wide frame."""
     rows = [{**row, "dataset": name} for name, each in named for row in each if row["status"] == "ok"]
@@ -68,21 +77,13 @@ def _frame(named: Iterable[tuple[str, Sequence[Row]]], **facts: Any) -> pd.DataF
 def _table_2(table: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     """Section 4.2.3."""
     named = [(f"{block.dataset} l={block.how.n_labeled} u={block.how.n_unlabeled}", rows) for block, rows in table]
-    means = {name: means_of(rows) for name, rows in named}
-    sparse = [
-        (name, rows)
-        for name, rows in named
-        if name.split()[0] in SPARSE and {SVM, *SEMI_SUPERVISED[1:]} <= means[name].keys()
-    ]
-    ours = {
-        name: {m: error for m, error in each.items() if m in SEMI_SUPERVISED}
-        for name, each in means.items()
-        if name.split()[0] not in SPARSE
-    }
-    ours = {name: each for name, each in ours.items() if QN in each and len(each) > 1}
-    best = {name: min(each, key=lambda method: each[method]) for name, each in ours.items()}
+    means = _means((name, means_of(rows)) for name, rows in named)
+    alike = means[_is_sparse(means)].drop(columns=UNIVERSVM).dropna()
+    sparse = [(name, rows) for name, rows in named if name in alike.index]
+    dense = means[~_is_sparse(means)].drop(columns=SVM)
+    best = {name: row.idxmin() for name, row in dense.iterrows() if row.notna()[QN] and row.count() > 1}
     others = ", ".join(f"{name}: {method}" for name, method in best.items() if method != QN)
-    three = {name: [means[name][method] for method in SEMI_SUPERVISED[1:]] for name, _ in sparse}
+    three = alike[list(SEMI_SUPERVISED[1:])]
     sets = ", ".join(dict.fromkeys(name.split()[0] for name, _ in sparse))
     only = f"of the paper's {len(SPARSE)} sparse sets {sets} alone"
     return {
@@ -92,9 +93,7 @@ def _table_2(table: Sequence[Setting]) -> dict[str, pd.DataFrame]:
             elsewhere=others and f"; elsewhere {others}",
         ),
         "sparse rows": _frame(sparse, only=only),
-        "spread of sparse rows": named_frame(
-            {"apart": {name: max(each) - min(each) for name, each in three.items()}}, only=only
-        ),
+        "spread of sparse rows": named_frame({"apart": three.max(axis=1) - three.min(axis=1)}, only=only),
     }
 
 
@@ -153,23 +152,12 @@ def _unlabelled(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
 
 def _seconds(settings: Sequence[Setting]) -> dict[str, pd.DataFrame]:
     """Section 4.2.4, figure 6."""
-    times = {f"{block.dataset} n={block.how.n}": means_of(rows, "fit_seconds") for block, rows in settings}
-    times = {
-        name: {m: each[m] for m in SEMI_SUPERVISED}
-        for name, each in times.items()
-        if set(SEMI_SUPERVISED) <= each.keys()
-    }
-    sparse = {name: each for name, each in times.items() if name.split()[0] in SPARSE}
-    dense = {
-        f"{name}: {max(each, key=lambda m: each[m])} over {min(each, key=lambda m: each[m])}": max(each.values())
-        / min(each.values())
-        for name, each in times.items()
-        if name not in sparse
-    }
-    slower = {
-        name: each[UNIVERSVM] / statistics.median(each[m] for m in SEMI_SUPERVISED[1:]) for name, each in sparse.items()
-    }
-    faster = {f"{name} {m}": each[ANNEALING] / each[m] for name, each in sparse.items() for m in (TSVMLIN, QN)}
+    seconds = ((f"{block.dataset} n={block.how.n}", means_of(rows, "fit_seconds")) for block, rows in settings)
+    times = _means(seconds)[list(SEMI_SUPERVISED)].dropna()
+    sparse, rest = times[_is_sparse(times)], times[~_is_sparse(times)]
+    dense = {f"{name}: {row.idxmax()} over {row.idxmin()}": row.max() / row.min() for name, row in rest.iterrows()}
+    slower = sparse[UNIVERSVM] / sparse[list(SEMI_SUPERVISED[1:])].median(axis=1)
+    faster = {f"{name} {m}": row[ANNEALING] / row[m] for name, row in sparse.iterrows() for m in (TSVMLIN, QN)}
     return {
         "seconds on dense sets": named_frame({"ratio": dense}),
         "seconds of CCCP": named_frame({"ratio": slower}),

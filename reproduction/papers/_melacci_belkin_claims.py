@@ -19,7 +19,7 @@ from reproduction.claims import RULE
 from reproduction.engine.published import published_sizes
 from reproduction.engine.records import Row
 from reproduction.judging import TABLE_CLAIMS, judge, named_frame, wide_frame
-from reproduction.papers._melacci_belkin_fits import PAPER, RULES, Setting
+from reproduction.papers._melacci_belkin_fits import METHODS, PAPER, RULES, Setting
 
 NEWTON, DUAL = "lapsvm_newton", "lapsvm_dual"
 COLUMNS = {"U": "error_unlabeled", "T": "error_test", "count": "count", "seconds": "seconds"}
@@ -57,24 +57,29 @@ def samples_of(task: str) -> int | None:
     return int(of_task["n_labeled"]) + int(of_task["n_unlabeled"]) if len(of_task) else None
 
 
-def means_of(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], float]]:
-    """Return the means over the splits of errors, iterations and seconds, by task and method."""
+def means_of(rows: Iterable[Row]) -> dict[str, pd.DataFrame]:
+    """Return the means over the splits of errors, iterations and seconds: a row per task, a column per method."""
     frame = pd.DataFrame(list(rows), columns=["dataset", "method", *COLUMNS.values()])
     means: Any = frame.groupby(["dataset", "method"], sort=False)
-    return {name: means[column].agg(_mean).dropna().to_dict() for name, column in COLUMNS.items()}
+    wide = {name: means[column].agg(_mean).dropna().unstack(sort=False) for name, column in COLUMNS.items()}
+    return {name: each.reindex(columns=list(METHODS)).astype(float) for name, each in wide.items()}
 
 
 def _mean(values: pd.Series) -> float:
     return statistics.fmean(values)
 
 
-def _apart(means: Mapping[str, Mapping[tuple[str, str], float]], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+def _listed(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the numbers of a frame by task and rule, those that there are."""
+    return {f"{task} {rule}": number for task, each in frame.iterrows() for rule, number in each.dropna().items()}
+
+
+def _apart(means: Mapping[str, pd.DataFrame], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Return what the first method of each pair errs more than the second in the mean, by task, method and part."""
     apart = {
-        f"{task} {a} {part}": error - means[part][task, b]
+        f"{task} {a} {part}": gap
         for (a, b), part in product(pairs, "UT")
-        for (task, method), error in means[part].items()
-        if method == a and (task, b) in means[part]
+        for task, gap in (means[part][a] - means[part][b]).items()
     }
     return named_frame({"apart": apart})
 
@@ -83,15 +88,9 @@ def _errors(own: Sequence[Row], at_newton: Sequence[Row]) -> dict[str, pd.DataFr
     """Tables 4, 7 and 11: who errs less, who as much, and what early stopping costs."""
     means, same = means_of(own), means_of(at_newton)
     early = [(rule, NEWTON) for rule in RULES]
-    stopped: Any = _apart(same, early)["apart"]
-    gaps = {
-        task: _mean(each) for task, each in stopped.groupby(lambda name: name.split()[0], sort=False) if len(each) == 6
-    }
-    validation = {
-        task: same["T"][task, NEWTON] - e
-        for (task, m), e in same["T"].items()
-        if m == RULES[1] and (task, NEWTON) in same["T"]
-    }
+    stopped: Any = _apart(same, early)
+    by_task = stopped["apart"].groupby(lambda name: name.split()[0], sort=False)
+    gaps = {task: _mean(each) for task, each in by_task if len(each) == 6}
     labelled = [row for row in own if "error_labeled" in row]
     frames = {
         "comparable errors": _apart(means, [("laprls", DUAL), (DUAL, NEWTON), (NEWTON, "laprls")]),
@@ -101,9 +100,9 @@ def _errors(own: Sequence[Row], at_newton: Sequence[Row]) -> dict[str, pd.DataFr
             [f"{row['dataset']} {row['method']}" for row in labelled],
         ),
         "early stopping": _apart(means, early),
-        "early stopping at Newton's gammas": named_frame({"apart": stopped.to_dict()}),
+        "early stopping at Newton's gammas": stopped,
         "gaps": pd.DataFrame([{**gaps, "most": max(gaps.values(), default=0.0)}]),
-        "validation": named_frame({"gain": validation}),
+        "validation": named_frame({"gain": same["T"][NEWTON] - same["T"][RULES[1]]}),
     }
     frames["gaps"].attrs["listed"] = ", ".join(f"{task} {gap:+.2f}" for task, gap in gaps.items())
     return {"errors": wide_frame(own, {"U": "error_unlabeled", "T": "error_test"}), **frames} if own else frames
@@ -113,21 +112,9 @@ def _times(timed: Sequence[Row], alone: Sequence[Row]) -> dict[str, pd.DataFrame
     """Tables 3 and 5: Newton's steps, and seconds of one computer; every rule is taken, not the best alone."""
     steps = [count for row in timed if row["method"] == NEWTON for count in row["iterations"]]
     seconds = means_of(alone)["seconds"]
-    ratios = {
-        rival: {
-            f"{task} {rule}": seconds[task, rival] / each
-            for (task, rule), each in seconds.items()
-            if rule in RULES and (task, rival) in seconds
-        }
-        for rival in (NEWTON, DUAL)
-    }
-    tasks = dict.fromkeys(task for task, _ in seconds)
-    best = {
-        task: max(ratio for name, ratio in ratios[NEWTON].items() if name.split()[0] == task)
-        for task in tasks
-        if samples_of(task) is not None and any(name.split()[0] == task for name in ratios[NEWTON])
-    }
-    sizes = {task: samples_of(task) or 0 for task in best}
+    newton, dual = (seconds[list(RULES)].rdiv(seconds[rival], axis=0) for rival in (NEWTON, DUAL))
+    sizes = {task: n for task in seconds.index if (n := samples_of(task)) is not None}
+    best = newton.max(axis=1).dropna().filter(list(sizes)).to_dict()
     # One classifier each: with one against the rest the classes count as well.
     pairs = [
         (a, b)
@@ -137,42 +124,29 @@ def _times(timed: Sequence[Row], alone: Sequence[Row]) -> dict[str, pd.DataFrame
     listed = ", ".join(
         f"{task} ({sizes[task]}) {best[task]:.1f}" for task in sorted(best, key=lambda task: sizes[task])
     )
-    alike = {
-        task: seconds[task, NEWTON] / seconds[task, DUAL]
-        for task in tasks
-        if (task, NEWTON) in seconds and (task, DUAL) in seconds
-    }
     return {
         "steps": pd.DataFrame({"steps": steps}),
-        "seconds": named_frame({"newton": ratios[NEWTON], "dual": ratios[DUAL]}),
+        "seconds": named_frame({"newton": _listed(newton), "dual": _listed(dual)}),
         "sizes": named_frame(
             {"smaller": {f"{a} {b}": best[a] for a, b in pairs}, "larger": {f"{a} {b}": best[b] for a, b in pairs}},
             listed=listed,
         ),
-        "dual and Newton": named_frame({"ratio": alike}),
+        "dual and Newton": named_frame({"ratio": seconds[NEWTON] / seconds[DUAL]}),
     }
 
 
 def _stops(alone: Sequence[Row], at_newton: Sequence[Row]) -> dict[str, pd.DataFrame]:
     """Table 6: how many iterations, and which rule is the stricter one."""
-    counts = means_of(alone)["count"]
-    shares = {
-        f"{task} {rule}": counts[task, rule] / n for task, rule in counts if rule in RULES and (n := samples_of(task))
-    }
-    listed = ", ".join(
-        f"{task} {counts[task, RULES[0]]:.0f} and {counts[task, RULES[1]]:.0f}"
-        for task in dict.fromkeys(task for task, _ in counts)
-        if task in ("coil20b", "uspst", "coil20") and (task, RULES[0]) in counts and (task, RULES[1]) in counts
-    )
-    columns = {
-        (row["dataset"], row["split"], row["method"]): row["iterations"] for row in at_newton if row["method"] in RULES
-    }
-    runs = [
-        [columns.get((task, split, rule)) for rule in RULES] for task, split, method in columns if method == RULES[2]
-    ]
-    stops = [stop for run in runs if None not in run for stop in zip(*run, strict=True)]
+    counts = means_of(alone)["count"][list(RULES)]
+    sizes = pd.Series({task: samples_of(task) for task in counts.index}, dtype=float)
+    first = counts[counts.index.isin(["coil20b", "uspst", "coil20"])][list(RULES[:2])].dropna()
+    listed = ", ".join(f"{task} {a:.0f} and {b:.0f}" for task, a, b in first.itertuples())
+    columns = ["dataset", "split", "method", "iterations"]
+    runs: Any = pd.DataFrame([row for row in at_newton if row["method"] in RULES], columns=columns)
+    runs = runs.pivot(index=columns[:2], columns="method", values="iterations").reindex(columns=RULES).dropna()
+    stops = [stop for run in runs.itertuples(index=False) for stop in zip(*run, strict=True)]
     frames = {
-        "iterations": named_frame({"share": shares}),
+        "iterations": named_frame({"share": _listed(counts.div(sizes, axis=0))}),
         "mixed rule": pd.DataFrame(
             [{"mixed": mixed, "stricter": max(first, second)} for first, second, mixed in stops]
         ),
@@ -184,23 +158,19 @@ def _gammas(
     chosen: Mapping[tuple[str, str], Setting], alone: Sequence[Row], at_newton: Sequence[Row]
 ) -> dict[str, pd.DataFrame]:
     """Tables 8 to 11: the gammas of each rule, and what they gain over Newton's."""
-    choices = [
-        (setting, chosen[task, NEWTON])
-        for (task, m), setting in chosen.items()
-        if m in RULES and (task, NEWTON) in chosen
-    ]
-    mine, theirs = means_of(alone), means_of(at_newton)
-    gains: dict[str, Any] = {
-        name: {
-            f"{task} {rule}": theirs[name][task, rule] - each
-            for (task, rule), each in mine[name].items()
-            if rule in RULES and (task, rule) in theirs[name] and chosen[task, rule] != chosen[task, NEWTON]
-        }
-        for name in ("count", "U", "T")
+    choices = {
+        f"{task} {rule}": (setting, chosen[task, NEWTON])
+        for (task, rule), setting in chosen.items()
+        if rule in RULES and (task, NEWTON) in chosen
     }
+    moved = {name for name, (mine, newtons) in choices.items() if mine != newtons}
+    mine, theirs = means_of(alone), means_of(at_newton)
+    gains = {name: _listed((theirs[name] - mine[name])[list(RULES)]) for name in ("count", "U", "T")}
     return {
         "gammas": pd.DataFrame(
-            [{"same": a == b, "larger": any(x > y for x, y in zip(a, b, strict=True))} for a, b in choices]
+            [{"same": a == b, "larger": any(x > y for x, y in zip(a, b, strict=True))} for a, b in choices.values()]
         ),
-        "gains": named_frame(gains),
+        "gains": named_frame(
+            {name: {k: gain for k, gain in each.items() if k in moved} for name, each in gains.items()}
+        ),
     }

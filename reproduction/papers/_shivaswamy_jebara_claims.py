@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from reproduction.claims import claim
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Entry, Errors, significance_marks
 from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
@@ -87,17 +86,11 @@ def _of_paper(row: Errors) -> Mapping[str, Entry]:
     return significance_marks({method: row[method] for method in PAPER if row.get(method)})
 
 
-def certified(rows: Iterable[Row], limit: float) -> str:
+def certified(rows: Iterable[Row], limit: float) -> list[str]:
     """Say how many of the fits of STORM and STOAM are proved to be global optima, from the rows of a sweep."""
-    good = [row for row in rows if row["status"] == "ok" and row["method"] in ("STOAM", "STORM")]
-    fits, missed = (sum(row[name] for row in good) for name in ("fits", "uncertified"))
-    worst = max((abs(row["relative_gap"]) for row in good), default=0.0)
-    return claim(
-        "the optimum of STORM and STOAM is the global one",
-        fits - missed,
-        fits,
-        f"Proved in {{part}} of {{whole}} fits by a relative gap of at most {limit:g}; the largest is {worst:.0e}",
-    )
+    good = pd.DataFrame([row for row in rows if row["status"] == "ok" and row["method"] in ("STOAM", "STORM")])
+    good.attrs["limit"] = limit
+    return judge(TABLE_CLAIMS["spectrum_learning"], {"fits": good})
 
 
 def _means(rows: Sequence[Errors], methods: Sequence[str]) -> str:

@@ -277,27 +277,22 @@ def _lines(name: str, labels: int, rows: Sequence[Row]) -> list[Line]:
     if name in TEST_TUNED:
         floors["auto"] = floors["known"] = TEST_TUNED[name]
     title = f"{name}, l = {labels}{' a class' if name in SEVERAL else ''}"
+    source = "test-tuned" if name in TEST_TUNED else "floor"
     lines = []
-    for method in _NAMES:
-        if method in errors:
-            values = errors[method]
-            key = "best" if method == best else method
-            lines.append(
-                Line(
-                    title,
-                    f"{method} (best)" if method == best else _TITLES.get(method, method),
-                    "labels, class shares" if method == "known" else "labels alone",
-                    float(values.mean()),
-                    float(values.std(ddof=1)) if len(values) > 1 else math.nan,
-                    len(values),
-                    published_mean=floors.get(key, math.nan),
-                    source=""
-                    if math.isnan(floors.get(key, math.nan))
-                    else "test-tuned"
-                    if name in TEST_TUNED
-                    else "floor",
-                )
+    for method, values in errors.items():
+        floor = floors.get("best" if method == best else method, math.nan)
+        lines.append(
+            Line(
+                title,
+                f"{method} (best)" if method == best else _TITLES.get(method, method),
+                "labels, class shares" if method == "known" else "labels alone",
+                float(values.mean()),
+                float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+                len(values),
+                published_mean=floor,
+                source="" if math.isnan(floor) else source,
             )
+        )
     return lines
 
 
@@ -310,10 +305,7 @@ def _remarks(title: str, rows: Sequence[Row]) -> list[str]:
     auto, svm, baseline = (_column(rows, f"error_{name}") for name in ("auto", "tuned", "baseline"))
     by_set = grouped(rows, lambda row: row["dataset"])
     trained = [family for family in FAMILIES if len(_column(rows, f"error_{family}"))]  # no S3VM of several classes
-    families = {
-        family: statistics.fmean(_column(members, f"error_{family}").mean() for members in by_set.values())
-        for family in trained
-    }
+    families = {family: _mean_of_sets(by_set, family) for family in trained}
     hindsight = [
         _column(members, "error_auto").mean() - min(_column(members, f"error_{f}").mean() for f in trained)
         for members in by_set.values()

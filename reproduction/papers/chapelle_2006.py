@@ -23,10 +23,13 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import pandas as pd
+
 from reproduction.blocks import Blocks, Published, available_blocks, grouped
-from reproduction.claims import objective_and_error, order, significance, wins, within, yes_or_no
+from reproduction.claims import objective_and_error, order, significance, wins, within
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
+from reproduction.judging import TABLE_CLAIMS, judge
 from reproduction.papers import _chapelle_claims as claims
 from reproduction.papers._chapelle_blocks import (
     DIRECTION,
@@ -170,20 +173,15 @@ def _claims(
 
 def section_33(rows: Iterable[Row], others: Iterable[Row]) -> list[str]:
     """Return what the rows of `DIRECTION` show, compared with those of other methods on the same runs."""
-    mine = [row for row in rows if row["status"] == "ok"]
-    if not mine:
-        return []
-    principal, first, end = ([row[f"cosine_{name}"] for row in mine] for name in ("principal", "first", "end"))
-    median = statistics.median(principal)
-    runs = {(row["dataset"], row["split"]) for row in mine}
+    mine = pd.DataFrame([row for row in rows if row["status"] == "ok"], columns=_DIRECTION_COLUMNS)
+    runs = set(zip(mine["dataset"], mine["split"], strict=True))
     rivals = grouped((row for row in others if (row["dataset"], row["split"]) in runs), lambda row: row["method"])
-    errors = [f"{name} {_mean_error(rivals[name])}" for name in ("svm", "cs3vm") if name in rivals]
-    return [
-        f"{yes_or_no(median > 0.9)}: section 3.3, v* is the principal component: |cos| {median:.2f} (median of "
-        f"{len(mine)} runs), above 0.9 in {sum(value > 0.9 for value in principal)}. The minimum at gamma_0 has |cos| "
-        f"{statistics.median(first):.2f} with v*, the end of continuation {statistics.median(end):.2f}. The split "
-        f"along v* errs {'; '.join([_mean_error(mine), *([', '.join(errors)] if errors else [])])}."
-    ]
+    errors = ", ".join(f"{name} {_mean_error(rivals[name])}" for name in ("svm", "cs3vm") if name in rivals)
+    mine.attrs["others"] = errors and f"; {errors}"
+    return judge(TABLE_CLAIMS[PAPER], {"split along v*": mine})
+
+
+_DIRECTION_COLUMNS = ["dataset", "split", "error_unlabeled", "cosine_principal", "cosine_first", "cosine_end"]
 
 
 def _mean_error(rows: Sequence[Row]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from reproduction.claims import RULE
@@ -31,22 +30,11 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, is_available, missing_data
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["CLAIMS", "MEASURES", "SETS", "Plan", "work"]
+__all__ = ["CLAIMS", "STUDIES", "Plan", "work"]
 
-MEASURES = MappingProxyType(
-    {
-        **_claims_manifold.MEASURES,
-        **_claims_primal.MEASURES,
-        **_claims_spectrum.MEASURES,
-        **_claims_s3vm.MEASURES,
-    }
-)
-"""What computes one draw of each study, ``measure(set, draw, data)``."""
-
-SETS: Mapping[str, tuple[tuple[str, ...], int]] = MappingProxyType(
-    {**_claims_manifold.SETS, **_claims_primal.SETS, **_claims_spectrum.SETS, **_claims_s3vm.SETS}
-)
-"""The sets of each study, and how many draws of each; what begins with "generated" needs no data."""
+_PARTS = (_claims_manifold, _claims_primal, _claims_spectrum, _claims_s3vm)
+STUDIES = {name: study for part in _PARTS for name, study in part.STUDIES.items()}
+"""Every study: what computes one draw, its sets, how many draws; what begins with "generated" needs no data."""
 
 _GENERATED = "generated"
 
@@ -87,7 +75,7 @@ class Plan:
             Cell("claims", study, name, f"draw-{draw:02d}", {"draw": draw})
             for study, names in self.sets.items()
             for name in names
-            for draw in range(min(SETS[study][1], self.most))
+            for draw in range(min(STUDIES[study][2], self.most))
         ]
 
 
@@ -99,15 +87,15 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     dict
         Numbers; those that begin with "error" are in percent and come out again on another computer.
     """
-    if cell.method not in MEASURES:
-        raise InvalidInputError(f"there is no study {cell.method!r}; take one of {', '.join(MEASURES)}.")
-    return dict(MEASURES[cell.method](cell.dataset, int(cell.parameters["draw"]), data))
+    if cell.method not in STUDIES:
+        raise InvalidInputError(f"there is no study {cell.method!r}; take one of {', '.join(STUDIES)}.")
+    return dict(STUDIES[cell.method][0](cell.dataset, int(cell.parameters["draw"]), data))
 
 
 def _setup(options: Options) -> Setup:
     sets: dict[str, Sequence[str]] = {}
     missing: set[str] = set()
-    for study, (names, _) in SETS.items():
+    for study, (_, names, _) in STUDIES.items():
         there = [name for name in names if is_available(source_of(name), options.data)]
         missing |= {source_of(name) for name in names if name not in there}
         if there and not (options.quick and source_of(there[0])):

@@ -202,7 +202,7 @@ def _report(results: Any, plan: Plan, options: Options) -> Findings:
     return Findings(
         [MarkedSection(rows, plan.methods, how, "nothing published")],
         _protocol(plan),
-        [*remarks, claims.certified([*tuning, *fresh], fits.CERTIFIED)],
+        [*remarks, *claims.certified([*tuning, *fresh], fits.CERTIFIED)],
         [_fits([*tuning, *fresh]), _at_ends_of_grids(plan, chosen)],
     )
 

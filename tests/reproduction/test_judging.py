@@ -96,6 +96,21 @@ def test_what_the_rows_do_not_have_is_not_judged():
     assert judge([ClaimRow("p", "other", "t", ["a < b"], "n")], {"s": WIDE}) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"each": "{name} {one:.0f}"}, "partly reproduced: the claim. 1 of 2, x 1, y 4, missed x 1."),
+        ({"each": "{name}", "apart": " and "}, "partly reproduced: the claim. 1 of 2, x and y, missed x."),
+        ({"each": "{name}", "partly": "in its sign only"}, "in its sign only: the claim. 1 of 2, x, y, missed x."),
+        ({"each": "{name}", "claimed": False}, "the claim. 1 of 2, x, y, missed x."),
+    ],
+)
+def test_the_rows_of_a_claim_are_listed_and_its_words_chosen(options, expected):
+    assert sentence(["one > 2"], "{part} of {whole}, {each}, missed {missed}", NAMED, **options) == expected
+    whole = sentence(["one > 0"], "missed {missed}", NAMED, **options)
+    assert whole == ("" if "claimed" in options else "reproduced: ") + "the claim. missed none."
+
+
 def test_runs_that_one_method_lacks_are_not_compared():
     rows = [row for row in errors("a") if (row["method"], row["split"]) != ("far", "s2")]
     frame = wide_frame(rows, {"T": "error_test"})

@@ -39,9 +39,10 @@ def hold(tmp_path):
 
 
 def test_second_process_is_told_what_and_what_to_do(tmp_path, hold):
-    hold(60)
+    process = hold(60)
+    said = rf"^Another process \({process.pid}\) writes the toy\. .*wait=True.*two folders"
     with (
-        pytest.raises(LockedError, match=r"^Another process writes the toy\. .*wait=True.*two folders"),
+        pytest.raises(LockedError, match=said),
         locked(tmp_path / "sub" / ".lock", "the toy"),
     ):
         raise AssertionError("two holders")
@@ -57,10 +58,10 @@ def test_lock_of_a_killed_process_is_free(tmp_path, hold):
 
 
 def test_waiting_ends_with_the_holder(tmp_path, hold, caplog):
-    hold(0.5)
+    process = hold(0.5)
     with locked(tmp_path / "sub" / ".lock", "the toy", wait=True):
         pass
-    assert "Another process writes the toy; waiting for it" in caplog.text
+    assert f"Another process ({process.pid}) writes the toy; waiting for it" in caplog.text
 
 
 def test_same_process_takes_it_again_and_keeps_it_to_the_end(tmp_path):

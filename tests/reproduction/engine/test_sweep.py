@@ -577,7 +577,7 @@ def test_one_writer_to_a_folder(tmp_path, sweep, log, command):
         other = subprocess.run(command(1), capture_output=True, text=True)
         sweep(cells_of(2), logging_work(log))  # the holder itself may
     assert other.returncode == 1
-    assert "LockedError: Another process writes results of toy into" in other.stderr
+    assert f"LockedError: Another process ({os.getpid()}) writes results of toy into" in other.stderr
     assert issubclass(LockedError, SpecmarginError)
 
 
