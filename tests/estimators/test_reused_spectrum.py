@@ -109,14 +109,6 @@ def test_components_without_a_label_are_warned_of(method):
     assert "1 with 30 samples hold no label" in texts[0]
 
 
-def test_where_a_graph_itself_is_needed_a_spectrum_is_refused(moons):
-    X, _, y = moons
-    spectrum = of(sm.STORM(), X)
-    for estimator in (sm.LapSVM(), sm.LapRLSCV(), sm.AutoSSL()):
-        with pytest.raises(TypeError, match="the adjacency itself is needed"):
-            estimator.fit(X, y, graph=spectrum)
-
-
 def test_a_problem_is_built_from_it(moons):
     X, _, y = moons
     storm = sm.STORM(q=30)
