@@ -30,7 +30,19 @@ for _cell in CELLS:
     GROUPS.setdefault(f"{_cell.entry} x {_cell.group}", []).append(_cell)
 
 
-@pytest.mark.parametrize("group", GROUPS)
+QUICK = ("LapRLS", "LapRLSRegressor", "RegularizedEigenmaps", "S3VM quasi_newton", "STORM", "SpectralRidge")
+"""One estimator of each family: others meet what the code that all share reads, by some hundred fits, in slow tests."""
+
+
+def _marked(group: str) -> object:
+    entry, kind = group.split(" x ")
+    name = entry.rpartition(".")[0]
+    many = kind in ("features", "labels", "targets", "graphs", "weights of samples", "new samples")
+    slow = many and name in contract_estimators.NAMES and name not in QUICK
+    return pytest.param(group, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("group", map(_marked, GROUPS))
 def test_every_promise_is_kept(group: str) -> None:
     wrong = {}
     for cell in GROUPS[group]:
