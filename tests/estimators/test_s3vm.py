@@ -431,7 +431,7 @@ def test_without_unlabelled_samples_of_several_classes(multi_class, blobs):
     assert plain("gradient", kernel=RBF(0.3), multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
 
 
-@all_searches
+@pytest.mark.parametrize("search", ["cccp", "gradient", "multi_switch", "quasi_newton"])
 @pytest.mark.parametrize("kernel", [RBF("scale"), Linear()], ids=repr)
 def test_without_unlabelled_samples_it_is_the_optimum(search, kernel, moons):
     """Four samples of one class among forty: QN-S3VM had stopped after one step, at 22.5 in place of 8.26, untold."""
@@ -504,7 +504,7 @@ def test_parameters_that_change_later_do_not_matter(moons):
     np.testing.assert_array_equal(clf.decision_function(X), f)
 
 
-@all_searches
+@pytest.mark.parametrize("search", ["cccp", "gradient", "label_switching"])
 @pytest.mark.parametrize(
     ("params", "intercept"),
     [
@@ -538,10 +538,10 @@ def test_one_flip_descends_further(search, params, intercept, moons):
 
 @pytest.fixture
 def few():
-    """Twelve samples of two classes that overlap, two labels of each: (X, y)."""
+    """Ten samples of two classes that overlap, two labels of each: (X, y)."""
     rng = np.random.default_rng(5)
-    truth = np.arange(12) % 2
-    return rng.normal(size=(12, 2)) + 1.5 * truth[:, None], np.where(np.arange(12) < 4, truth, -1)
+    truth = np.arange(10) % 2
+    return rng.normal(size=(10, 2)) + 1.5 * truth[:, None], np.where(np.arange(10) < 4, truth, -1)
 
 
 @pytest.mark.parametrize("intercept", ["balance", "regularized"])
@@ -560,10 +560,10 @@ def test_branch_and_bound_finds_the_global_optimum_and_proves_it(intercept, kern
         other = plain(search.with_(intercept=intercept), **weights).fit(X, y)
         value = other.result_.certificate.primal_objective
         assert best <= value * (1 + 1e-6)
-    # And the supervised SVMs of all 256 labelings.
+    # And the supervised SVMs of all 64 labelings.
     Z = X if kernel == Linear() else kernel_map(kernel(X)).Z
     obj = sm.objectives.S3VM(Z, sm.encode_labels(y), loss, unlabeled_loss, C=5.0, C_star=2.0, intercept=intercept)
-    labelings = (obj.guessed(np.array(signs), obj.C_star) for signs in product([-1.0, 1.0], repeat=8))
+    labelings = (obj.guessed(np.array(signs), obj.C_star) for signs in product([-1.0, 1.0], repeat=6))
     literal = min(sm.solvers.weighted_svm(one).certificate.primal_objective for one in labelings)
     assert best == pytest.approx(literal, rel=1e-6)
 

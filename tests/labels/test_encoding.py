@@ -36,7 +36,7 @@ def samples(draw: st.DrawFn) -> tuple[list[Any], np.ndarray]:
     return sorted(classes), np.array(draw(st.permutations(y)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(samples(), MARKERS, st.integers(0, 2**32 - 1), st.booleans())
 def test_hide_then_encode(sample: tuple[list[Any], np.ndarray], marker: Any, seed: int, balanced: bool) -> None:
     classes, y = sample

@@ -54,7 +54,7 @@ def test_dual_value_is_the_least_of_loss_plus_line(loss, beta):
         assert min(slanted(1e4 / miss), slanted(-1e4 / miss)) < -1e3
         return
     grid = np.linspace(-10, 10, 4001)
-    start = grid[np.argmin([slanted(t) for t in grid])]
+    start = grid[np.argmin(loss.value(grid) + beta * grid)]
     minimum = minimize_scalar(slanted, bounds=(start - 0.01, start + 0.01), method="bounded", options={"xatol": 1e-10})
     assert conjugate == pytest.approx(min(minimum.fun, slanted(start)), abs=1e-8)
     assert conjugate <= slanted(start) + 1e-12  # a bound on every point of the grid
