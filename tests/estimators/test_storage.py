@@ -46,6 +46,8 @@ CV: dict[str, Any] = {
     "grid": {"kernel": [RBF(4.0)], "graph": np.array([5]), "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 }
 SPECTRUM_CV: dict[str, Any] = {"grid": {"q": [20], "graph": [5], "C": [1.0]}, "cv": 3}
+KINDS = {"LapRLSRegressor": "targets", "LapRLSRegressorCV": "targets", "SpectralFilterRegressor": "targets"}
+KINDS["SpectralFilterClassifier"] = "few"  # its conformal sets learn anew for every sample and class
 SMALL = {
     **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
     **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
@@ -54,8 +56,7 @@ SMALL = {
 
 LOCAL = [name for name in SEARCHES if name not in ("branch_and_bound", "continuation")]
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
-    name: (name, dict(SMALL.get(name, {})), "targets" if "Regressor" in name else "moons")
-    for name in estimators.__all__
+    name: (name, dict(SMALL.get(name, {})), KINDS.get(name, "moons")) for name in estimators.__all__
 }
 VARIANTS |= {f"S3VM, {name}": ("S3VM", {"search": name}, "moons") for name in LOCAL}
 FUNCTIONS = {"landmarks": Landmarks(20), "eigenvectors": Eigenvectors(20)}
