@@ -184,14 +184,6 @@ def test_every_family_alone_is_a_mixture(fitted):
         assert np.mean(mixture.log_probabilities.argmax(axis=1) == truth) > 0.5
 
 
-def test_supervised_candidates_do_not_need_their_family_to_be_wanted():
-    X, labeled, codes, _ = data(2, (4, 4))
-    bank = build_bank(X, families=("svm",))
-    groups = train_candidates(bank, labeled, codes, 2, families=("svm",))
-    assert {group.family for group in groups} == {"svm"}
-    assert set(SUPERVISED) == {"sup", "svm"}
-
-
 def test_no_svm_is_trained_on_very_many_labels():
     X, labeled, codes, _ = data(2, (4, 4))
     bank = build_bank(X, families=SUPERVISED)

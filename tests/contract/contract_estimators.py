@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import contract_inputs as given
@@ -16,22 +17,23 @@ import scipy.sparse as sp
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y, bad, changed, locked, refused, told
 from sklearn.utils.validation import has_fit_parameter
 
-from specmargin import estimators, graphs, kernels, solvers, spectra
+import specmargin as sm
+from specmargin import estimators
 from specmargin.candidates import CONSTANTS
 from specmargin.solvers import Search
 from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import laplacian_eigenpairs
 
-FEW = replace(
-    CONSTANTS,
-    widths=(0.5,),
-    components=(2,),
-    graph_neighbors=(5,),
-    powers=(1,),
-    ratios=(1e2,),
-    penalties=(1e-2,),
-    Cs=(1.0,),
-)
+SINGLE = {
+    "widths": 0.5,
+    "components": 2,
+    "graph_neighbors": 5,
+    "powers": 1,
+    "ratios": 1e2,
+    "penalties": 1e-2,
+    "Cs": 1.0,
+}
+FEW = replace(CONSTANTS, **{name: (value,) for name, value in SINGLE.items()})
 MANIFOLD: dict[str, Any] = {"kernel": [1.0], "graph": [5], "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 SPECTRUM: dict[str, Any] = {"graph": [5], "q": [10], "B": [1.5], "C": [1.0]}
 SMALL: dict[str, dict[str, Any]] = {
@@ -50,29 +52,15 @@ SMALL: dict[str, dict[str, Any]] = {
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV", "SpectralFilterRegressor")
-S3VMS = (
-    "S3VM",
-    *(f"S3VM {search}" for search in SEARCHES if search not in ("continuation", "branch_and_bound")),
-)
-NAMES = [*(name for name in estimators.__all__ if name != "S3VM"), *S3VMS]
+OTHERS = [f"S3VM {search}" for search in SEARCHES if search not in ("continuation", "branch_and_bound")]
+NAMES = [*(name for name in estimators.__all__ if name != "S3VM"), "S3VM", *OTHERS]
 CLASSIFIERS = [name for name in NAMES if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
-LAPLACIAN = (
-    "AutoSSL",
-    "KTACV",
-    "STORMCV",
-    "LapRLS",
-    "LapRLSCV",
-    "LapSVM",
-    "LapSVMCV",
-    "SpectralFilterCV",
-    "SpectralFilterClassifier",
-    "SpectralRidge",
-    *SPECTRAL,
-)
+LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralFilterCV")
+LAPLACIAN += ("SpectralFilterClassifier", "SpectralRidge", *SPECTRAL)
 WEIGHTED = tuple(
     name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name.partition(" ")[0]), "sample_weight")
 )
@@ -88,6 +76,14 @@ class Cell(NamedTuple):
     promise: Promise
     run: Callable[[], Any]
     reference: Callable[[], Any] | None = None
+
+
+def each(
+    entry: str, group: str, cases: Iterable[tuple[Any, ...]], run: Callable[..., Any], same: Any = None
+) -> Iterator[Cell]:
+    """Yield a cell for every name, value and promise; `run` takes the value, `same` has the answer to a plain one."""
+    for what, value, promise, *_ in cases:
+        yield Cell(entry, group, what, promise, partial(run, value), same)
 
 
 def make(name: str, **parameters: Any) -> Any:
@@ -143,27 +139,15 @@ def feature_cells() -> Iterator[Cell]:
     for name in NAMES:
         for one in given.features(X):
             at = None if one.promise.outcome != "same" else X if one.plain is None else one.plain
-            yield Cell(
-                f"{name}.fit",
-                "features",
-                one.name,
-                one.promise,
-                lambda name=name, one=one, at=at: fit(name, one.value, _labels_for(one.value), at=at),
-                lambda name=name, at=at: plain(name, rows=at.tobytes()),
-            )
+            run = partial(fit, name, one.value, _labels_for(one.value), at=at)
+            same = None if at is None else partial(plain, name, rows=at.tobytes())
+            yield Cell(f"{name}.fit", "features", one.name, one.promise, run, same)
 
 
 def label_cells() -> Iterator[Cell]:
     for name in CLASSIFIERS:
-        for one in given.labels():
-            yield Cell(
-                f"{name}.fit",
-                "labels",
-                one.name,
-                one.promise,
-                lambda name=name, one=one: fit(name, X, one.value.y, one.value.unlabeled, at=X),
-                lambda name=name: plain(name),
-            )
+        run = lambda value, name=name: fit(name, X, value.y, value.unlabeled, at=X)
+        yield from each(f"{name}.fit", "labels", given.labels(), run, partial(plain, name))
 
 
 def target_cells() -> Iterator[Cell]:
@@ -171,7 +155,7 @@ def target_cells() -> Iterator[Cell]:
     hidden = np.isnan(numbers)
     for name in REGRESSORS:
         alone = refused("fewer than 2 labelled samples", "label more") if name.endswith("CV") else ANSWERED
-        for what, y, promise in (
+        cases = (
             ("None", None, refused("the target y is None")),
             ("a number", 3, refused(r"shape \(\)")),
             ("a string", "moon", refused(r"shape \(\)")),
@@ -201,22 +185,11 @@ def target_cells() -> Iterator[Cell]:
             ("a series of polars with nulls", pl.Series(numbers.tolist()).fill_nan(None), SAME),
             ("of float32", numbers.astype(np.float32), SAME),
             ("read-only", locked(numbers), SAME),
-        ):
-            yield Cell(
-                f"{name}.fit",
-                "targets",
-                what,
-                promise,
-                lambda name=name, y=y: fit(name, X, y, at=X),
-                lambda name=name: plain(name),
-            )
-        yield Cell(
-            f"{name}.score", "targets to score", "one", refused("y holds 1 of 4"), lambda name=name: _scored(name, 1)
         )
-        yield Cell(
-            f"{name}.score", "targets to score", "none", refused("all 4 are NaN"), lambda name=name: _scored(name, 0)
-        )
-        yield Cell(f"{name}.score", "targets to score", "two", ANSWERED, lambda name=name: _scored(name, 2))
+        run = lambda y, name=name: fit(name, X, y, at=X)
+        yield from each(f"{name}.fit", "targets", cases, run, partial(plain, name))
+        scored = (("one", 1, refused("y holds 1 of 4")), ("none", 0, refused("all 4 are NaN")), ("two", 2, ANSWERED))
+        yield from each(f"{name}.score", "targets to score", scored, partial(_scored, name))
 
 
 def _scored(name: str, n_known: int) -> float:
@@ -228,57 +201,35 @@ def conformal_cells() -> Iterator[Cell]:
     for name in (*CONFORMAL, "LapRLSRegressor"):
         methods = ("conformal_intervals",) if name in REGRESSORS else ("conformal_sets", "conformal_p_values")
         for method in methods:
+            few = {} if method == "conformal_p_values" else {"level": 0.5}
+            bad = {"level": () if method == "conformal_p_values" else levels}
+            bad["class_conditional"] = () if name in REGRESSORS else FLAG
+            cases = [
+                ("of training samples", few, ANSWERED),
+                ("of new samples of a graph", {"X": NEW}, refused("new samples are no nodes", "leave X out")),
+                *(
+                    (f"{word}={_shown(value)}", {word: value}, refused(told(value), word))
+                    for word, values in bad.items()
+                    for value in values
+                ),
+            ]
+            entry, unfitted = f"{name}.{method}", refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'")
+            before = lambda name=name, method=method: getattr(make(name), method)()
+            yield Cell(entry, "conformal sets", "before fit", unfitted, before)
+            run = lambda more, name=name, method=method: getattr(plain(name)[1], method)(**more)
+            yield from each(entry, "conformal sets", cases, run)
 
-            def call(fitted: Any, method: str = method, **more: Any) -> Any:
-                return getattr(fitted, method)(**more)
 
-            entry, few = f"{name}.{method}", {} if method == "conformal_p_values" else {"level": 0.5}
-            unfitted = refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'")
-            yield Cell(entry, "conformal sets", "before fit", unfitted, lambda name=name, call=call: call(make(name)))
-            yield Cell(
-                entry,
-                "conformal sets",
-                "of training samples",
-                ANSWERED,
-                lambda name=name, call=call, few=few: call(plain(name)[1], **few),
-            )
-            yield Cell(
-                entry,
-                "conformal sets",
-                "of new samples of a graph",
-                refused("new samples are no nodes", "leave X out"),
-                lambda name=name, call=call: call(plain(name)[1], X=NEW),
-            )
-            for level in () if method == "conformal_p_values" else levels:
-                yield Cell(
-                    entry,
-                    "conformal sets",
-                    f"level={'an object' if level is NOTHING else repr(level)}",
-                    refused(told(level), "level"),
-                    lambda name=name, call=call, level=level: call(plain(name)[1], level=level),
-                )
-            for flag in () if name in REGRESSORS else FLAG:
-                yield Cell(
-                    entry,
-                    "conformal sets",
-                    f"class_conditional={'an object' if flag is NOTHING else repr(flag)}",
-                    refused(told(flag), "class_conditional"),
-                    lambda name=name, call=call, flag=flag: call(plain(name)[1], class_conditional=flag),
-                )
+def _shown(value: Any) -> str:
+    return "an object" if value is NOTHING else repr(value)
 
 
 def graph_cells() -> Iterator[Cell]:
     for name in OF_GRAPHS:
         for one in given.graphs():
             n = 20 if one.name.endswith("of X are") else N
-            yield Cell(
-                f"{name}.fit",
-                "graphs",
-                one.name,
-                one.promise,
-                lambda name=name, one=one, n=n: fit(name, X[:n], Y[:n], graph=one.value, at=X),
-                lambda name=name: plain(name, graph=True),
-            )
+            run = partial(fit, name, X[:n], Y[:n], graph=one.value, at=X)
+            yield Cell(f"{name}.fit", "graphs", one.name, one.promise, run, partial(plain, name, graph=True))
 
 
 def spectrum_cells() -> Iterator[Cell]:
@@ -288,26 +239,19 @@ def spectrum_cells() -> Iterator[Cell]:
     for name in OF_GRAPHS:
         normalized = name in OVER_SPECTRA
         pairs = of(W, normalized)
-        needed = refused("the adjacency itself is needed", "pass the W")
-        for what, value, promise in (
+        cases = [
             ("eigenpairs", pairs, ANSWERED),
             ("eigenpairs of other samples", of(W[:12, :12], normalized), refused("of 12 nodes but the data has")),
             ("eigenpairs of the other Laplacian", of(W, not normalized), refused("asks for the")),
             ("eigenpairs of L squared", replace(pairs, power=2), refused(r"L\^2, but power=1")),
             ("eigenvectors of length two", replace(pairs, eigenvectors=2.0 * pairs.eigenvectors), refused("has 2;")),
             ("descending eigenvalues", replace(pairs, eigenvalues=-pairs.eigenvalues), refused("ascend from 0")),
-        ):
-            yield Cell(
-                f"{name}.fit",
-                "eigenpairs as graphs",
-                what,
-                promise if name in OVER_SPECTRA else needed,
-                lambda name=name, value=value: fit(name, X, Y, graph=value, at=X, **_at_most(name)),
-            )
-
-
-def _at_most(name: str) -> dict[str, Any]:
-    return {} if name not in OVER_SPECTRA or name.endswith("CV") else {"q": 10}
+        ]
+        if name not in OVER_SPECTRA:
+            cases = [(*case[:2], refused("the adjacency itself is needed", "pass the W")) for case in cases]
+        at_most = {} if name not in OVER_SPECTRA or name.endswith("CV") else {"q": 10}
+        run = lambda value, name=name, at_most=at_most: fit(name, X, Y, graph=value, at=X, **at_most)
+        yield from each(f"{name}.fit", "eigenpairs as graphs", cases, run)
 
 
 def _methods(name: str) -> list[str]:
@@ -338,31 +282,19 @@ def prediction_cells() -> Iterator[Cell]:
     ]
     for name in NAMES:
         for method in _methods(name):
-            entry = f"{name}.{method}"
-            yield Cell(
-                entry,
-                "new samples",
-                "before fit",
-                refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'"),
-                lambda name=name, method=method: getattr(make(name), method)(*([X, Y] if method == "score" else [X])),
-            )
+            entry, unfitted = f"{name}.{method}", refused(name.partition(" ")[0], "not fitted yet.*Call 'fit'")
+            given_to = [X, Y] if method == "score" else [X]
+            before = lambda name=name, method=method, given_to=given_to: getattr(make(name), method)(*given_to)
+            yield Cell(entry, "new samples", "before fit", unfitted, before)
             for one in inputs:
-                yield Cell(
-                    entry,
-                    "new samples",
-                    one.name,
-                    one.promise,
-                    lambda name=name, method=method, one=one: _call(name, method, one.value),
-                    lambda name=name, method=method, one=one: _call(
-                        name, method, NEW if one.plain is None else one.plain
-                    ),
-                )
+                same = partial(_call, name, method, NEW if one.plain is None else one.plain)
+                yield Cell(entry, "new samples", one.name, one.promise, partial(_call, name, method, one.value), same)
 
 
 def score_cells() -> Iterator[Cell]:
     weights = r"sample_weight"
     for name in CLASSIFIERS:
-        for what, y, weight, promise in (
+        cases = (
             ("None", None, None, refused("y=None")),
             ("without a label", np.full(4, -1), None, refused("none of the 4 samples is labelled", "LabeledKFold")),
             ("one too few", [0, 1, 0], None, refused("X has 4 rows, but y has 3 labels")),
@@ -374,21 +306,17 @@ def score_cells() -> Iterator[Cell]:
             ("with negative weights", [0, 1, 0, 1], [1.0, -1, 1, 1], refused(r"\[1\] is -1", weights)),
             ("with weights of NaN", [0, 1, 0, 1], [np.nan] * 4, refused(r"\[0\] is nan", weights)),
             ("without weight", [0, 1, 0, 1], [0.0] * 4, refused(r"sum.* 0", weights)),
-        ):
-            yield Cell(
-                f"{name}.score",
-                "labels to score",
-                what,
-                promise,
-                lambda name=name, y=y, weight=weight: plain(name)[1].score(NEW, y, weight),
-            )
+        )
+        run = lambda given, name=name: plain(name)[1].score(NEW, *given)
+        named = ((what, (y, weight), promise) for what, y, weight, promise in cases)
+        yield from each(f"{name}.score", "labels to score", named, run)
 
 
 def weight_cells() -> Iterator[Cell]:
     known = np.flatnonzero(Y != -1)
     ones, few = np.ones(N), int(known[2])
     for name in WEIGHTED:
-        for what, weight, promise in (
+        cases = (
             ("None", None, SAME),
             ("ones", ones, SAME),
             ("a list", ones.tolist(), SAME),
@@ -409,15 +337,10 @@ def weight_cells() -> Iterator[Cell]:
             ("inf", changed(ones, few, np.inf), refused("inf", "sample_weight")),
             ("zero for a class", (Y != 0).astype(float), refused("class 0", "weight zero")),
             ("zero for all", 0.0 * ones, refused("class 0", "weight zero")),
-        ):
-            yield Cell(
-                f"{name}.fit",
-                "weights of samples",
-                what,
-                promise,
-                lambda name=name, weight=weight: learned(make(name).fit(X, Y, sample_weight=weight), X),
-                lambda name=name: learned(plain(name)[1], X),
-            )
+        )
+        run = lambda weight, name=name: learned(make(name).fit(X, Y, sample_weight=weight), X)
+        same = lambda name=name: learned(plain(name)[1], X)
+        yield from each(f"{name}.fit", "weights of samples", cases, run, same)
 
 
 NOTHING = object()
@@ -480,30 +403,17 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "unlabeled": ([-1], (0, 1), {}, np.array([1]), {3}),
     "w": (0.5, -1.0, np.nan, np.inf, "much", None, [1.0], True, NOTHING),
 }
-ALLOWED = {
-    ("RegularizedSpectralClustering", "n_components"): (),
-    ("SpectralRidge", "power"): (1.5,),
-}
-"""Values that make sense to one class."""
 
 
 def parameter_cells() -> Iterator[Cell]:
     for name in estimators.__all__:
         for parameter in make(name).get_params(deep=False):
             for value in NONSENSE[parameter]:
-                if any(
-                    value is fine or value == fine
-                    for fine in ALLOWED.get((name, parameter), ())
-                    if not isinstance(value, np.ndarray)
-                ):
+                if (name, parameter, value) == ("SpectralRidge", "power", 1.5):  # which makes sense to it
                     continue
-                yield Cell(
-                    f"{name}({parameter}=)",
-                    f"parameters: {parameter}",
-                    repr(value) if value is not NOTHING else "an object",
-                    refused(told(value), parameter),
-                    lambda name=name, parameter=parameter, value=value: _with(name, parameter, value),
-                )
+                entry, promise = f"{name}({parameter}=)", refused(told(value), parameter)
+                run = partial(_with, name, parameter, value)
+                yield Cell(entry, f"parameters: {parameter}", _shown(value), promise, run)
 
 
 def _with(name: str, parameter: str, value: Any) -> Any:
@@ -519,82 +429,57 @@ def _with(name: str, parameter: str, value: Any) -> Any:
     return fit(name, X, Y, **{parameter: value})
 
 
-PARTS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
-    "kernels.RBF": (kernels.RBF, {"gamma": (*POSITIVE, None, "-1 median", "half median")}),
-    "kernels.Polynomial": (
-        kernels.Polynomial,
-        {"gamma": (*POSITIVE, None), "degree": (*NONNEGATIVE, None), "coef0": (*FINITE, None)},
-    ),
-    "kernels.Landmarks": (kernels.Landmarks, {"n": (*COUNT, None), "random_state": NONSENSE["random_state"]}),
-    "kernels.PrincipalComponents": (kernels.PrincipalComponents, {"rank": COUNT}),
-    "graphs.KNN": (
-        graphs.KNN,
-        {
-            "n_neighbors": COUNT,
-            "weight": (*WORD, None),
-            "kind": (*WORD, None),
-            "metric": (*WORD, None),
-            "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
-            "random_state": NONSENSE["random_state"],
-        },
-    ),
-    "graphs.Laplacian": (graphs.Laplacian, {"power": (*COUNT, None, 10**9), "normalized": FLAG}),
-    "spectra.Eigenvectors": (spectra.Eigenvectors, {"q": (*COUNT, None), "random_state": NONSENSE["random_state"]}),
-    "spectra.Transform": (
-        spectra.Transform,
-        {
-            "rule": ("nonsense", 0, np.nan, None, NOTHING),
-            "sigma": POSITIVE,
-            "exponent": (*NONNEGATIVE, None),
-            "k": (*COUNT, None),
-            "w": NONSENSE["w"],
-        },
-    ),
-    "solvers.Solver": (
-        solvers.Solver,
-        {"name": NONSENSE["solver"], "tol": (*ACCURACY, None), "max_iter": COUNT, "options": OPTIONS},
-    ),
-    "solvers.Search": (
-        solvers.Search,
-        {
-            "name": (*WORD, None),
-            "tol": ACCURACY,
-            "max_iter": COUNT,
-            "intercept": (*WORD, None),
-            "one_flip": FLAG,
-            "s": (*FINITE, None),
-            "options": OPTIONS,
-        },
-    ),
+SEED = NONSENSE["random_state"]
+PARTS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "kernels.RBF": {"gamma": (*POSITIVE, None, "-1 median", "half median")},
+    "kernels.Polynomial": {"gamma": (*POSITIVE, None), "degree": (*NONNEGATIVE, None), "coef0": (*FINITE, None)},
+    "kernels.Landmarks": {"n": (*COUNT, None), "random_state": SEED},
+    "kernels.PrincipalComponents": {"rank": COUNT},
+    "graphs.KNN": {
+        "n_neighbors": COUNT,
+        "weight": (*WORD, None),
+        "kind": (*WORD, None),
+        "metric": (*WORD, None),
+        "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
+        "random_state": SEED,
+    },
+    "graphs.Laplacian": {"power": (*COUNT, None, 10**9), "normalized": FLAG},
+    "spectra.Eigenvectors": {"q": (*COUNT, None), "random_state": SEED},
+    "spectra.Transform": {
+        "rule": ("nonsense", 0, np.nan, None, NOTHING),
+        "sigma": POSITIVE,
+        "exponent": (*NONNEGATIVE, None),
+        "k": (*COUNT, None),
+        "w": NONSENSE["w"],
+    },
+    "solvers.Solver": {"name": NONSENSE["solver"], "tol": (*ACCURACY, None), "max_iter": COUNT, "options": OPTIONS},
+    "solvers.Search": {
+        "name": (*WORD, None),
+        "tol": ACCURACY,
+        "max_iter": COUNT,
+        "intercept": (*WORD, None),
+        "one_flip": FLAG,
+        "s": (*FINITE, None),
+        "options": OPTIONS,
+    },
 }
 """Parts, and what their parameters must not be."""
 
 
 def part_cells() -> Iterator[Cell]:
-    for name, (make_part, nonsense) in PARTS.items():
+    for name, nonsense in PARTS.items():
+        make_part = attrgetter(name)(sm)
         for parameter, values in nonsense.items():
             for value in values:
-                yield Cell(
-                    f"{name}({parameter}=)",
-                    "parameters of parts",
-                    repr(value) if value is not NOTHING else "an object",
-                    refused(told(value), parameter),
-                    lambda make_part=make_part, parameter=parameter, value=value: make_part(**{parameter: value}),
-                )
+                run = partial(make_part, **{parameter: value})
+                promise = refused(told(value), parameter)
+                yield Cell(f"{name}({parameter}=)", "parameters of parts", _shown(value), promise, run)
 
 
 def cells() -> Iterator[Cell]:
-    yield from feature_cells()
-    yield from label_cells()
-    yield from target_cells()
-    yield from conformal_cells()
-    yield from graph_cells()
-    yield from spectrum_cells()
-    yield from prediction_cells()
-    yield from score_cells()
-    yield from weight_cells()
-    yield from parameter_cells()
-    yield from part_cells()
+    groups = (feature_cells, label_cells, target_cells, conformal_cells, graph_cells, spectrum_cells, prediction_cells)
+    for group in (*groups, score_cells, weight_cells, parameter_cells, part_cells):
+        yield from group()
 
 
 __all__ = ["Cell", "cells"]

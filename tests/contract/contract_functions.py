@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +15,7 @@ import contract_inputs as given
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POSITIVE, WORD, Cell
+from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POSITIVE, WORD, Cell, each
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, changed, refused, told
 from sklearn.pipeline import make_pipeline
 
@@ -46,19 +48,20 @@ def _name(value: Any) -> str:
     return type(value).__name__
 
 
-def nonsense(entry: str, function: Call, *, called: str = "", **values: tuple[Any, ...]) -> Iterator[Cell]:
-    """Yield a cell for every bad value of every argument of a function; `called`: how else messages call them."""
+def nonsense(
+    entry: str, given: Call | dict[str, Any] | None = None, *, called: str = "", **values: tuple[Any, ...]
+) -> Iterator[Cell]:
+    """Yield a cell for every bad value of every argument of a function; `called`: how else messages call them.
+
+    Without a function it is the one of the entry's name; of a dict, with these values of its other arguments.
+    """
+    function = given if callable(given) else with_defaults(attrgetter(entry)(sm), **(given or {}))
     for name, bad in values.items():
         names = rf"(?i){name}|{name.replace('_', ' ')}|marker|seed{'|' + called if called else ''}"
         for value in bad:
             plain = value.value if isinstance(value, Bad) else value
-            yield Cell(
-                entry,
-                f"arguments: {name}",
-                f"{name}={_name(value)}",
-                refused(told(value), names),
-                lambda name=name, plain=plain: function(**{name: plain}),
-            )
+            run = partial(function, **{name: plain})
+            yield Cell(entry, f"arguments: {name}", f"{name}={_name(value)}", refused(told(value), names), run)
 
 
 def with_defaults(function: Call, **defaults: Any) -> Call:
@@ -71,17 +74,10 @@ def rows(entry: str, function: Call, *, good: np.ndarray = X) -> Iterator[Cell]:
     for one in (*given.not_numbers(good), *given.representations(good), *given.types(good)):
         if one.value is None and entry == "graphs.NeighborSearch.kneighbors":
             continue  # the rows themselves
-        plain = good if one.plain is None else one.plain
-        yield Cell(
-            entry,
-            "rows",
-            one.name,
-            one.promise,
-            lambda one=one: function(one.value),
-            lambda plain=plain: function(plain),
-        )
-    for name, value in (("alike", np.ones_like(good)), ("zero", np.zeros_like(good)), ("1e60", 1e60 * good)):
-        yield Cell(entry, "rows", f"of {name}", EITHER, lambda value=value: function(value))
+        same = partial(function, good if one.plain is None else one.plain)
+        yield Cell(entry, "rows", one.name, one.promise, partial(function, one.value), same)
+    odd = (("of alike", np.ones_like(good)), ("of zero", np.zeros_like(good)), ("of 1e60", 1e60 * good))
+    yield from each(entry, "rows", ((*one, EITHER) for one in odd), function)
 
 
 def adjacencies(entry: str, function: Call, *, strict: bool = False) -> Iterator[Cell]:
@@ -95,7 +91,7 @@ def adjacencies(entry: str, function: Call, *, strict: bool = False) -> Iterator
         named = ("graph", "loops", "list of n", "of edges", "an edge", "a dict", "the pair")
         if strict and any(word in one.name for word in named):
             promise = refused(r"Graph of networkx|24 self loops|W=\[AtlasView|W=[({]|not square \(shape")
-        yield Cell(entry, "graphs", one.name, promise, lambda one=one: function(one.value), lambda: function(W))
+        yield Cell(entry, "graphs", one.name, promise, partial(function, one.value), partial(function, W))
 
 
 def graph_functions() -> Iterator[Cell]:
@@ -120,7 +116,7 @@ def graph_functions() -> Iterator[Cell]:
         yield from rows(f"graphs.{name}", function)
         bad = {name: words[name] for name in names}
         yield from nonsense(f"graphs.{name}", lambda function=function, **more: function(X, **more), **bad)
-    yield from nonsense("graphs.radius_graph", with_defaults(graphs.radius_graph, X=X), radius=NONNEGATIVE)
+    yield from nonsense("graphs.radius_graph", {"X": X}, radius=NONNEGATIVE)
     new = with_defaults(lambda **more: graphs.neighbor_weights(NEW, X, **more))
     yield from nonsense("graphs.neighbor_weights", new, n_neighbors=(*COUNT, None, 25, 100))
     yield from rows("graphs.neighbor_weights (new rows)", lambda new: graphs.neighbor_weights(new, X), good=NEW)
@@ -143,20 +139,18 @@ def graph_functions() -> Iterator[Cell]:
     ):
         yield from adjacencies(f"graphs.{name}", function)
     yield from adjacencies("graphs.normalized_adjacency", lambda W: graphs.normalized_adjacency(W).toarray())
-    yield from nonsense(
-        "graphs.normalized_adjacency", with_defaults(graphs.normalized_adjacency, W=W), self_loops=(*NONNEGATIVE, None)
-    )
+    yield from nonsense("graphs.normalized_adjacency", {"W": W}, self_loops=(*NONNEGATIVE, None))
     eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues
     yield from adjacencies("spectra.laplacian_eigenpairs", eigenvalues, strict=True)
     yield from nonsense(
         "graphs.check_adjacency",
-        with_defaults(graphs.check_adjacency, W=W),
+        {"W": W},
         called="the data has",
         n_samples=tuple(Bad(n, f"24 nodes but the data has {n} rows") for n in (23, 25)),
     )
     yield from nonsense(
         "graphs.laplacian",
-        with_defaults(graphs.laplacian, W=W),
+        {"W": W},
         normalized=FLAG,
         power=(*COUNT, None, 10**9),
         W=tuple(
@@ -167,7 +161,6 @@ def graph_functions() -> Iterator[Cell]:
     )
     yield from nonsense(
         "graphs.from_networkx",
-        graphs.from_networkx,
         called="graph",
         graph=(
             *(W, "graph", None),
@@ -178,7 +171,7 @@ def graph_functions() -> Iterator[Cell]:
     )
     yield from nonsense(
         "graphs.from_networkx",
-        with_defaults(graphs.from_networkx, graph=nx.path_graph(4)),
+        {"graph": nx.path_graph(4)},
         nodelist=(Bad([0, 9], "first 9"), Bad([0, 0], "2 entries but only 1 different"), Bad([], "no nodes")),
         called="nodes",
     )
@@ -187,7 +180,7 @@ def graph_functions() -> Iterator[Cell]:
     nx.set_node_attributes(named, "a", "word")
     yield from nonsense(
         "graphs.node_features",
-        with_defaults(graphs.node_features, graph=named, attribute="x"),
+        {"graph": named, "attribute": "x"},
         graph=(*(W, "graph", None), Bad(nx.Graph(), "no nodes", "a graph without nodes")),
         attribute=(Bad("y", "has no attribute 'y'"), Bad("word", "not finite numbers"), Bad(None, "has no attribute")),
         nodelist=(Bad([9], "names 9"), Bad([], "nodelist")),
@@ -195,7 +188,7 @@ def graph_functions() -> Iterator[Cell]:
     )
     yield from nonsense(
         "graphs.to_networkx",
-        with_defaults(graphs.to_networkx, W=W),
+        {"W": W},
         nodes=(Bad(["a"], "holds 1 names"), Bad(["a"] * 24, "24 names .1 different")),
     )
 
@@ -214,9 +207,9 @@ def kernel_functions() -> Iterator[Cell]:
     yield from rows("kernels.landmark_features", lambda X: np.abs(kernels.landmark_features(X, 6)(X)))
     yield from rows("kernels.BlockKernel", lambda X: kernels.BlockKernel(X, gamma=2.0) @ np.ones(24))
     landmarks = with_defaults(kernels.landmark_features, X=X, n_landmarks=6)
-    yield from nonsense("kernels.gram", with_defaults(kernels.gram, X=X), **words)
-    yield from nonsense("kernels.resolve_gamma", with_defaults(kernels.resolve_gamma, X=X), gamma=words["gamma"])
-    yield from nonsense("kernels.BlockKernel", with_defaults(kernels.BlockKernel, X=X), **words)
+    yield from nonsense("kernels.gram", {"X": X}, **words)
+    yield from nonsense("kernels.resolve_gamma", {"X": X}, gamma=words["gamma"])
+    yield from nonsense("kernels.BlockKernel", {"X": X}, **words)
     yield from nonsense(
         "kernels.landmark_features",
         landmarks,
@@ -225,9 +218,8 @@ def kernel_functions() -> Iterator[Cell]:
         include=([24], [-1], [0.5], "rows", [[0]]),
         random_state=SEED[:-1],
     )
-    yield Cell(
-        "kernels.landmark_features", "arguments: include", "include=[]", ANSWERED, lambda: landmarks(include=[])(X)
-    )
+    none = lambda: landmarks(include=[])(X)
+    yield Cell("kernels.landmark_features", "arguments: include", "include=[]", ANSWERED, none)
     indefinite = Bad(K - 2 * np.eye(24), r"eigenvalue -\d", "indefinite")
     for entry, function, bad in (
         ("kernels.gram (kernel='precomputed')", lambda K: kernels.gram(K, kernel="precomputed"), MATRICES),
@@ -241,40 +233,33 @@ def kernel_functions() -> Iterator[Cell]:
         yield from nonsense(entry, function, called="kernel|X", K=bad)
         for one in given.representations(K):
             promise = EITHER if "gram" not in entry and ("matrix" in one.name or "array" in one.name) else SAME
-            yield Cell(
-                entry,
-                "kernels",
-                one.name,
-                promise,
-                lambda function=function, one=one: function(one.value),
-                lambda function=function: function(K),
-            )
+            yield Cell(entry, "kernels", one.name, promise, partial(function, one.value), partial(function, K))
     yield from nonsense(
         "kernels.kernel_map",
-        with_defaults(kernels.kernel_map, K=K),
+        {"K": K},
         rank=(*COUNT, 25),
         tol=(-1.0, 1.0, np.nan, "tight", None),
     )
     yield from nonsense(
         "kernels.deformed_kernel",
-        with_defaults(kernels.deformed_kernel, K=K, L=L, ratio=1.0),
+        {"K": K, "L": L, "ratio": 1.0},
         ratio=(*NONNEGATIVE, None),
         L=NO_LAPLACIAN,
     )
     yield from nonsense(
         "kernels.deformed_features",
-        with_defaults(kernels.deformed_features, F=X, L=L, ratio=1.0),
+        {"F": X, "L": L, "ratio": 1.0},
         ratio=(*NONNEGATIVE, None),
         L=NO_LAPLACIAN,
         F=(None, "features", X[:, 0], Bad(X[:5], "F has 5 rows"), X * np.nan, X + 1j),
         called="factor",
     )
     numbers = tuple(bad for bad in MATRICES[:-1] if bad is not MATRICES[2])
-    yield from nonsense("kernels.LowRankKernel", kernels.LowRankKernel, factor=numbers)
-    yield from nonsense("kernels.as_kernel", kernels.as_kernel, K=numbers, called="kernel")
+    yield from nonsense("kernels.LowRankKernel", factor=numbers)
+    yield from nonsense("kernels.as_kernel", K=numbers, called="kernel")
     yield from nonsense(
         "kernels.is_semidefinite",
-        with_defaults(kernels.is_semidefinite, kernel="poly"),
+        {"kernel": "poly"},
         degree=words["degree"],
         coef0=words["coef0"],
         kernel=words["kernel"][:1],
@@ -284,7 +269,7 @@ def kernel_functions() -> Iterator[Cell]:
 def spectral_functions() -> Iterator[Cell]:
     yield from nonsense(
         "spectra.laplacian_eigenpairs",
-        with_defaults(spectra.laplacian_eigenpairs, W=W, q=5),
+        {"W": W, "q": 5},
         q=(*COUNT, None, 25),
         normalized=FLAG,
         method=(*WORD, None),
@@ -296,13 +281,13 @@ def spectral_functions() -> Iterator[Cell]:
     tied += (Bad(weights[:, :5], r"\(4, 5\)"),)
     yield from nonsense(
         "spectra.extend",
-        with_defaults(spectra.extend, values=np.ones(24), weights=weights),
+        {"values": np.ones(24), "weights": weights},
         values=(None, Bad(np.ones(3), "3 training"), np.full(24, np.nan), np.full(24, "a")),
         weights=(*tied, Bad(0 * weights, "row 0", "zero")),
     )
     yield from nonsense(
         "spectra.nystrom",
-        with_defaults(spectra.nystrom, spectrum=SPECTRUM, weights=weights),
+        {"spectrum": SPECTRUM, "weights": weights},
         spectrum=(None, "spectrum", np.ones((2, 2))),
         weights=tied,
         floor=(-1.0, 0.0, np.nan, "low", None),
@@ -327,7 +312,7 @@ def spectral_functions() -> Iterator[Cell]:
     S = graphs.normalized_adjacency(W)
     yield from nonsense(
         "spectra.filter_bank",
-        with_defaults(spectra.filter_bank, S=S, X=X),
+        {"S": S, "X": X},
         S=(None, "operator", Bad(np.ones((3, 2)), r"\(3, 2\)"), Bad(5 * S, "eigenvalue", "too large"), S * np.nan),
         X=("features", X[:, 0], Bad(X[:5], r"\(5, 2\)"), X * np.nan, X + 1j, np.full(X.shape, "a"), 0 * X),
         filters=("resolvents", 3),
@@ -338,21 +323,21 @@ def spectral_functions() -> Iterator[Cell]:
     bank = spectra.filter_bank(S, X)
     yield from nonsense(
         "spectra.filter_new_nodes",
-        with_defaults(spectra.filter_new_nodes, bank=bank, S=graphs.normalized_adjacency(np.kron(np.eye(2), W)), X=X),
+        {"bank": bank, "S": graphs.normalized_adjacency(np.kron(np.eye(2), W)), "X": X},
         bank=(None, "bank", Bad(spectra.filter_bank(S, None), "have no features", "a bank without features")),
         S=(None, "operator", Bad(np.ones((3, 2)), r"\(3, 2\)"), Bad(S, "known before", "the old graph")),
         X=("features", X[:, 0], Bad(X[:5], r"\(5, 2\)"), X * np.nan, X + 1j, Bad(X[:, :1], "1 features")),
     )
     inside = (None, "strong", [], [1.0], [-1.5], [np.nan])
-    yield from nonsense("spectra.Resolvents", with_defaults(spectra.Resolvents), g=inside)
+    yield from nonsense("spectra.Resolvents", g=inside)
     degrees = (-1, 1.5, 61, np.nan, "many", None)
-    yield from nonsense("spectra.Powers", with_defaults(spectra.Powers), degree=degrees)
-    yield from nonsense("spectra.Bernstein", with_defaults(spectra.Bernstein), degree=(0, *degrees))
+    yield from nonsense("spectra.Powers", degree=degrees)
+    yield from nonsense("spectra.Bernstein", degree=(0, *degrees))
     edges = (0, None, "four", [0.0, 1.0], [0.0, 1.0, 1.0, 2.0], Bad([0.0, np.nan, 2.0], r"edges\[1\] is nan"))
-    yield from nonsense("spectra.Bands", with_defaults(spectra.Bands), edges=edges)
+    yield from nonsense("spectra.Bands", edges=edges)
     yield from nonsense(
         "spectra.Spectrum",
-        with_defaults(spectra.Spectrum, eigenvalues=np.ones(8), eigenvectors=SPECTRUM.eigenvectors, n_components=1),
+        {"eigenvalues": np.ones(8), "eigenvectors": SPECTRUM.eigenvectors, "n_components": 1},
         eigenvalues=(None, "values", np.ones(3), np.full(8, np.nan)),
         eigenvectors=(None, "vectors", np.ones(8), SPECTRUM.eigenvectors * np.nan),
     )
@@ -499,13 +484,13 @@ def objective_cells() -> Iterator[Cell]:
     yield from saved_results(rmm)
     yield from nonsense(
         "verify",
-        with_defaults(sm.verify, objective=rmm, result=solvers.relative_margin(rmm)),
+        {"objective": rmm, "result": solvers.relative_margin(rmm)},
         objective=(None, "objective", X, objectives.RMM),
         result=(None, "answer", X, 3, Bad(answer, "result=.* must be a SolveResult", "a mapping")),
     )
     yield from nonsense(
         "objectives.Features.of",
-        with_defaults(objectives.Features.of, X=X, intercept="balance", rows=LABELS.unlabeled),
+        {"X": X, "intercept": "balance", "rows": LABELS.unlabeled},
         X=(None, "features", X[0], X * np.nan, np.full(X.shape, "a"), X[:, :0]),
         intercept=(*WORD, None),
         balance=(-2.0, np.nan, "even", [0.1]),
@@ -525,7 +510,7 @@ def objective_cells() -> Iterator[Cell]:
         ("SymmetricRamp", (np.nan, 2.0, "s", None)),
     ):
         yield from nonsense(f"losses.{name}", getattr(losses, name), s=bad)
-    yield from nonsense("losses.HuberHinge", losses.HuberHinge, h=POSITIVE)
+    yield from nonsense("losses.HuberHinge", h=POSITIVE)
     smoothed = with_defaults(losses.smoothed, loss=losses.Hinge(), sigma=1.0)
     yield from nonsense("losses.smoothed", smoothed, loss=WORD, sigma=(-1.0, np.nan, "wide", None))
     for name in ("as_cvxpy", "conjugate_as_cvxpy"):
@@ -546,7 +531,7 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     no_path = (None, 3, NOTHING, ["a"])
     yield from nonsense(
         "save_result",
-        with_defaults(sm.save_result, path=path, objective=obj, result=result),
+        {"path": path, "objective": obj, "result": result},
         path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
         objective=(None, "objective", X, objectives.RMM, sm.RMM()),
         result=(None, "answer", X, answer_of(objectives.RMM(K[:5, :5], sm.encode_labels(TRUTH[:5])))),
@@ -556,12 +541,12 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     wrong = {"text": "begins with b'text'", "empty": "is empty", "foreign": "none of specmargin"}
     wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
     files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
-    yield from nonsense("load_result", sm.load_result, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
+    yield from nonsense("load_result", path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
     result_file = Bad(path, "holds 'result', not 'estimator'", "a file of another kind")
-    yield from nonsense("load", sm.load, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files, result_file))
+    yield from nonsense("load", path=(*no_path, Bad(folder, "is a folder", "a folder"), *files, result_file))
     yield from nonsense(
         "save",
-        with_defaults(sm.save, path=folder / "model.npz", estimator=sm.LapSVM()),
+        {"path": folder / "model.npz", "estimator": sm.LapSVM()},
         path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
         estimator=(None, "model", X, sm.LapSVM, obj, Bad(make_pipeline(sm.LapSVM()), "pass its fitted step")),
     )
@@ -634,7 +619,7 @@ def solver_cells() -> Iterator[Cell]:
     built = problems.kta(obj["Alignment"])
     yield from nonsense(
         "problems.solve",
-        with_defaults(problems.solve, built=built),
+        {"built": built},
         solver=("NONSENSE", Bad([], "empty"), 3),
         tol=(np.nan, -1.0, "tight"),
         built=(None, obj["RMM"]),
@@ -653,10 +638,10 @@ def data_cells() -> Iterator[Cell]:
         yield from nonsense(f"datasets.make_{name}", getattr(data, f"make_{name}"), **bad)
     folder = Path(tempfile.mkdtemp())
     names = ("iris", "", None, 3, ["g50c"], NOTHING)
-    yield from nonsense("datasets.load", data.load, called="data set", name=names)
+    yield from nonsense("datasets.load", called="data set", name=names)
     for name in ("find_text", "load_text"):
         yield from nonsense(f"datasets.{name}", getattr(data, name), called="text set", name=names)
-    yield from nonsense("datasets.newsgroups_pair", data.newsgroups_pair, task=names)
+    yield from nonsense("datasets.newsgroups_pair", task=names)
     damaged = folder / "damaged"
     damaged.mkdir()
     (damaged / "g50c.npz").write_bytes(b"PK nonsense")
@@ -671,7 +656,7 @@ def data_cells() -> Iterator[Cell]:
         lambda name: data.load(name, data_home=folder),
         name=(Bad("g10n", "'g10n'.* is not available", "one that is not in the folder"),),
     )
-    yield from nonsense("datasets.available", data.available, data_home=(3, NOTHING, ["a"]))
+    yield from nonsense("datasets.available", data_home=(3, NOTHING, ["a"]))
     for name in ("digits_pair", "mnist_pair"):
         yield from nonsense(
             f"datasets.{name}",
@@ -698,25 +683,19 @@ def label_functions() -> Iterator[Cell]:
                 ("labels.is_unlabeled", sm.labels.is_unlabeled, Y == -1),
                 ("labels.label_array", lambda y, m: sm.labels.is_unlabeled(sm.labels.label_array(y), m), Y == -1),
             ):
-                yield Cell(
-                    entry,
-                    "labels",
-                    one.name,
-                    promise,
-                    lambda function=function, y=y, marker=marker: function(y, marker),
-                    (lambda plain=plain: plain) if same else None,
-                )
+                expected = (lambda plain=plain: plain) if same else None
+                yield Cell(entry, "labels", one.name, promise, partial(function, y, marker), expected)
     y_alone = (None, 3, "moon", np.zeros((3, 2)), Bad([], r"\(0,\)|\b0 ", "empty"), [[0], [1, 2]])
-    yield from nonsense("encode_labels", sm.encode_labels, y=y_alone)
-    yield from nonsense("hide_labels", with_defaults(sm.hide_labels, per_class=1), y=y_alone)
+    yield from nonsense("encode_labels", y=y_alone)
+    yield from nonsense("hide_labels", {"per_class": 1}, y=y_alone)
     for name in ("is_unlabeled", "warn_of_marker"):
         function = with_defaults(getattr(sm.labels, name), y=Y)
         yield from nonsense(f"labels.{name}", function, y=y_alone[-1:], unlabeled=([-1], {}))
     outputs = Bad([[1.0, 2.0], [np.nan, 3.0]], r"\[1\]", "given in part")
     numbers = (Bad([np.nan], r"all 1"), Bad([np.inf], r"\[0\] is inf"), Bad(["a"], r"'a'"), outputs)
-    yield from nonsense("labels.encode_targets", sm.labels.encode_targets, y=(*numbers, Bad([], r"\(0,\)")))
-    yield from nonsense("labels.label_array", sm.labels.label_array, y=y_alone[-1:])
-    yield from nonsense("labels.label_vector", sm.labels.label_vector, y=(*y_alone[:4], y_alone[-1]))
+    yield from nonsense("labels.encode_targets", y=(*numbers, Bad([], r"\(0,\)")))
+    yield from nonsense("labels.label_array", y=y_alone[-1:])
+    yield from nonsense("labels.label_vector", y=(*y_alone[:4], y_alone[-1]))
     hidden = lambda **more: sm.hide_labels(TRUTH, **({"per_class": 2} if "n_labeled" not in more else {}) | more)
     yield from nonsense(
         "hide_labels",
@@ -730,7 +709,7 @@ def label_functions() -> Iterator[Cell]:
     yield from nonsense("hide_labels", both, n_labeled=(Bad(4, "got 4 and 2", "4, per_class=2"),))
     yield from nonsense(
         "compare",
-        with_defaults(sm.compare, X=X, y=Y, methods=["majority"]),
+        {"X": X, "y": Y, "methods": ["majority"]},
         X=(None, 3, "moon", X[0], np.zeros((2, 2, 2)), X + 1j, np.zeros((24, 0)), Bad(X[:20], "20 rows", "of 20 rows")),
         y=(
             None,
@@ -787,7 +766,7 @@ def label_functions() -> Iterator[Cell]:
     )
     yield from nonsense(
         "precision_recall_breakeven",
-        with_defaults(sm.precision_recall_breakeven, y_true=[1, 0], scores=[1.0, 2.0]),
+        {"y_true": [1, 0], "scores": [1.0, 2.0]},
         y_true=(None, np.ones((2, 2)), Bad([0, 0], "pos_label=1", "no positive"), Bad([], r"\(0,\)")),
         scores=([1.0], Bad([1.0, np.nan], r"\[1\] is nan"), Bad(["a", "b"], r"'a'"), np.ones((2, 2))),
     )
@@ -797,7 +776,7 @@ def plot_cells() -> Iterator[Cell]:
     points = (None, X[:, :1], "features", X * np.nan, X[:0])
     yield from nonsense(
         "plots.decision_grid",
-        with_defaults(plots.decision_grid, X=X),
+        {"X": X},
         X=points,
         resolution=(0, 1, -1, 1.5, "fine", None),
         margin=(-1.0, np.nan, "wide", None),
@@ -805,21 +784,21 @@ def plot_cells() -> Iterator[Cell]:
     lopsided = changed(W, (0, 1), 7.0)
     yield from nonsense(
         "plots.GraphDisplay",
-        with_defaults(plots.GraphDisplay, X=X, W=W),
+        {"X": X, "W": W},
         X=points,
         W=(None, "graph", W[:20, :20], changed(W, (0, 1), np.nan), Bad(lopsided, r"\[0, 1\] = 7", "asymmetric")),
         called="adjacency",
     )
     yield from nonsense(
         "plots.LabelDisplay",
-        with_defaults(plots.LabelDisplay, X=X, y=Y),
+        {"X": X, "y": Y},
         X=points,
         y=(None, Y[:-1], np.zeros((24, 2)), Bad([], r"\(0,\)", "empty")),
         unlabeled=([-1], {}),
     )
     yield from nonsense(
         "plots.DecisionDisplay",
-        with_defaults(plots.DecisionDisplay, xx0=np.arange(3), xx1=np.arange(2), response=np.ones((2, 3))),
+        {"xx0": np.arange(3), "xx1": np.arange(2), "response": np.ones((2, 3))},
         xx0=(None, "grid", np.ones((2, 2)), np.array([0.0, np.nan, 1.0])),
         xx1=(np.ones(5),),
         response=(None, "surface", np.ones(3), changed(np.ones((2, 3)), (1, 2), np.nan), np.full((2, 3), "a")),
@@ -827,7 +806,7 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.DecisionDisplay.from_function",
-        with_defaults(plots.DecisionDisplay.from_function, decision_function=lambda nodes: nodes[:, 0], X=X),
+        {"decision_function": lambda nodes: nodes[:, 0], "X": X},
         decision_function=(None, 3, "f", Bad(lambda nodes: nodes, "shape", "of two columns")),
         X=points,
         resolution=(0, 1.5, "fine", None),
@@ -837,20 +816,18 @@ def plot_cells() -> Iterator[Cell]:
     told = plots.DecisionDisplay(np.arange(3), np.arange(2), np.ones((2, 3)))
     yield from nonsense(
         "plots.decision_panels",
-        with_defaults(plots.decision_panels, displays={"f": told}),
+        {"displays": {"f": told}},
         displays=(None, {}, 3, "displays", Bad({"f": 3}, "'f'.*3", "no display")),
         n_rows=(0, -1, 1.5, "two", None),
         limit=(0.0, -1.0, np.nan, "wide"),
         aspect=(0.0, np.nan, "square", None),
     )
     line = plots.subplots()[1][0, 0]
-    yield from nonsense(
-        "plots.ring", with_defaults(plots.ring, ax=line, X=X), ax=(None, 3, "axes"), X=points, size=(0.0, np.nan, "big")
-    )
+    yield from nonsense("plots.ring", {"ax": line, "X": X}, ax=(None, 3, "axes"), X=points, size=(0.0, np.nan, "big"))
     curve = {"J": (np.arange(3.0), np.arange(3.0))}
     yield from nonsense(
         "plots.CurveDisplay",
-        with_defaults(plots.CurveDisplay, curves=curve),
+        {"curves": curve},
         curves=(
             *(None, {}, 3, "curves", Bad({"a": 1.0}, "'a'.*1.0"), Bad({"a": ("b", [1.0])}, "'b'", "a text")),
             Bad({"a": ([0.0, 1.0], [np.nan, 1.0])}, "'a'.* is nan", "not a number"),
@@ -861,7 +838,7 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.LandscapeDisplay",
-        with_defaults(plots.LandscapeDisplay, w1=np.arange(3), w2=np.arange(2), values=np.ones((2, 3))),
+        {"w1": np.arange(3), "w2": np.arange(2), "values": np.ones((2, 3))},
         w1=(None, "grid", np.ones((2, 2)), np.array([0.0, np.nan, 1.0]), Bad(np.zeros(3), "increasing", "equal")),
         w2=(np.arange(5),),
         values=(None, "surface", np.ones(3), changed(np.ones((2, 3)), (1, 2), np.nan)),
@@ -869,14 +846,13 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.MultiplierDisplay",
-        with_defaults(plots.MultiplierDisplay, beta=[1.0, 0.0], margin=[0.0, 2.0], sign=[1, -1]),
+        {"beta": [1.0, 0.0], "margin": [0.0, 2.0], "sign": [1, -1]},
         beta=(None, "beta", Bad([-1.0, 0.0], r"\[0\] is -1", "negative"), [np.nan, 1.0], np.ones((2, 2))),
         margin=(None, "margin", Bad([1.0], r"\(1,\)", "too few"), [np.nan, 1.0]),
         sign=(None, "sign", Bad([1], r"\(1,\)", "too few"), Bad([0, 1], "sign holds 0", "of zero")),
     )
     yield from nonsense(
         "plots.SpectrumDisplay",
-        plots.SpectrumDisplay,
         called="spectrum",
         spectra=(
             None,
@@ -891,7 +867,7 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.SpectrumPathDisplay",
-        with_defaults(plots.SpectrumPathDisplay, Cs=[1.0, 2.0], deltas=np.ones((2, 4))),
+        {"Cs": [1.0, 2.0], "deltas": np.ones((2, 4))},
         Cs=(
             *(None, "weights", Bad([-1.0, 1.0], r"-1\."), Bad([2.0, 1.0], r"\[2., 1.\]")),
             *(Bad([np.nan, 1.0], r"\[0\] is nan"), Bad([1.0, np.inf], r"\[1\] is inf")),
@@ -904,7 +880,7 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.WeightsDisplay",
-        with_defaults(plots.WeightsDisplay, weights={"a": [1.0, 2.0]}, names=["b", "c"]),
+        {"weights": {"a": [1.0, 2.0]}, "names": ["b", "c"]},
         weights=(
             *(None, {}, 3, "weights", Bad({"a": "b"}, "'b'"), Bad({"a": [np.nan, 1.0]}, "'a'.* nan", "not a number")),
             Bad({"a": [-1.0, 1.0]}, r"'a' hold -1 at \(0, 0\)", "negative"),
@@ -914,7 +890,7 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.FilterResponseDisplay",
-        with_defaults(plots.FilterResponseDisplay, frequencies=[0.0, 1.0], responses={"a": [1.0, 2.0]}),
+        {"frequencies": [0.0, 1.0], "responses": {"a": [1.0, 2.0]}},
         frequencies=(
             None,
             3,
@@ -934,7 +910,6 @@ def plot_cells() -> Iterator[Cell]:
     folder = tempfile.mkdtemp()
     yield from nonsense(
         "plots.subplots",
-        plots.subplots,
         n_rows=(0, -1, 1.5, "two", None),
         n_cols=(0, -1, 1.5, "two", None),
         width=("wide", 0.0, -1.0, np.nan, None, [3.0]),
@@ -949,7 +924,7 @@ def plot_cells() -> Iterator[Cell]:
         path=(3, ["a"], NOTHING),
         formats=(("bmp",), "bmp", 3, (3,)),
     )
-    yield from nonsense("plots.method_styles", plots.method_styles, names=(None, 3, [3], [["a"]]))
+    yield from nonsense("plots.method_styles", names=(None, 3, [3], [["a"]]))
 
 
 def diagnosis_cells() -> Iterator[Cell]:
@@ -965,14 +940,8 @@ def diagnosis_cells() -> Iterator[Cell]:
     answered = ("None", "without a label", "of one class", "of one class and -1 as the other", "real numbers")
     for one in given.labels():
         promise = ANSWERED if one.name in answered else one.promise
-        yield Cell(
-            "diagnose",
-            "labels",
-            one.name,
-            promise,
-            lambda one=one: diagnosed(X, one.value.y, unlabeled=one.value.unlabeled),
-            lambda: diagnosed(X),
-        )
+        run = partial(diagnosed, X, one.value.y, unlabeled=one.value.unlabeled)
+        yield Cell("diagnose", "labels", one.name, promise, run, partial(diagnosed, X))
     yield from nonsense(
         "diagnose",
         with_defaults(diagnosed, X=X),
@@ -981,7 +950,7 @@ def diagnosis_cells() -> Iterator[Cell]:
         random_state=SEED,
         graph=(Bad(W[:20, :20], "20 nodes.*24 rows", "of 20 nodes"),),
     )
-    yield from nonsense("plots.DiagnosisDisplay", plots.DiagnosisDisplay, diagnosis=(None, 3, "diagnosis", NOTHING))
+    yield from nonsense("plots.DiagnosisDisplay", diagnosis=(None, 3, "diagnosis", NOTHING))
     four = lambda axes: sm.diagnose(X, Y).plot(axes)
     yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
 
@@ -995,7 +964,7 @@ def command_cells() -> Iterator[Cell]:
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")
     (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
-    for line, value in (
+    lines = (
         ("nonsense", "nonsense"),
         ("datasets nonsense", "nonsense"),
         ("compare FOLDER/nonsense.csv --target kind", "nonsense"),
@@ -1017,14 +986,10 @@ def command_cells() -> Iterator[Cell]:
         ("predict FOLDER/file FOLDER/table.csv", "a file"),
         ("datasets fetch nonsense", "'nonsense'"),
         ("datasets list --data nonsense", "'nonsense'"),
-    ):
-        yield Cell(
-            f"specmargin {line.split()[0]}",
-            "command lines",
-            line,
-            refused(value),
-            lambda line=line: _command(CliRunner(), app, line.replace("FOLDER", str(folder)).split()),
-        )
+    )
+    for line, value in lines:
+        run = partial(_command, CliRunner(), app, line.replace("FOLDER", str(folder)).split())
+        yield Cell(f"specmargin {line.split()[0]}", "command lines", line, refused(value), run)
 
 
 def _command(runner: Any, app: Any, words: list[str]) -> str:
@@ -1035,13 +1000,6 @@ def _command(runner: Any, app: Any, words: list[str]) -> str:
 
 
 def cells() -> Iterator[Cell]:
-    yield from graph_functions()
-    yield from kernel_functions()
-    yield from spectral_functions()
-    yield from objective_cells()
-    yield from solver_cells()
-    yield from data_cells()
-    yield from label_functions()
-    yield from plot_cells()
-    yield from diagnosis_cells()
-    yield from command_cells()
+    groups = (graph_functions, kernel_functions, spectral_functions, objective_cells, solver_cells, data_cells)
+    for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
+        yield from group()

@@ -1,6 +1,5 @@
 """AutoSSL end to end: what it predicts, what it reports, and data at the edges."""
 
-import pickle
 import warnings
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
+from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -76,19 +75,6 @@ def test_the_only_label_of_a_class_says_nothing_of_the_scale():
     np.testing.assert_allclose(clf.probabilities_, np.exp(clf._fitted.mixture.log_probabilities), rtol=1e-12)
 
 
-def test_a_mean_of_probabilities_is_less_sure_than_it_is_right():
-    """Log-losses of the unlabelled samples, with the scale and without it."""
-    X, truth = load_breast_cancer(return_X_y=True)
-    X, truth = StandardScaler().fit_transform(X)[:300], truth[:300]
-    ours, mixture = [], []
-    for seed in range(4):
-        y = sm.hide_labels(truth, n_labeled=20, random_state=seed)
-        clf, new = sm.AutoSSL().fit(X, y), np.flatnonzero(y == -1)
-        ours.append(-np.log(clf.probabilities_[new, truth[new]]).mean())
-        mixture.append(-clf._fitted.mixture.log_probabilities[new, truth[new]].mean())
-    assert (np.array(ours) < np.array(mixture)).all()
-
-
 def test_the_baseline_ignores_the_unlabelled_samples_but_for_centre_and_threshold(moons):
     X, y, _, clf = moons
     baseline = clf.baseline_
@@ -121,23 +107,11 @@ def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
     assert "McNemar" not in str(few)
 
 
-def test_one_random_state_gives_one_answer_and_pickles_keep_it(moons):
+def test_one_random_state_gives_one_answer(moons):
     X, y, _, clf = moons
     again = clone(clf).fit(X, y)
     np.testing.assert_array_equal(again.scores_, clf.scores_)
     assert str(again.report_) == str(clf.report_)
-    stored = pickle.dumps(clf)
-    np.testing.assert_array_equal(pickle.loads(stored).decision_function(X[:9]), clf.decision_function(X[:9]))
-
-
-def test_pickles_hold_what_predictions_need():
-    X = np.random.default_rng(0).standard_normal((900, 300))
-    X[:, :2] += 4.0 * (np.arange(900) % 2)[:, None]
-    y = np.where(np.arange(900) < 40, np.arange(900) % 2, -1)
-    clf = sm.AutoSSL().fit(X, y)
-    assert len(pickle.dumps(clf)) < 1.5 * X.nbytes
-    np.testing.assert_allclose(clf.predict_proba(X[40:80]), clf.probabilities_[40:80], atol=1e-6)
-    np.testing.assert_allclose(clf.baseline_.predict_proba(X), clf.baseline_.probabilities_, atol=1e-6)
 
 
 def test_constants_are_in_one_place(moons):
@@ -148,7 +122,7 @@ def test_constants_are_in_one_place(moons):
     assert other.report_.n_kernels < clf.report_.n_kernels
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 7, 20])
+@pytest.mark.parametrize("n_classes", [3, 20])
 def test_number_of_classes(n_classes):
     X, truth = blobs(400, n_classes, d=20)
     y = sm.hide_labels(truth, per_class=3, random_state=0)
@@ -159,7 +133,7 @@ def test_number_of_classes(n_classes):
 
 @pytest.mark.parametrize(
     ("counts", "n"),
-    [((1, 6), 120), ((2, 2), 120), ((1, 1), 40), ((1, 1, 1), 60), ((1, 1), 8), ((3, 3, 9), 29), ((60, 60), 120)],
+    [((1, 6), 120), ((1, 1, 1), 60), ((1, 1), 8), ((3, 3, 9), 29), ((30, 30), 60)],
 )
 def test_few_labels_few_samples_and_all_labelled(counts, n):
     X, truth = blobs(n, len(counts))
@@ -172,13 +146,6 @@ def test_few_labels_few_samples_and_all_labelled(counts, n):
     # Of one and six labels the shares cannot be known.
     assert np.mean(clf.transduction_ == truth) > (0.7 if counts == (1, 6) else 0.85)
     assert np.isfinite(clf.probabilities_).all()
-
-
-def test_no_label_and_one_class_are_refused():
-    X, _ = blobs(20)
-    for y in (np.full(20, -1), np.where(np.arange(20) < 3, 1, -1)):
-        with pytest.raises(sm.exceptions.InvalidInputError, match=r"Label|unlabeled="):
-            sm.AutoSSL().fit(X, y)
 
 
 def test_constant_and_duplicated_columns_and_rows_change_little():
@@ -200,8 +167,7 @@ def test_samples_that_are_all_alike_are_answered_with_a_warning():
         np.testing.assert_allclose(clf.probabilities_, 0.5)
 
 
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
-@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize(("scale", "offset"), [(1e-8, 1e3), (1e8, 0.0)])
 def test_units_and_origin_do_not_matter(scale, offset):
     X, truth = blobs(90, 3)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
@@ -243,9 +209,8 @@ def test_a_given_graph_is_used():
     assert np.mean(sm.AutoSSL().fit(X, y).transduction_ == truth) < 0.7
 
 
-@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
-def test_bundled_data_are_classified_better_than_by_chance_and_calibrated(load):
-    X, truth = load(return_X_y=True)
+def test_bundled_data_are_classified_better_than_by_chance_and_calibrated():
+    X, truth = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     y = sm.hide_labels(truth, n_labeled=20, random_state=3)
     clf = sm.AutoSSL().fit(X, y)
@@ -256,20 +221,7 @@ def test_bundled_data_are_classified_better_than_by_chance_and_calibrated(load):
     assert low - 0.05 < error < high + 0.05
 
 
-def test_bad_parameters():
-    X, truth = blobs(40)
-    y = sm.hide_labels(truth, per_class=3, random_state=0)
-    for wrong in (
-        {"families": ()},
-        {"families": ("trees",)},
-        {"families": 3},
-        {"constants": {}},
-        {"metric": "unknown"},
-    ):
-        with pytest.raises(sm.exceptions.InvalidInputError):
-            sm.AutoSSL(**wrong).fit(X, y)
-
-
+@pytest.mark.slow
 def test_a_class_of_one_in_fifty_is_recognised_as_by_a_balanced_svm():
     X, truth = sm.datasets.make_two_moons(n_samples=3000, noise=0.15, random_state=0)
     ours, svm = [], []
@@ -327,24 +279,3 @@ def test_shares_of_labels_do_not_matter_where_those_of_the_classes_are_known():
     clf = sm.AutoSSL(class_prior=(0.5, 0.5)).fit(X, y)
     assert np.mean(clf.transduction_) == 0.5
     assert np.mean(clf.transduction_ == truth) > 0.99
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ([0.5, 0.4], "their sum is 0.9"),
-        ([1.0, 0.0], "are no shares"),
-        ([1.5, -0.5], "are no shares"),
-        ([np.nan, 1.0], "are no shares"),
-        ([0.2, 0.3, 0.5], "does not tell 2 classes apart"),
-        (0.5, "does not tell 2 classes apart"),
-        ("half", "are no numbers"),
-        ({0: 0.5, 2: 0.5}, r"names the classes \[0, 2\], but the labels are of \[0, 1\]"),
-        ({0: 1.0}, "names the classes"),
-    ],
-)
-def test_shares_that_are_none(wrong, message):
-    X, truth = blobs(40)
-    y = sm.hide_labels(truth, per_class=3, random_state=0)
-    with pytest.raises(InvalidInputError, match=message):
-        sm.AutoSSL(class_prior=wrong).fit(X, y)

@@ -22,10 +22,6 @@ def test_eps_too_large(moons):
 @pytest.mark.parametrize("method", [sm.STORM(), sm.MKL(), sm.KTA(B=1.5), sm.SpectralKernelSVM(B=1.5), sm.RMM()])
 def test_the_bound_on_the_decisions(method, moons):
     X, _, y = moons
-    with pytest.raises(ValueError, match=r"B=-0\.5 must be >= 0"):
-        clone(method).set_params(B=-0.5).fit(X, y)
-    with pytest.raises(ValueError, match=r"B='wide' must be a number >= 0, inf, or 'auto'"):
-        clone(method).set_params(B="wide").fit(X, y)
     with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
         fitted = clone(method).set_params(B=0.5).fit(X, y)
     assert np.isfinite(fitted.decision_function(X)).all()
@@ -72,17 +68,8 @@ def test_isolated_nodes_and_components_without_a_label_are_counted(cls, moons):
 def test_unknown_words_list_the_known_ones(moons):
     X, _, y = moons
     for clf, text in (
-        (sm.LapSVM(loss="logistic"), "squared_hinge"),
-        (sm.LapSVM(kernel="sigmoidal"), "rbf"),
-        (sm.LapSVM(graph="directed"), "makes no graph; take specmargin.graphs.KNN"),
-        (sm.LapSVM(laplacian="golden"), "is no Laplacian"),
-        (sm.LapSVM(functions="golden"), "eigenvectors"),
         (sm.S3VM(search="golden"), "annealing"),
         (sm.LapSVM(graph=500), "500.*120|120.*500"),
-        (sm.KTA(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
-        (sm.SpectralKernelSVM(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
-        (sm.SpectralKernelSVM(transformation="wavelet"), "gaussian_field"),
-        (sm.RMM(kernel="sigmoidal"), "rbf"),
         (sm.SpectralKernelSVM(q=30, transformation=Transform("step", k=31)), "k=31, but there are 30 eigenpairs"),
         (sm.SpectralKernelSVM(transformation=lambda spectrum: -spectrum.eigenvalues), "finite weights >= 0"),
         (sm.SpectralKernelSVM(transformation=lambda spectrum: np.ones(3)), r"shape \(3,\)"),

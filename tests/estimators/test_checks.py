@@ -19,8 +19,6 @@ from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import Eigenvectors
 
 LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
-CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
-CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, sm.S3VM]
 SMALL = {"grid": {"kernel": [2.0], "graph": [6], "laplacian": [1], "gamma_I": ["100 gamma_A"]}}
 FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
 FAMILIES = [sm.LapRLS, sm.STORM, sm.SpectralRidge, sm.S3VM]  # one of each: with -1, and in every form of X
@@ -144,13 +142,6 @@ def minus_one_is_a_class(estimator):
 )
 def test_with_the_default_marker(estimator, check):
     check(estimator)
-
-
-def test_the_declared_failure_is_the_refusal_to_guess():
-    X, y = np.arange(8.0)[:, None], np.array([-1, -1, 1, 1, -1, -1, 1, 1])
-    for cls in CLASSES:
-        with pytest.raises(ValueError, match=r"-1 is read as 'unlabelled'.*unlabeled=0 or unlabeled=np.nan"):
-            cls().fit(X, y)
 
 
 REGRESSORS = [

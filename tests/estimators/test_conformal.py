@@ -1,7 +1,5 @@
 """Conformal sets of LapRLS and SpectralRidge against literal refits of the estimators, and what is refused."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -82,53 +80,6 @@ def test_new_samples_of_a_supervised_model_are_as_unlabelled_ones(moons):
         )
 
 
-def test_a_pickled_estimator_gives_the_same_sets(moons):
-    X, _, y = moons
-    clf = sm.LapRLS(kernel=RBF(2.0)).fit(X, y)
-    again = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_array_equal(again.conformal_sets(), clf.conformal_sets())
-
-
-def test_coverage_on_two_moons_over_draws_of_labels():
-    X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.25, random_state=0)
-    rng, covered, by_class = np.random.default_rng(0), [], np.zeros(2)
-    draws = 60
-    for _ in range(draws):
-        labeled = rng.permutation(200)[:25]
-        y = np.full(200, -1)
-        y[labeled] = truth[labeled]
-        clf = sm.SpectralRidge(penalty=0.1, q=30).fit(X, y)
-        new = y == -1
-        covered.append(clf.conformal_sets(level=0.85)[np.arange(200), truth][new].mean())
-        own = clf.conformal_sets(level=0.85, class_conditional=True)[np.arange(200), truth]
-        by_class += [own[new & (truth == k)].mean() for k in range(2)]
-    # Standard error of the mean about .01; ties aside, at most 1 / 26 above the level.
-    assert 0.82 <= np.mean(covered) <= 0.92
-    assert (by_class / draws >= 0.82).all()
-
-
-def test_equal_numbers_per_class_need_class_conditional_sets():
-    """One in ten of one class, labels drawn equally: marginal sets do not keep the level in each, others do."""
-    rng, marginal, conditional = np.random.default_rng(1), np.zeros(2), np.zeros(2)
-    draws = 80
-    for _ in range(draws):
-        truth = (rng.uniform(size=220) < 0.1).astype(int)
-        X = rng.normal(size=(220, 2)) * np.where(truth, 2.0, 0.6)[:, None]
-        y = np.full(220, -1)
-        for k in range(2):
-            y[np.flatnonzero(truth == k)[:9]] = k
-        clf = sm.LapRLS(gamma_A=0.1, gamma_I=0.0, kernel=RBF(0.5)).fit(X, y)
-        new = y == -1
-        for total, sets in (
-            (marginal, clf.conformal_sets(level=0.8)),
-            (conditional, clf.conformal_sets(level=0.8, class_conditional=True)),
-        ):
-            covered = sets[np.arange(220), truth]
-            total += [covered[new & (truth == k)].mean() for k in range(2)]
-    assert (conditional / draws >= 0.77).all()
-    assert np.abs(marginal / draws - 0.8).max() > 0.05
-
-
 @pytest.mark.parametrize("gamma_I", ["auto", 0.5])
 def test_automatic_weights_look_at_no_label(moons, gamma_I):
     """gamma_A="auto" is that of all training samples as labelled ones, and the graph takes part."""
@@ -165,10 +116,6 @@ def test_a_penalty_that_leave_one_out_chooses_is_chosen_with_every_candidate(moo
 
 def test_what_would_prove_nothing_is_refused(moons):
     X, _, y = moons
-    with pytest.raises(InvalidInputError, match="no nodes of the graph"):
-        sm.LapRLS().fit(X, y).conformal_sets(X[:2])
-    with pytest.raises(InvalidInputError, match="no nodes of the graph"):
-        sm.SpectralRidge().fit(X, y).conformal_sets(X[:2])
     for gamma_I in (0.0, 1.0):
         clf = sm.LapRLS(gamma_I=gamma_I, functions=Landmarks(20)).fit(X, y)
         with pytest.raises(InvalidInputError, match="landmarks"):
@@ -178,11 +125,3 @@ def test_what_would_prove_nothing_is_refused(moons):
     clf = sm.LapRLS(gamma_I=0.0, kernel="precomputed").fit(sm.kernels.gram(X, gamma=2.0), y)
     with pytest.raises(InvalidInputError, match="ConformalRidge"):
         clf.conformal_sets()
-    with pytest.raises(ValueError, match="not fitted"):
-        sm.LapRLS().conformal_sets()
-    clf = sm.LapRLS().fit(X, y)
-    for level in (0.0, 1.0, "high", None, np.nan):
-        with pytest.raises(InvalidInputError, match="level="):
-            clf.conformal_sets(level=level)
-    with pytest.raises(InvalidInputError, match="class_conditional="):
-        clf.conformal_sets(class_conditional="yes")

@@ -59,13 +59,6 @@ def clusters(rng, n=160, share=0.5):
     return rng.normal(size=(n, 3)) + 5.0 * truth[:, None], truth
 
 
-def test_all_of_them_have_one_root():
-    for kind in (ClassShareWarning, ColumnScaleWarning, DisconnectedGraphWarning, SingleClassWarning):
-        assert issubclass(kind, SpecmarginWarning)
-        assert issubclass(kind, UserWarning)
-    assert issubclass(sm.exceptions.MarkerWarning, SpecmarginWarning)
-
-
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_columns_of_unequal_scale(name, rng):
     X, truth = clusters(rng)

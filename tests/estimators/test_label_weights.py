@@ -4,14 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
 from specmargin import solvers
-from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import SolverError
 from specmargin.kernels import RBF
 from specmargin.objectives import LapSVM
@@ -139,13 +136,6 @@ def test_far_weights_are_certified(loss, scale):
         assert result.certificate.gap >= 0
 
 
-def test_one_weight_for_all_divides_the_penalty():
-    K, L, labels, _ = case(3)
-    ours = solvers.factorized(LapSVM(K, L, labels.weighted(np.full(12, 4.0)), gamma_A=0.4, gamma_I=0.8))
-    plain = solvers.factorized(LapSVM(K, L, labels, gamma_A=0.1, gamma_I=0.2))
-    np.testing.assert_allclose(ours.variables["f"], plain.variables["f"], atol=1e-8)
-
-
 def test_hinge_intercepts_with_weights_are_those_of_repeated_samples():
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -174,16 +164,6 @@ MAKERS = {
     "CCCPS3VM, ovo": sm.S3VM(C=0.3, balance=None, multi_class="ovo", search="cccp"),
 }
 makers = pytest.mark.parametrize("name", MAKERS)
-
-
-@makers
-@pytest.mark.parametrize("data", ["moons", "blobs"])
-def test_weights_of_one_change_nothing_at_all(name, data, request):
-    X, _, y = request.getfixturevalue(data)
-    clf = MAKERS[name].set_params(unlabeled=-1 if data == "moons" else "?")
-    plain = clf.fit(X, y).scores_
-    for weights in (np.ones(len(y)), np.where(y == clf.unlabeled, np.nan, 1.0)):
-        np.testing.assert_array_equal(clf.fit(X, y, sample_weight=weights).scores_, plain)
 
 
 @makers
@@ -245,36 +225,8 @@ def test_the_problem_that_is_built_has_the_weights(moons):
     assert sm.certify(built.objective, result).is_optimal(1e-8)
 
 
-@makers
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (-1.0, "sample_weight"),
-        (np.nan, "sample_weight"),
-        (np.inf, "sample_weight"),
-    ],
-)
-def test_weights_that_make_no_sense_are_refused(name, weights, message, moons):
+def test_what_weights_leave_without_a_proof_is_refused(moons):
     X, _, y = moons
-    given = np.ones(len(y))
-    given[np.flatnonzero(y != -1)[2]] = weights
-    with pytest.raises(ValueError, match=message):
-        MAKERS[name].set_params(unlabeled=-1).fit(X, y, sample_weight=given)
-
-
-def test_other_bad_weights_are_refused(moons):
-    X, _, y = moons
-    clf = sm.LapSVM(kernel=RBF(2.0))
-    with pytest.raises(ValueError, match="class 0 have the weight zero"):
-        clf.fit(X, y, sample_weight=(y == 1).astype(float))
-    with pytest.raises(ValueError, match="inconsistent numbers"):
-        clf.fit(X, y, sample_weight=np.ones(7))
-    for bad in (1.0, "one", np.ones((len(y), 1))):
-        with pytest.raises((ValueError, TypeError), match="sample_weight"):
-            clf.fit(X, y, sample_weight=bad)
-    for bad in ("heavy", {0: -1.0}, {0: np.nan}, {5: 1.0}, 3.0):
-        with pytest.raises((ValueError, TypeError), match="class_weight"):
-            sm.LapSVM(class_weight=bad, kernel=RBF(2.0)).fit(X, y)
     for clf in (sm.LapRLS(class_weight={0: 2.0}, kernel=RBF(2.0)), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
         with pytest.raises(ValueError, match="not exchangeable"):
             clf.fit(X, y).conformal_sets()
@@ -415,28 +367,6 @@ def test_a_label_of_weight_zero_is_not_left_out_either(name, blobs):
         np.testing.assert_array_equal(ours[criterion], theirs[criterion])
 
 
-def test_the_twin_is_the_best_svm_with_weights(blobs):
-    X, _, y = blobs
-    labels = sm.encode_labels(y, "?")
-    c = np.random.default_rng(0).uniform(0.2, 5.0, 9)
-    labels = labels.weighted(c)
-    folds = sm.STORMCV(cv=3)._folds(X, labels)
-    twin = supervised_twin(X, labels, folds, (0.1, 10.0), "nll")
-    known, median = X[labels.labeled], sm.kernels.resolve_gamma(X, "median")
-    values, tested = [], np.concatenate([fold.test for fold in folds])
-    for kernel in [{"kernel": "linear"}] + [{"kernel": "rbf", "gamma": median / m**2} for m in (0.5, 1.0, 2.0)]:
-        K = sm.kernels.gram(known, **kernel)
-        unit = np.trace(K - K.mean(axis=0)) / 9
-        for C in (0.1, 10.0):
-            parts = []
-            for left, test in folds:
-                train = np.setdiff1d(np.arange(9), left)
-                svms = [SVC(C=C / unit, **kernel).fit(known[train], s[train], c[train]) for s in labels.sign.T]
-                parts.append(np.column_stack([svm.decision_function(known[test]) for svm in svms]))
-            values.append(np.average(loo.log_losses(np.concatenate(parts), labels.sign[tested]), weights=c[tested]))
-    assert -twin.score == pytest.approx(min(values), abs=2e-3)
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_numbers_with_weights_are_searched(several):
     rng = np.random.default_rng(0)
@@ -488,17 +418,6 @@ def test_fit_says_who_takes_weights():
         cls = getattr(sm, name)
         takes = has_fit_parameter(cls, "sample_weight")
         assert takes == ("class_weight" in _parameters(cls) or "Regressor" in name), name
-    assert has_fit_parameter(sm.LapSVM, "sample_weight")
-    assert has_fit_parameter(sm.LapRLS, "sample_weight")
-
-
-def test_sparse_samples_and_labels_with_weights(moons):
-    X, _, y = moons
-    weights = np.linspace(0.5, 2.0, len(y))
-    dense = sm.LapSVM(kernel=RBF(2.0)).fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(
-        sm.LapSVM(kernel=RBF(2.0)).fit(sp.csr_array(X), y, sample_weight=weights).scores_, dense.scores_
-    )
 
 
 @pytest.mark.parametrize("search", METHODS)

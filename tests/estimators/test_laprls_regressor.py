@@ -1,18 +1,14 @@
 """LapRLSRegressor: what is solved, what left-out labels predict, intervals, and input that makes no sense."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
-from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError
+from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import Laplacian
 from specmargin.kernels import RBF, Landmarks
 from specmargin.spectra import Eigenvectors
@@ -96,13 +92,13 @@ def test_weights_are_those_of_the_squares(sines, rng):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_left_out_targets_with_weights_are_those_of_refits(sines, rng, fit_intercept):
     X, _, y = sines
-    c = np.exp(rng.normal(size=len(y)))
+    both, c = np.column_stack([y, 3.0 - 2.0 * y]), np.exp(rng.normal(size=len(y)))
     options = {"kernel": RBF(1.5), "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
-    model = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=c)
+    model = sm.LapRLSRegressor(**options).fit(X, both, sample_weight=c)
     for k, i in enumerate(np.flatnonzero(~np.isnan(y))[:5]):
-        without = np.where(np.arange(len(y)) == i, 0.0, c)
-        again = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=without)
-        assert model.leave_one_out_[k] == pytest.approx(again.transduction_[i], abs=1e-9)
+        without = np.where((np.arange(len(y)) == i)[:, None], np.nan, both)
+        again = sm.LapRLSRegressor(**options).fit(X, without, sample_weight=c)
+        np.testing.assert_allclose(model.leave_one_out_[k], again.transduction_[i], atol=1e-9)
 
 
 def test_twins_of_huge_weights_have_an_answer(sines):
@@ -133,37 +129,6 @@ def test_all_functions_predict_what_it_fits(sines, params):
     if not isinstance(params.get("functions"), Eigenvectors):
         np.testing.assert_allclose(model.predict(X), model.transduction_, atol=1e-9)
     assert model.score(X, truth) > 0.6
-
-
-def test_a_graph_helps_where_targets_are_smooth_along_it(rng):
-    t = np.sort(rng.uniform(2.0, 12.0, 400))
-    X = np.column_stack([t * np.cos(t), t * np.sin(t)]) + 0.05 * rng.normal(size=(400, 2))  # a spiral
-    y = np.full(400, np.nan)
-    known = rng.permutation(400)[:30]
-    y[known] = t[known]
-    scores = [
-        sm.LapRLSRegressor(
-            gamma_A=1e-4, gamma_I=gamma_I, kernel=RBF(1.0), laplacian=Laplacian(power=2, normalized="auto")
-        )
-        .fit(X, y)
-        .score(X, t)
-        for gamma_I in (0.0, 0.1)
-    ]
-    assert scores[1] > 0.9
-    assert scores[0] < 0.85
-
-
-def test_left_out_predictions_are_those_of_refits(sines):
-    X, _, y = sines
-    both = np.column_stack([y, 3.0 - 2.0 * y])
-    for fit_intercept in (True, False):
-        weights = {"kernel": RBF(1.0), "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
-        model = sm.LapRLSRegressor(**weights).fit(X, both)
-        for i, row in enumerate(np.flatnonzero(~np.isnan(y))[:5]):
-            without = both.copy()
-            without[row] = np.nan
-            expected = sm.LapRLSRegressor(**weights).fit(X, without).transduction_[row]
-            np.testing.assert_allclose(model.leave_one_out_[i], expected, atol=1e-9)
 
 
 def test_several_outputs_are_as_many_fits(sines):
@@ -204,35 +169,6 @@ def test_score_is_that_of_the_labelled_samples(sines):
     assert model.score(X, truth) == pytest.approx(r2_score(truth, model.predict(X)))
 
 
-def test_scikit_learns_tools_take_it(sines):
-    X, truth, _ = sines
-    scores = cross_val_score(sm.LapRLSRegressor(gamma_A=1e-3, gamma_I=1e-3, kernel=RBF(1.0)), X, truth, cv=4)
-    assert scores.min() > 0.8
-    pipeline = make_pipeline(StandardScaler(), sm.LapRLSRegressor(gamma_A=1e-3))
-    search = GridSearchCV(pipeline, {"laprlsregressor__gamma_I": [0.0, 1e-3, 1e3]}, cv=3).fit(X, truth)
-    assert search.best_params_["laprlsregressor__gamma_I"] < 1e3
-
-
-def test_pickles_are_small_and_predict_alike(sines):
-    X, _, y = sines
-    model = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y)
-    stored = pickle.dumps(model)
-    assert len(stored) < 8 * 120 * 120 / 2, "an n x n matrix is kept"
-    again = pickle.loads(stored)
-    np.testing.assert_array_equal(again.predict(X + 0.01), model.predict(X + 0.01))
-    np.testing.assert_array_equal(again.conformal_intervals(), model.conformal_intervals())
-
-
-def test_a_precomputed_kernel_predicts_alike(sines):
-    X, _, y = sines
-    W = sm.graphs.knn_graph(X, n_neighbors=6)
-    plain = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y, graph=W)
-    given = sm.LapRLSRegressor(kernel="precomputed").fit(sm.kernels.gram(X, gamma=1.0), y, graph=W)
-    np.testing.assert_allclose(given.predict(sm.kernels.gram(X + 0.1, X, gamma=1.0)), plain.predict(X + 0.1), atol=1e-9)
-    with pytest.raises(InvalidInputError, match="ConformalRidge"):
-        given.conformal_intervals()
-
-
 def test_intervals_are_where_refits_fit_no_worse_than_the_level(sines):
     """The studentised residuals of a literal augmented fit, at both ends of an interval."""
     X, _, y = sines
@@ -259,32 +195,13 @@ def test_intervals_are_where_refits_fit_no_worse_than_the_level(sines):
         assert p_value(j, high[j] + step) <= 0.2
 
 
-def test_intervals_cover(rng):
-    covered, known_alone = [], True
-    for _ in range(40):
-        X = rng.uniform(0.0, 3.0, size=(90, 1))
-        truth = np.sin(2.0 * X[:, 0]) + (0.1 + 0.3 * X[:, 0]) * rng.normal(size=90)
-        y = np.where(np.arange(90) < 30, truth, np.nan)
-        model = sm.LapRLSRegressor(gamma_A=0.05, gamma_I=0.05, kernel=RBF(1.0)).fit(X, y)
-        low, high = model.conformal_intervals(level=0.8).T
-        covered.append(((low <= truth) & (truth <= high))[30:].mean())
-        known_alone &= bool((low[:30] == truth[:30]).all() and (high[:30] == truth[:30]).all())
-    assert 0.76 <= np.mean(covered) <= 0.87  # at most 1 / 31 above the level; a standard error is .013
-    assert known_alone
-
-
 def test_new_samples_of_a_supervised_model_get_intervals(sines):
     X, _, y = sines
     new = np.isnan(y)
     model = sm.LapRLSRegressor(gamma_I=0.0, kernel=RBF(1.0)).fit(X, y)
     np.testing.assert_allclose(model.conformal_intervals(X[new]), model.conformal_intervals()[new], atol=1e-10)
-    with pytest.raises(InvalidInputError, match="no nodes of the graph"):
-        sm.LapRLSRegressor().fit(X, y).conformal_intervals(X[:2])
     with pytest.raises(InvalidInputError, match="landmarks"):
         sm.LapRLSRegressor(functions=Landmarks(30)).fit(X, y).conformal_intervals()
-    for level in (0.0, 1.0, "high", np.nan):
-        with pytest.raises(InvalidInputError, match="level="):
-            model.conformal_intervals(level=level)
 
 
 def test_one_label_is_a_constant_without_left_out_prediction(sines):
@@ -320,33 +237,3 @@ def test_an_unlabelled_component_is_warned_of(rng):
     y = np.where(np.arange(60) < 10, X[:, 0], np.nan)
     with pytest.warns(DisconnectedGraphWarning, match="component"):
         sm.LapRLSRegressor().fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("y", "error", "message"),
-    [
-        (None, InvalidTypeError, "requires y to be passed"),
-        (np.full(120, np.nan), InvalidInputError, "no labelled sample"),
-        (np.full(120, np.inf), InvalidInputError, "contains infinity"),
-        (np.full(120, 1e200), InvalidInputError, "too large for squares"),
-        (np.arange(119.0), InvalidInputError, "X has 120 rows, but y has 119 targets"),
-        (["a"] * 120, InvalidTypeError, "pass numbers"),
-        (np.full(120, 1j), InvalidTypeError, "pass numbers"),
-        (np.array([object()] * 120), InvalidTypeError, "no number"),
-        (np.ones((120, 2, 2)), InvalidInputError, r"shape \(120, 2, 2\)"),
-        (np.where(np.arange(240).reshape(120, 2) == 5, np.nan, 1.0), InvalidInputError, r"y\[2\].*some of its outputs"),
-    ],
-)
-def test_targets_that_make_no_sense_are_refused(sines, y, error, message):
-    with pytest.raises(error, match=message):
-        sm.LapRLSRegressor().fit(sines[0], y)
-
-
-def test_missing_targets_in_every_spelling_are_unlabelled(sines):
-    X, _, y = sines
-    plain = sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, y).predict(X)
-    objects = y.astype(object)
-    objects[np.isnan(y)] = None
-    masked = np.ma.masked_array(np.nan_to_num(y, nan=-9.0), mask=np.isnan(y))
-    for other in (objects, objects.tolist(), masked, y.astype(np.float32).astype(float) * 0 + y):
-        np.testing.assert_array_equal(sm.LapRLSRegressor(kernel=RBF(1.0)).fit(X, other).predict(X), plain)

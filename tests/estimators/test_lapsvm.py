@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -161,37 +158,9 @@ def test_without_an_intercept_there_is_none(moons):
         assert sm.LapSVM(fit_intercept=False, kernel=RBF(2.0), solver=solver).fit(X, y).intercept_.tolist() == [0.0]
 
 
-def test_tolerance_and_parameters_reach_the_solver(moons, monkeypatch):
-    X, _, y = moons
-    seen = {}
-    genuine = sm.solvers.factorized
-
-    def spy(objective, **options):
-        seen.update(options)
-        return genuine(objective, **options)
-
-    monkeypatch.setattr(sm.solvers, "factorized", spy)
-    sm.LapSVM(kernel=RBF(2.0), solver=Solver(tol=1e-3, options={"max_iter": 7})).fit(X, y)
-    assert seen == {"tol": 1e-3, "max_iter": 7}
-
-
 def test_a_precomputed_kernel_is_sliced_on_both_sides():
     assert sm.LapSVM(kernel="precomputed").__sklearn_tags__().input_tags.pairwise
     assert not sm.LapSVM().__sklearn_tags__().input_tags.pairwise
-
-
-def test_unlabelled_samples_help_on_the_moons(moons):
-    X, y_true, y = moons
-    semi = sm.LapSVM(gamma_A=0.01, gamma_I=1.0, kernel=RBF(4.0), graph=10).fit(X, y)
-    supervised = sm.LapSVM(gamma_A=0.01, gamma_I=0.0, kernel=RBF(4.0)).fit(X, y)
-    errors = [(fitted.transduction_ != y_true).mean() for fitted in (semi, supervised)]
-    assert errors[0] <= 0.02 < errors[1]
-
-
-def test_new_samples_next_to_old_ones_agree(moons):
-    X, _, y = moons
-    clf = sm.LapSVM(kernel=RBF(4.0)).fit(X, y)
-    np.testing.assert_array_equal(clf.predict(X + 1e-9), clf.transduction_)
 
 
 def test_several_classes_are_one_against_the_rest(blobs):
@@ -231,35 +200,6 @@ def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
     full = sm.LapSVM(kernel=RBF(2.0)).fit(X, y_true)
     assert full.result_.certificate.is_optimal(1e-8)
     assert full.score(X, y_true) > 0.99
-
-
-def test_it_can_be_piped_and_searched(moons):
-    X, _, y = moons
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), sm.LapSVM(kernel=RBF("scale"), **{**PLAIN, "graph": 8})),
-        {"lapsvm__gamma_I": [0.0, 1.0]},
-        cv=sm.LabeledKFold(4, random_state=0),
-        scoring=lambda model, X, y: (model.predict(X) == y)[y != -1].mean(),
-    ).fit(X, y)
-    assert search.best_params_ == {"lapsvm__gamma_I": 1.0}
-
-
-def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch):
-    X, _, y = moons
-    clf = sm.LapSVM(kernel=RBF(2.0)).fit(X, y)
-    expected = clf.decision_function(X)
-    monkeypatch.setattr("specmargin.estimators._semi_supervised.BATCH_ELEMENTS", 500)
-    np.testing.assert_array_equal(clf.decision_function(X), expected)
-
-
-def test_the_problem_can_be_built_and_taken_apart(moons):
-    X, _, y = moons
-    clf = sm.LapSVM(kernel=RBF(2.0))
-    built = clf.build_problem(X, y)
-    result = sm.solve(built)
-    expected = sm.LapSVM(kernel=RBF(2.0)).fit(X, y).result_.certificate.primal_objective
-    assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
-    assert set(built.constraints) == {"balance", "nonnegative", "box"}
 
 
 def test_an_uncertified_answer_warns_with_its_gap(moons):

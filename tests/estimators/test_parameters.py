@@ -31,21 +31,6 @@ def test_the_limit_of_iterations_reaches_the_solver(moons, method):
         clone(method).set_params(**limit).fit(X, y)
 
 
-def test_the_transducer_passes_its_accuracy_on(moons, monkeypatch):
-    X, _, y = moons
-    seen = []
-    genuine = sm.solvers.graph_transducer
-
-    def watched(obj, **options):
-        seen.append(options)
-        return genuine(obj, **options)
-
-    monkeypatch.setattr(sm.solvers, "graph_transducer", watched)
-    sm.SpectralGraphTransducer(q=15).fit(X, y)
-    sm.SpectralGraphTransducer(q=15, tol=1e-5).fit(X, y)
-    assert seen == [{"tol": 1e-6}, {"tol": 1e-5}]
-
-
 @pytest.mark.parametrize("method", [sm.LapSVM(solver="dual"), sm.STORM(solver="CLARABEL"), sm.RMM(solver="CLARABEL")])
 def test_solvers_of_cvxpy_have_a_limit_of_their_own(moons, method):
     X, _, y = moons

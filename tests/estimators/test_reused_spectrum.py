@@ -5,10 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning
@@ -109,30 +106,12 @@ def test_components_without_a_label_are_warned_of(method):
     assert "1 with 30 samples hold no label" in texts[0]
 
 
-def test_where_a_graph_itself_is_needed_a_spectrum_is_refused(moons):
-    X, _, y = moons
-    spectrum = of(sm.STORM(), X)
-    for estimator in (sm.LapSVM(), sm.LapRLSCV(), sm.AutoSSL()):
-        with pytest.raises(TypeError, match="the adjacency itself is needed"):
-            estimator.fit(X, y, graph=spectrum)
-
-
 def test_a_problem_is_built_from_it(moons):
     X, _, y = moons
     storm = sm.STORM(q=30)
     built = storm.build_problem(X, y, graph=of(storm, X))
     value = sm.solve(built).certificate.primal_objective
     assert value == pytest.approx(storm.fit(X, y).result_.certificate.primal_objective, rel=1e-6)
-
-
-def test_it_is_routed_through_a_pipeline(moons):
-    X, _, y = moons
-    spectrum = of(sm.STORM(), X)
-    with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(FunctionTransformer(), sm.STORM(q=30).set_fit_request(graph=True))
-        routed = pipeline.fit(X, y, graph=spectrum)[-1]
-    assert routed.spectrum_ is spectrum
-    assert_same(routed, sm.STORM(q=30).fit(X, y), X)
 
 
 def test_what_is_kept_is_kept_once(moons):

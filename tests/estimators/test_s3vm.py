@@ -1,6 +1,5 @@
 """S3VM: thin over objective and search, alike in and out of sample, and careful with bad input."""
 
-import pickle
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,6 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -23,10 +21,8 @@ from specmargin.estimators.s3vm import S3VM, _votes
 from specmargin.kernels import RBF, Cosine, Landmarks, Linear, Polynomial, PrincipalComponents
 from specmargin.kernels.maps import deformed_kernel, kernel_map
 from specmargin.losses import SymmetricRamp
-from specmargin.model_selection import LabeledKFold, labeled_accuracy
 from specmargin.results import Certificate, Status
 from specmargin.solvers import Search, gradient, quasi_newton
-from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import Eigenvectors
 
 LOCAL = {
@@ -48,6 +44,8 @@ def plain(search, **params):
 
 
 all_searches = pytest.mark.parametrize("search", LOCAL)
+two_searches = pytest.mark.parametrize("search", ["gradient", "label_switching"])
+"""A descent and a search over labels, where what is tested is common to all."""
 
 
 @pytest.fixture
@@ -87,32 +85,6 @@ def test_it_is_its_solver_on_its_objective(search, moons):
     np.testing.assert_array_equal(clf.transduction_, (expected.variables["f"] > 0).astype(int))
     assert clf.n_iter_ == max(1, expected.n_iter)
     assert (clf.classes_.tolist(), clf.n_features_in_, clf.kernel_) == ([0, 1], 2, RBF(2.0))
-
-
-@all_searches
-def test_limits_reach_the_solver(search, moons, monkeypatch):
-    X, _, y = moons
-    solver, seen = LOCAL[search][0], []
-
-    def spy(obj, **kwargs):
-        seen.append(kwargs)
-        return solver(obj)
-
-    monkeypatch.setattr(sm.solvers, SEARCHES[search].solver, spy)
-    for given in (
-        search,
-        Search(search, tol=1e-3),
-        Search(search, max_iter=7, options={"tol": 0.5}),
-    ):
-        S3VM(search=given).fit(X, y)
-    assert seen == [{}, {"tol": 1e-3}, {"tol": 0.5, "max_iter": 7}]
-
-
-def test_a_classifier_that_was_cut_off_says_so(moons):
-    X, _, y = moons
-    with pytest.warns(ConvergenceWarning, match=r"1 of 1 binary classifiers were stopped at their limit") as caught:
-        plain(Search("continuation", max_iter=1), kernel=RBF(4.0), C=100.0).fit(X, y)
-    assert caught[0].filename == __file__
 
 
 # In and out of the sample
@@ -192,9 +164,8 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
     assert seen[0].X.nnz == X.nnz
 
 
-@all_searches
-def test_a_precomputed_kernel_is_the_named_one(search, moons):
-    X, _, y = moons
+def test_a_precomputed_kernel_is_the_named_one(moons):
+    (X, _, y), search = moons, "gradient"
     K = sm.kernels.gram(X, gamma=2.0)
     named, given = plain(search, kernel=RBF(2.0)).fit(X, y), plain(search, kernel="precomputed").fit(K, y)
     np.testing.assert_allclose(given.decision_function(K), named.decision_function(X), atol=1e-9)
@@ -235,7 +206,7 @@ def test_eigenvectors_are_functions_of_the_nodes_and_new_samples_get_means(moons
     np.testing.assert_allclose(U @ (U.T @ centred), centred, rtol=0, atol=1e-9)
 
 
-@all_searches
+@two_searches
 def test_the_hybrid_is_the_classifier_on_the_deformed_kernel(search, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=7)
@@ -285,7 +256,7 @@ def test_two_features_deform_alike_by_either_map(moons):
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@all_searches
+@two_searches
 def test_three_blobs(search, multi_class, blobs):
     X, truth, y = blobs
     clf = plain(search, multi_class=multi_class, kernel=RBF(0.3), C=1.0, C_star=0.1, unlabeled="?").fit(X, y)
@@ -320,24 +291,6 @@ def test_digits_one_against_one():
     assert errors["ovo"] < 0.01
     assert errors["supervised"] > 0.015
     assert errors["ovr"] > 0.04
-
-
-def test_pairs_see_no_sample_that_looks_like_another_class(blobs, monkeypatch):
-    X, _, y = blobs
-    sizes = []
-
-    def spy(obj, **kwargs):
-        sizes.append((obj.labels.n_labeled, len(obj.unlabeled)))
-        return gradient(obj, **kwargs)
-
-    monkeypatch.setattr(sm.solvers, "gradient", spy)
-    plain("gradient", kernel=RBF(0.3), multi_class="ovo", unlabeled="?").fit(X, y)
-    assert sizes[:3] == [(6, 0)] * 3
-    assert len(sizes) == 9
-    # Each of 111 unlabelled samples takes part in the two pairs of its class, once a round.
-    for start in (3, 6):
-        assert sum(size for _, size in sizes[start : start + 3]) == 222
-        assert all(60 < size < 90 for _, size in sizes[start : start + 3])
 
 
 def test_votes_and_their_ties():
@@ -375,9 +328,10 @@ def test_balances_of_several_classes(blobs):
     pairs = plain("gradient", kernel=RBF(0.3), balance=given, multi_class="ovo", unlabeled="?").fit(X, y)
     means = [result.variables["f"] for result in pairs.result_]
     hidden = [len(result.variables["labels"]) for result in pairs.result_]
-    assert hidden[1] > 0
-    labels = 6
-    assert len(means[1]) == hidden[1] + labels
+    assert len(means[1]) == hidden[1] + 6
+    # Each of 111 unlabelled samples takes part in the two pairs of its class: none that looks like another one.
+    assert sum(hidden) == 222
+    assert min(hidden) > 60
     # The mean over all but the labelled rows is the balance; those are known by their classes.
     assert _mean_of_hidden(pairs, X, y, 1) == pytest.approx((0.25 - 0.4) / (0.25 + 0.4), abs=1e-8)
     # The share of class b is that of its labels, shrunk: (3 + 2) / (9 + 6).
@@ -391,16 +345,6 @@ def _mean_of_hidden(clf, X, y, k):
     f = clf._functions.values(X[known], clf._coefficients)[:, k] + clf.intercept_[k]
     decisions = clf.result_[k].variables["f"]
     return (decisions.sum() - f.sum()) / (len(decisions) - known.sum())
-
-
-@pytest.mark.parametrize("bad", [1.5, -1.01, np.nan, "half", [0.1, 0.2]])
-def test_a_balance_out_of_range(bad, moons, blobs):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
-        plain("gradient", balance=bad).fit(X, y)
-    full = np.where(y == -1, 0, y)
-    with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
-        plain("gradient", balance=bad).fit(X, full)
 
 
 def test_balances_that_do_not_fit_the_classes(blobs):
@@ -433,20 +377,14 @@ def test_the_defaults_are_numbers_that_can_be_given(search, moons):
         assert f.mean() == pytest.approx(-0.2, abs=1e-6)
 
 
-@all_searches
-def test_words_and_numbers_of_the_unlabelled_weight(search, moons):
+def test_words_and_numbers_of_the_unlabelled_weight(moons):
     X, _, y = moons
     for C_star, expected in (("share", 3.0 * 8 / 52), ("0.5 share", 1.5 * 8 / 52), (None, 3.0), (0.7, 0.7), (0.0, 0.0)):
-        clf = S3VM(search=search, C=3.0, C_star=C_star, balance=0.0).fit(X, y)
+        clf = S3VM(search="gradient", C=3.0, C_star=C_star, balance=0.0).fit(X, y)
         assert (clf.C_, clf.C_star_) == pytest.approx((3.0, expected))
-    for bad in ("half share", "shared", "-1 share", "inf share", -1.0):
-        with pytest.raises(ValueError, match="C_star="):
-            S3VM(search=search, C_star=bad).fit(X, y)
-    with pytest.raises(ValueError, match="C='large' is no number; take one, or 'auto'"):
-        S3VM(search=search, C="large").fit(X, y)
 
 
-@all_searches
+@two_searches
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_scale_and_the_place_of_the_features_do_not_matter(search, scale, moons):
     X, _, y = moons
@@ -487,22 +425,13 @@ def test_several_classes_have_shares_of_their_own(blobs):
 # No unlabelled samples: the supervised SVM
 
 
-@all_searches
-@pytest.mark.parametrize("balance", [None, 0.3])
-def test_without_unlabelled_samples(search, balance, moons):
-    X, truth, _ = moons
-    clf = plain(Search(search, tol=1e-8), kernel=RBF(2.0), C=1.0, balance=balance).fit(X, truth)
-    assert np.isfinite(clf.decision_function(X)).all()
-    assert clf.score(X, truth) > 0.97
-
-
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 def test_without_unlabelled_samples_of_several_classes(multi_class, blobs):
     X, truth, _ = blobs
     assert plain("gradient", kernel=RBF(0.3), multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
 
 
-@all_searches
+@pytest.mark.parametrize("search", ["cccp", "gradient", "multi_switch", "quasi_newton"])
 @pytest.mark.parametrize("kernel", [RBF("scale"), Linear()], ids=repr)
 def test_without_unlabelled_samples_it_is_the_optimum(search, kernel, moons):
     """Four samples of one class among forty: QN-S3VM had stopped after one step, at 22.5 in place of 8.26, untold."""
@@ -556,14 +485,6 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 # scikit-learn
 
 
-def test_a_fitted_classifier_keeps_no_square_matrix(moons):
-    X, _, y = moons
-    clf = plain("gradient", kernel=RBF(2.0), gamma_I=1.0, graph=6).fit(X, y)
-    held = [getattr(value, "size", 0) for value in vars(clf._functions).values()]
-    assert max(held) <= X.size
-    assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2
-
-
 def test_refitting_leaves_nothing_behind(moons):
     X, _, y = moons
     clf = plain("gradient", kernel="linear").fit(X, y)
@@ -583,25 +504,7 @@ def test_parameters_that_change_later_do_not_matter(moons):
     np.testing.assert_array_equal(clf.decision_function(X), f)
 
 
-def test_it_is_searched_over_like_any_other(rng):
-    """In the second of two features the labels mean nothing: only the first kernel sees the first feature."""
-    truth = np.arange(80) % 2
-    X = np.column_stack([4.0 * truth - 2.0, np.zeros(80)]) + 0.7 * rng.normal(size=(80, 2))
-    y = np.where(np.arange(80) < 12, truth, -1)
-    kernels = [partial(_of_one_feature, column) for column in (0, 1)]
-    search = GridSearchCV(
-        plain("multi_switch"), {"kernel": kernels}, cv=LabeledKFold(3, random_state=0), scoring=labeled_accuracy
-    )
-    assert search.fit(X, y).best_params_["kernel"].args == (0,)
-    assert search.best_score_ == 1.0
-    assert (search.predict(X) == truth).mean() > 0.97
-
-
-def _of_one_feature(column, X, Y):
-    return np.outer(X[:, column], Y[:, column])
-
-
-@all_searches
+@pytest.mark.parametrize("search", ["cccp", "gradient", "label_switching"])
 @pytest.mark.parametrize(
     ("params", "intercept"),
     [
@@ -635,10 +538,10 @@ def test_one_flip_descends_further(search, params, intercept, moons):
 
 @pytest.fixture
 def few():
-    """Twelve samples of two classes that overlap, two labels of each: (X, y)."""
+    """Ten samples of two classes that overlap, two labels of each: (X, y)."""
     rng = np.random.default_rng(5)
-    truth = np.arange(12) % 2
-    return rng.normal(size=(12, 2)) + 1.5 * truth[:, None], np.where(np.arange(12) < 4, truth, -1)
+    truth = np.arange(10) % 2
+    return rng.normal(size=(10, 2)) + 1.5 * truth[:, None], np.where(np.arange(10) < 4, truth, -1)
 
 
 @pytest.mark.parametrize("intercept", ["balance", "regularized"])
@@ -657,10 +560,10 @@ def test_branch_and_bound_finds_the_global_optimum_and_proves_it(intercept, kern
         other = plain(search.with_(intercept=intercept), **weights).fit(X, y)
         value = other.result_.certificate.primal_objective
         assert best <= value * (1 + 1e-6)
-    # And the supervised SVMs of all 256 labelings.
+    # And the supervised SVMs of all 64 labelings.
     Z = X if kernel == Linear() else kernel_map(kernel(X)).Z
     obj = sm.objectives.S3VM(Z, sm.encode_labels(y), loss, unlabeled_loss, C=5.0, C_star=2.0, intercept=intercept)
-    labelings = (obj.guessed(np.array(signs), obj.C_star) for signs in product([-1.0, 1.0], repeat=8))
+    labelings = (obj.guessed(np.array(signs), obj.C_star) for signs in product([-1.0, 1.0], repeat=6))
     literal = min(sm.solvers.weighted_svm(one).certificate.primal_objective for one in labelings)
     assert best == pytest.approx(literal, rel=1e-6)
 
@@ -677,41 +580,6 @@ def test_what_branch_and_bound_cannot_do_is_said(few):
 
 
 # Bad input
-
-
-@all_searches
-def test_rows_of_zeros_and_constant_features(search, moons):
-    X, _, y = moons
-    empty = X.copy()
-    empty[::7] = 0.0
-    for kernel in (Linear(), RBF("scale")):
-        clf = plain(search, kernel=kernel).fit(empty, y)
-        assert np.isfinite(clf.decision_function(empty)).all()
-        constant = plain(search, kernel=kernel).fit(np.full((60, 3), 2.0), y)
-        f = constant.decision_function(np.full((4, 3), 2.0))
-        assert np.isfinite(f).all()
-        assert np.ptp(f) == pytest.approx(0, abs=1e-9)
-    with pytest.raises(ValueError, match="0 sample"):
-        plain(search).fit(np.empty((0, 2)), np.empty(0))
-
-
-@all_searches
-def test_duplicates_of_the_labelled_samples(search, moons):
-    X, _, y = moons
-    twice, again = np.concatenate([X, X]), np.concatenate([y, np.full(60, -1)])
-    clf = plain(search, kernel=RBF(2.0)).fit(twice, again)
-    np.testing.assert_allclose(clf.decision_function(twice)[:60], clf.decision_function(twice)[60:], atol=1e-9)
-
-
-@all_searches
-@pytest.mark.parametrize("kernel", [Linear(), RBF("scale")], ids=repr)
-def test_data_of_the_scale_of_overflow(search, kernel, moons):
-    X, _, y = moons
-    for scale in (1e300, 1e100):
-        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose fourth powers overflow; scale"):
-            plain(search, kernel=kernel).fit(scale * X, y)
-        with pytest.raises(ValueError, match="whose fourth powers overflow"):
-            plain(search, kernel=kernel).fit(sp.csr_array(scale * X), y)
 
 
 def test_data_too_large_for_the_kernel(monkeypatch, moons):
@@ -756,24 +624,8 @@ def test_parameters_out_of_range(kwargs, text, moons):
         plain("gradient", **kwargs).fit(X, y)
 
 
-def test_other_bad_input(moons):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=r"s=-1.5 must be in \(-1, 0\]"):
-        plain(Search("cccp", s=-1.5)).fit(X, y)
-    K = sm.kernels.gram(X)
-    with pytest.raises(ValueError, match=r"leaves no features to build a graph from; pass fit\(K, y, graph=W\)"):
-        plain("gradient", kernel="precomputed", gamma_I=1.0).fit(K, y)
-    with pytest.raises(ValueError, match="eigenvalue -"):
-        plain("gradient", kernel="precomputed").fit(-K, y)
-    with pytest.raises(ValueError, match="not symmetric"):
-        plain("gradient", kernel="precomputed").fit(K + np.triu(K, 1), y)
-
-
-@all_searches
-def test_a_graph_that_would_be_ignored_is_refused(search, moons):
+def test_a_graph_that_would_be_ignored_is_refused(moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, 5)
     with pytest.raises(ValueError, match=r"S3VM has gamma_I=0.* would ignore graph=; set gamma_I"):
-        S3VM(search=search).fit(X, y, graph=W)
-    with pytest.raises(ValueError, match=r"would ignore graph="):
-        S3VM(search=search, gamma_I=0.0).fit(X, y, graph=np.zeros((3, 3)))
+        S3VM().fit(X, y, graph=W)

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import pickle
 import types
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from contract_estimators import make
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import specmargin as sm
 from specmargin import estimators
 from specmargin.kernels import RBF
 from specmargin.solvers.parts import SEARCHES
-
-CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
-MANIFOLD: dict[str, Any] = {"kernel": [4.0], "graph": [5], "laplacian": [1], "gamma_I": ["100 gamma_A"]}
-SMALL = {
-    **{name: {"grid": MANIFOLD} for name in ("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV")},
-    **{name: {"grid": {"graph": [5], "q": [15], "C": [10.0]}} for name in ("KTACV", "STORMCV")},
-}
-
-
-def make(name: str, **more: Any) -> Any:
-    return getattr(estimators, name)(**SMALL.get(name, {}), **more)
 
 
 def test_score_leaves_unlabelled_samples_out() -> None:
@@ -63,31 +50,6 @@ def test_a_graph_that_a_search_cut_is_explained() -> None:
 
 
 LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
-
-
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        *((name, {}) for name in estimators.__all__),
-        *(("S3VM", {"search": search, **more}) for search in LOCAL for more in ({}, {"gamma_I": 1.0})),
-    ],
-)
-def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str, Any]) -> None:
-    n = 160
-    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
-    y = sm.hide_labels(truth, per_class=4, random_state=0)
-    if hasattr(make(name), "q"):
-        params = {"q": 20, **params}
-    fitted = make(name, **params).fit(X, y)
-    stored = pickle.dumps(fitted)
-    if name != "AutoSSL":  # which keeps the maps of its candidates, as long as the landmarks at most
-        assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
-    method = next(name for name in ("decision_function", "predict", "transform") if hasattr(fitted, name))
-    expected = getattr(fitted, method)(X + 0.01)
-    for other in (pickle.loads(stored), copy.deepcopy(fitted), copy.copy(fitted)):
-        np.testing.assert_array_equal(getattr(other, method)(X + 0.01), expected)
-        if name != "AutoSSL":  # a mixture, which is the answer to no single problem
-            assert repr(other.result_) == repr(fitted.result_)
 
 
 EACH = [*((name, {}) for name in estimators.__all__), *(("S3VM", {"search": search}) for search in LOCAL)]
@@ -132,17 +94,3 @@ def test_a_precomputed_kernel_is_not_kept(name: str, more: dict[str, Any]) -> No
     np.testing.assert_allclose(
         fitted.decision_function(sm.kernels.gram(new, X, gamma=4.0)), other.decision_function(new), rtol=1e-8
     )
-
-
-@pytest.mark.parametrize(("name", "more"), EACH)
-def test_the_global_random_state_is_left_alone(name: str, more: dict[str, Any]) -> None:
-    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
-    y = sm.hide_labels(truth, per_class=4, random_state=0)
-    kwargs = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else more
-    before = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        make(name, **kwargs).fit(X, y)
-    after = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
-    assert (before[1] == after[1]).all()
-    assert before[2] == after[2]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_estimators import make
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin import estimators, graphs, kernels, solvers, spectra
@@ -159,7 +160,6 @@ OTHER_SPELLINGS = {
 }
 """Words that a parameter must not have, by the word to take."""
 
-TO_BE_UNIFIED = "To be unified; until then the value that results were computed with."
 
 REASONS: dict[str, dict[str, str]] = {
     "B": {"1.5": "The relative margin is what `RMM` and `STORM` are for; elsewhere it is an option."},
@@ -333,26 +333,6 @@ def test_the_page_is_current() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python tests/estimators/test_signatures.py"
 
 
-def test_what_is_wrong_is_noticed() -> None:
-    def one(C: float = 1.0, tol: float = 1e-6) -> None: ...
-
-    def two(C: float = 1.0, tol: float = 1e-3) -> None: ...
-
-    def three(seed: int = 0, colour: str = "red") -> None: ...
-
-    concepts = {"weight": "C", "accuracy": "tol"}
-    assert faults({"one": one}, concepts, {}) == []
-    assert faults({"one": one, "same": one, "two": two}, concepts, {}) == ["tol=0.001 (two): why?"]
-    assert faults({"one": one, "same": one, "two": two}, concepts, {"tol": {"0.001": "it is a bound"}}) == []
-    assert faults({"one": one}, concepts, {"tol": {"0.001": "it is a bound"}}) == ["tol=0.001: a reason for nothing"]
-    assert faults({"one": one, "three": three}, concepts, {}) == [
-        "seed: another spelling of random_state",
-        "colour: no concept",
-    ]
-    assert faults({"one": one}, {**concepts, "cost": "C"}, {}) == ["C: named by two concepts"]
-    assert faults({"one": one}, {**concepts, "loss": "loss"}, {}) == ["loss: nobody has it"]
-
-
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_parameters_are_few_and_so_are_the_classes_above(name: str) -> None:
     cls = getattr(estimators, name)
@@ -390,19 +370,11 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
     assert list(written.items()) == list(signature.items()), "in the order of the signature"
 
 
-MANIFOLD: dict[str, Any] = {"grid": {"kernel": [1.0], "graph": [5], "laplacian": [1]}}
-SPECTRUM: dict[str, Any] = {"grid": {"graph": [5], "q": [10]}}
-SMALL = {
-    **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), MANIFOLD),
-    **dict.fromkeys(("KTACV", "STORMCV"), SPECTRUM),
-}
-
-
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_every_public_attribute_is_documented(name: str, moons: Any) -> None:
     X, _, y = moons
     cls = getattr(estimators, name)
-    fitted = cls(**SMALL.get(name, {})).fit(X, y)
+    fitted = make(name).fit(X, y)
     check_is_fitted(fitted)
     text = inspect.getdoc(cls) or ""
     section = text[text.index("Attributes\n---") :]

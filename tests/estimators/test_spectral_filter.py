@@ -1,6 +1,5 @@
 """The classifier over learned filters: its decisions written out, graphs of either kind, and bad input."""
 
-import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -56,13 +55,6 @@ def test_the_filter_learned_is_low_pass_or_high_pass_as_the_graph_is():
         assert sign * (clf.filter_weights_ @ clf.bank_.filters.parameters) > 0.3
         features = SpectralFilterClassifier(filters=Resolvents([0.0])).fit(X, hidden(y, 20), graph=W)
         assert (clf.transduction_ == y).mean() > (features.transduction_ == y).mean() + 0.02
-
-
-def test_graphs_of_networkx_and_matrices_are_one_thing():
-    W, X, y = block_graph(0.8)
-    first = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
-    second = SpectralFilterClassifier().fit(X, hidden(y), graph=nx.from_scipy_sparse_array(W))
-    np.testing.assert_allclose(first.scores_, second.scores_, atol=1e-12)
 
 
 def test_sparse_features_and_two_classes():
@@ -150,37 +142,6 @@ def test_a_single_filter_is_judged_at_the_penalty_that_is_asked_for():
         assert clf.filter_weights_.argmax() == np.argmin(errors)
         chosen.append(int(np.argmin(errors)))
     assert len(set(chosen)) > 1
-
-
-def test_probabilities_are_calibrated_on_left_out_decisions():
-    W, X, y = block_graph(0.8)
-    clf = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
-    p = clf.predict_proba(X[:5])
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert clf.leave_one_out_.shape == (30, 3)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"learn": "best"}, "learn='best'"),
-        ({"filters": "wavelets"}, "filters='wavelets'"),
-        ({"filters": 3}, "filters=3"),
-        ({"loss": "ramp"}, "loss='ramp'"),
-        ({"C": "auto"}, "C='auto'"),
-        ({"self_loops": -1.0}, "self_loops=-1"),
-    ],
-)
-def test_parameters_are_checked(parameters, message):
-    W, X, y = block_graph(0.8)
-    with pytest.raises((InvalidInputError, TypeError), match=message):
-        SpectralFilterClassifier(**parameters).fit(X, hidden(y), graph=W)
-
-
-def test_a_graph_of_other_nodes_is_refused():
-    W, X, y = block_graph(0.8)
-    with pytest.raises(InvalidInputError, match="239"):
-        SpectralFilterClassifier().fit(X, hidden(y), graph=W[:239, :239])
 
 
 @pytest.mark.parametrize("normalization", ["unit", "centered"])

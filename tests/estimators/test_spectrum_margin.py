@@ -107,21 +107,6 @@ def test_the_eigenpairs_are_those_of_the_laplacian_that_was_asked_for(moons, nor
     np.testing.assert_allclose(L @ fitted.eigenvectors_, fitted.eigenvectors_ * fitted.eigenvalues_, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", ["spectrum_margin", "alignment"])
-def test_tolerance_and_parameters_reach_the_solver(moons, monkeypatch, solver):
-    X, _, y = moons
-    seen = []
-    genuine = getattr(sm.solvers, solver)
-
-    def spy(objective, **options):
-        seen.append(options)
-        return genuine(objective, **options)
-
-    monkeypatch.setattr(sm.solvers, solver, spy)
-    sm.KTA(q=20, solver=Solver(tol=1e-3, options={"max_iter": 70})).fit(X, y)
-    assert seen == [{"tol": 1e-3, "max_iter": 70}]
-
-
 def test_an_answer_that_is_not_proved_warns_with_its_gap(moons):
     X, _, y = moons
     with pytest.warns(

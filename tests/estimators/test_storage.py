@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import copy
 import json
 import os
 import pickle
@@ -10,19 +10,16 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import joblib
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -49,6 +46,8 @@ CV: dict[str, Any] = {
     "grid": {"kernel": [RBF(4.0)], "graph": np.array([5]), "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 }
 SPECTRUM_CV: dict[str, Any] = {"grid": {"q": [20], "graph": [5], "C": [1.0]}, "cv": 3}
+KINDS = {"LapRLSRegressor": "targets", "LapRLSRegressorCV": "targets", "SpectralFilterRegressor": "targets"}
+KINDS["SpectralFilterClassifier"] = "few"  # its conformal sets learn anew for every sample and class
 SMALL = {
     **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
     **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
@@ -57,8 +56,7 @@ SMALL = {
 
 LOCAL = [name for name in SEARCHES if name not in ("branch_and_bound", "continuation")]
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
-    name: (name, dict(SMALL.get(name, {})), "targets" if "Regressor" in name else "moons")
-    for name in estimators.__all__
+    name: (name, dict(SMALL.get(name, {})), KINDS.get(name, "moons")) for name in estimators.__all__
 }
 VARIANTS |= {f"S3VM, {name}": ("S3VM", {"search": name}, "moons") for name in LOCAL}
 FUNCTIONS = {"landmarks": Landmarks(20), "eigenvectors": Eigenvectors(20)}
@@ -306,6 +304,10 @@ def test_no_square_matrix_is_kept(variant: str, tmp_path: Path) -> None:
         assert size < max(8 * n * n * share, 50_000)
 
 
+def by_pickle(estimator: Any) -> Any:
+    return pickle.loads(pickle.dumps(estimator))
+
+
 def by_skops(estimator: Any) -> Any:
     skops = pytest.importorskip("skops.io")
     content = skops.dumps(estimator)
@@ -314,26 +316,13 @@ def by_skops(estimator: Any) -> Any:
     return skops.loads(content, trusted=foreign)
 
 
-def by_joblib(estimator: Any) -> Any:
-    file = io.BytesIO()
-    joblib.dump(estimator, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-def by_cloudpickle(estimator: Any) -> Any:
-    cloudpickle = pytest.importorskip("cloudpickle")
-    return cloudpickle.loads(cloudpickle.dumps(estimator))
-
-
 @pytest.mark.parametrize(
     ("variant", "way"),
     [
         *((variant, by_skops) for variant in COPIED),
-        *((variant, by_joblib) for variant in ("LapRLS", "AutoSSL", "STORM", "S3VM, gradient")),
-        *((variant, by_cloudpickle) for variant in ("LapRLS", "AutoSSL", "STORM", "S3VM, gradient")),
+        *((variant, way) for variant in COPIED for way in (by_pickle, copy.copy, copy.deepcopy)),
     ],
-)  # copies by copy and pickle: test_search_and_storage
+)
 def test_copies_are_the_same(variant: str, way: Any) -> None:
     again = way(fitted(variant)[0])
     require_alike(again, variant)
@@ -361,7 +350,6 @@ def own_kernel(X: Any, Y: Any) -> Any:
     ("name", "params", "message"),
     [
         ("LapSVM", {"kernel": own_kernel}, r"^kernel=<function own_kernel.*is a function.*'precomputed'"),
-        ("LapSVM", {"kernel": partial(own_kernel)}, r"^kernel=functools\.partial.*is a function"),
         ("STORM", {"graph": KNN(metric=own_kernel)}, r"^graph/metric=.*is a function.*name one of the package's"),
         ("STORM", {"random_state": np.random.default_rng(0)}, r"^random_state=.*numpy.*set a whole number"),
         (
@@ -370,26 +358,14 @@ def own_kernel(X: Any, Y: Any) -> Any:
             r"^graph/random_state=.*numpy.*set a whole number",
         ),
         (
-            "LapSVM",
-            {"functions": Landmarks(random_state=np.random.default_rng(0))},
-            r"^functions/random_state=.*numpy.*set a whole number",
-        ),
-        (
             "LapRLSCV",
             {"grid": {"kernel": ["linear", own_kernel]}},
             r"^grid/kernel/1=<function own_kernel.*is a function",
         ),
-        (
-            "LapRLSCV",
-            {"estimator": sm.LapRLS(kernel=own_kernel)},
-            r"^estimator/kernel=<function own_kernel.*is a function",
-        ),
-        ("AutoSSL", {"random_state": np.random.RandomState(0)}, r"^random_state=.*set a whole number"),
         ("LapSVM", {"loss": OwnLoss(0.5)}, r"^loss=.*OwnLoss.*not among those that files hold"),
         ("LapRLSCV", {"cv": GroupKFold(2)}, r"^cv=.*GroupKFold.*not among"),
         ("LapSVM", {"solver": Solver(options={"callback": print})}, r"^solver/options/callback=.*function"),
         ("LapSVM", {"unlabeled": nx.path_graph(3)}, r"^unlabeled=.*networkx.*from_networkx"),
-        ("LapSVM", {"unlabeled": sm.LapSVM}, r"^unlabeled=.*a function or a class"),
     ],
 )
 def test_parameters_that_no_file_can_hold_are_named(name: str, params: Any, message: str, tmp_path: Path) -> None:
@@ -408,13 +384,9 @@ def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*pass its fitted step.*skops"),
         (GridSearchCV(sm.LapSVM(), {"gamma_I": [0.0]}), r"GridSearchCV.*best_estimator_.*skops"),
         (SVC(), r"sklearn\.svm.*SVC, which is not the package's"),
         (OwnSVM(), r"OwnSVM, which is not the package's"),
-        (sm.LapSVM, r"is a class; pass an estimator, LapSVM\(\.\.\.\)"),
-        ("model.npz", r"is of the type str; pass an estimator"),
-        (sm.losses.HuberHinge(0.5), r"HuberHinge; pass an estimator"),
     ],
 )
 def test_what_is_no_estimator_of_the_package_is_refused(estimator: Any, message: str, tmp_path: Path) -> None:
@@ -439,23 +411,6 @@ def changed(file: Path, change: Any) -> Path:
     change(header, arrays)
     write_archive(file, "estimator", header, arrays)
     return file
-
-
-def test_files_that_were_damaged_say_so(file: Path, tmp_path: Path) -> None:
-    content = file.read_bytes()
-    for name, damaged, message in (
-        ("short", content[: len(content) // 2], "is truncated"),
-        ("bit", content[:5000] + bytes([content[5000] ^ 4]) + content[5001:], "changed after it was written"),
-        ("text", b"a text", "no archive of specmargin"),
-    ):
-        (tmp_path / name).write_bytes(damaged)
-        with pytest.raises(InvalidInputError, match=message):
-            sm.load(tmp_path / name)
-    with pytest.raises(InvalidInputError, match="does not exist"):
-        sm.load(tmp_path / "none.npz")
-    write_archive(tmp_path / "other.npz", "result", {}, {})
-    with pytest.raises(InvalidInputError, match="holds 'result', not 'estimator'"):
-        sm.load(tmp_path / "other.npz")
 
 
 def test_later_versions_are_refused_and_others_are_told(file: Path) -> None:
@@ -485,7 +440,6 @@ def set_state(value: Any) -> Any:
     ("change", "message"),
     [
         (set_class("os.system"), "class 'os.system', which this version"),
-        (set_class("builtins.eval"), "class 'builtins.eval'"),
         (set_class("antigravity.fly"), "class 'antigravity.fly'"),
         (set_class("sklearn.pipeline.Pipeline"), "class 'sklearn.pipeline.Pipeline'"),
         (set_class("objectives.LapSVM"), "class 'objectives.LapSVM'"),

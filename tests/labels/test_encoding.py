@@ -36,7 +36,7 @@ def samples(draw: st.DrawFn) -> tuple[list[Any], np.ndarray]:
     return sorted(classes), np.array(draw(st.permutations(y)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(samples(), MARKERS, st.integers(0, 2**32 - 1), st.booleans())
 def test_hide_then_encode(sample: tuple[list[Any], np.ndarray], marker: Any, seed: int, balanced: bool) -> None:
     classes, y = sample
@@ -175,25 +175,13 @@ def test_labels_are_values_that_can_be_kept() -> None:
     [
         # -1 as a class under the default marker: the message names the way out.
         ([-1, 1, -1, 1], -1, r"one class only \(1\).*unlabeled=0 or unlabeled=np\.nan"),
-        ([-1.0, 1.0], -1, r"one class only \(1\.0\).*unlabeled=0 or unlabeled=np\.nan"),
         ([1, 1], -1, "Label at least one sample of another class"),
-        ([2, -1], -1, "Label at least one sample of another class"),
-        (["cat", "?"], "?", r"one class only \('cat'\)"),
-        ([-1, -1], -1, r"no labelled sample: all 2 values equal the marker -1"),
-        ([], -1, "no labelled sample: all 0 values"),
         ([0.0, NAN, 1.0], -1, r"y\[1\] is nan.*unlabeled=np\.nan"),
-        ([-1.0, 0.0, NAN, 1.0], -1, r"y\[2\] is nan"),
-        ([0.0, 1.0, np.inf], -1, r"y\[2\] is inf.*unlabeled=float\('inf'\)"),
         (np.array([0, 1, NAN], dtype=object), -1, r"y\[2\] is nan.*unlabeled=np\.nan"),
-        ([0, 1, None], -1, r"y\[2\] is None, a missing value.*pass unlabeled=np\.nan$"),
         ([0, 1, pd.NA], -1, r"y\[2\] is <NA>, a missing value.*pass unlabeled=np\.nan$"),
-        (["a", "", "b"], -1, r"y\[1\] is '', a missing value.*pass unlabeled=np\.nan$"),
         (["a", "?", "b", NAN], "?", r"y\[3\] is nan, a missing value.*pass unlabeled=np\.nan$"),
-        (np.ma.masked_array([0, 1, 1], [False, True, False]), -1, r"y\[1\] is None, a missing value"),
         ([(0, 1), 1, 0], -1, "is no array of labels.*pass one label per sample"),
         (["a", 1, "b", -1], -1, r"types \['int', 'str'\]"),
-        ([[0, 1], [1, 0]], -1, r"shape \(2, 2\)"),
-        (3, -1, "y=3 is no array"),
     ],
 )
 def test_encode_refuses(y: Any, marker: Any, text: str) -> None:
@@ -214,7 +202,6 @@ def test_minus_one_is_a_class_under_another_marker() -> None:
 @pytest.mark.parametrize(
     ("y", "marker", "kind"),
     [
-        (np.array([0, 1], np.int64), -1, "i"),
         (np.array([0, 1], np.uint8), -1, "i"),
         (np.array([0, 1], np.uint8), 999, "u"),
         (np.array([0, 1], np.int8), -1000, "i"),
@@ -223,17 +210,12 @@ def test_minus_one_is_a_class_under_another_marker() -> None:
         (np.array([2**60, 2**60 + 1]), NAN, "O"),
         (np.array([2**63 + 1, 1], np.uint64), -1, "O"),
         (np.array([0.5, 1.5], np.float32), -1, "f"),
-        (np.array([0.5, 1.5], np.float16), -1e9, "f"),
         (np.array([0.5, 1.5], np.float32), np.float64(0.1), "O"),
         (np.array([True, False]), -1, "O"),
-        (np.array([True, False]), NAN, "O"),
         (np.array(["a", "b"]), "unknown", "U"),
-        (np.array([b"a", b"b"]), b"unknown", "S"),
         (np.array(["a", "b"]), b"?", "O"),
         (np.array(["a", "b"]), -1, "O"),
-        (np.array(["a", "b"]), NAN, "O"),
         (np.array([0, 1]), None, "O"),
-        (np.array([0, 1]), "?", "O"),
         (["a", "b"], -1, "O"),
     ],
 )
@@ -274,23 +256,12 @@ def test_hiding_is_uniform() -> None:
 @pytest.mark.parametrize(
     ("y", "arguments", "error", "text"),
     [
-        ([0, 1], {}, ValueError, "one of the two; got None and None"),
-        ([0, 1], {"n_labeled": 2, "per_class": 1}, ValueError, "one of the two; got 2 and 1"),
         ([-1, 1], {"per_class": 1}, ValueError, r"marker -1 is itself a label.*unlabeled=np.nan"),
-        ([0, 1], {"per_class": 1, "unlabeled": 0}, ValueError, "marker 0 is itself a label"),
         ([0, 1, 1], {"per_class": 2}, ValueError, "class 0 has 1 samples; take 1 to 1"),
         (["a", "b", "b"], {"per_class": 2}, ValueError, "class 'a' has 1 samples"),
-        ([0, 1], {"per_class": 0}, ValueError, "per_class=0"),
-        ([0, 1], {"n_labeled": 1}, ValueError, "take 2 to 2"),
         ([0, 1], {"n_labeled": 3}, ValueError, "take 2 to 2"),
-        ([0, 0, 1, 1], {"per_class": 1.5}, TypeError, "per_class=1.5 must be a whole number"),
-        ([0, 0, 1, 1], {"n_labeled": 2.5}, TypeError, "n_labeled=2.5 must be a whole number"),
-        ([], {"per_class": 1}, ValueError, r"shape \(0,\)"),
-        ([[0, 1]], {"per_class": 1}, ValueError, r"shape \(1, 2\)"),
         ([0.0, 1.0, NAN], {"per_class": 1}, ValueError, r"y\[2\] is nan"),
-        ([0, 1, None], {"per_class": 1}, ValueError, r"y\[2\] is None"),
         ([0, 1, None], {"per_class": 1, "unlabeled": ""}, ValueError, "marker '' is itself a label"),
-        ([0, 1], {"per_class": 1, "unlabeled": [-1]}, TypeError, "one scalar"),
     ],
 )
 def test_hide_refuses(y: Any, arguments: dict[str, Any], error: type[Exception], text: str) -> None:
