@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
@@ -105,8 +104,6 @@ def cccp(
     require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
     # What declares `two_ramps` has that width; the type of an unlabelled loss cannot tell.
     s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
-    if max_iter < 1 or not tol >= 0:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     require_range(obj)
     start = time.perf_counter()
     if obj.is_supervised:
