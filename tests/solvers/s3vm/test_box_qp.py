@@ -12,6 +12,7 @@ from specmargin.objectives import Features, WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm import box_qp as _box_qp
 from specmargin.solvers.s3vm.box_qp import Partition, hinge_svm
+from specmargin.solvers.s3vm.hinge_envelope import Envelope, exact_step
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -140,3 +141,38 @@ def test_large_problems_go_without_the_whole_gram_matrix(monkeypatch, rng):
     result = weighted_svm(again)
     assert "gram" not in vars(again.features)
     assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-10)
+
+
+def slopes(envelope, f):
+    low, high = envelope.parts(f)
+    return envelope.lowest + low + high
+
+
+def test_envelope_is_the_infimal_convolution(rng):
+    """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
+    svm = convex_svm(rng, 6, 3, "balance", 1.0, "both")
+    eps, centre = 0.4, rng.normal(size=6)
+    envelope = Envelope(svm, centre, eps)
+    z = np.linspace(-6, 6, 240_001)[:, None]
+    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.linear * z
+    for f in rng.normal(scale=1.5, size=(20, 6)):
+        u = f + eps * centre
+        prox = z[np.argmin(h + (z - u) ** 2 / (2 * eps), axis=0), 0]
+        np.testing.assert_allclose(slopes(envelope, f), (u - prox) / eps, atol=1e-3)
+        low, high = envelope.parts(f)
+        bends = envelope.curvatures(low, high)
+        numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
+        np.testing.assert_allclose(bends, numeric, atol=1e-6)
+
+
+def test_line_search_finds_the_root(rng):
+    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
+    envelope = Envelope(svm, np.zeros(30), 0.05)
+    for _ in range(20):
+        f, df = rng.normal(size=30), rng.normal(size=30)
+        if df @ slopes(envelope, f) > 0:
+            df = -df
+        slope, curvature = -0.5, 0.3
+        s = exact_step(envelope, f, df, slope, curvature)
+        assert s > 0
+        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9
