@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from specmargin.checks import Rule, accuracy, checked, instance, iterations, maybe, number
+from specmargin.checks import Rule, accuracy, checked, choice, count, instance, iterations, maybe, number
 from specmargin.exceptions import InvalidTypeError
 from specmargin.objectives import (
     RMM,
@@ -27,6 +27,7 @@ from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
+from specmargin.solvers.manifold.stopping import RULES
 from specmargin.solvers.parts import Search, Solver
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
@@ -87,13 +88,32 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OBJ = "build one of specmargin.objectives from data and labels"
-_RULES: dict[str, Rule] = {"tol": accuracy, "max_iter": iterations}
+_RULES: dict[str, Rule] = {
+    "tol": accuracy,
+    "gap_tol": number(above=0, infinite=True),
+    "max_iter": iterations,
+    "max_inner": count(1),
+    "max_nodes": count(0),
+    "max_switches": count(1),
+    "check_every": count(1),
+    "rounds": count(0),
+    "n_steps": count(0),
+    "n_components": count(1),
+    "m": count(1),
+    "time_limit": number(above=0, infinite=True),
+    "rate": number(above=1, infinite=True),
+    "first_share": number(above=0, most=1),
+    "stopping": choice(*RULES),
+    "minimizer": choice("lbfgs", "newton"),
+    "preconditioner": choice("scaled", "printed"),
+}
+"""What the arguments of the solvers have to be, by their names."""
 _TO_THE_END: dict[str, Rule] = {**_RULES, "tol": number(least=0)}
 """Where a tolerance of zero means: until nothing changes, or the limit of iterations."""
 
 
 def _check_arguments(function: Callable[P, R], *kinds: type, rules: Mapping[str, Rule] = _RULES) -> Callable[P, R]:
-    """Check the objective, the accuracy and the limit of iterations of a solver."""
+    """Check the objective of a solver, and its arguments by the rules of their names."""
     parameters = inspect.signature(function).parameters
     first: dict[str, Rule] = {next(iter(parameters)): instance(kinds, _OBJ)}
     return checked(**first, **{name: maybe(rule) for name, rule in rules.items() if name in parameters})(function)

@@ -1,6 +1,5 @@
 """Allowances for rounding against fractions, one small problem for each: quick tests, made to be at their limits."""
 
-import time
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -228,14 +227,6 @@ def test_a_bound_that_is_known_is_kept(monkeypatch):
         found = s3vm_bound._at_least(relaxation, lower, theta, beta)
         assert found[0] == kept
         assert found[1].any() == found[2].any() == (lower >= 0)
-
-
-def test_seconds_of_a_bound_are_those_of_the_clock():
-    X = np.array([[-2.0], [2.0], [-1.0], [1.0]])
-    obj = S3VM(X, sm.encode_labels([0, 1, -1, -1]), C=1.0)
-    began = time.perf_counter()
-    result = sm.solvers.s3vm_bound(obj)
-    assert 0 < result.seconds <= time.perf_counter() - began
 
 
 def test_sparse_rows_that_are_tiny_stay_sparse():

@@ -106,12 +106,6 @@ def test_end_is_what_scipy_finds_and_what_it_says(rng, tol):
     assert relative_norm(ours.w, gradient, np.ones(30)) <= 1e-11
 
 
-def test_about_one_call_per_iteration(rng):
-    end = lbfgs(logistic(rng), np.zeros(30), np.ones(30), tol=1e-10)
-    assert end.n_iter >= 15
-    assert end.n_calls <= 1.15 * end.n_iter + 5
-
-
 def test_no_more_calls_than_scipy_needs(rng):
     """The same method with the same memory: a wrong recursion would still converge, but slowly."""
     calls = []
@@ -134,14 +128,6 @@ def test_it_stops_at_the_rounding_floor(rng):
         assert counted.calls < 1500
         assert end.converged
         assert np.linalg.norm(end.gradient) < 1e-14 * np.linalg.norm(fun(np.ones(30))[1])
-
-
-def test_restart_at_the_minimum_ends_at_once(rng):
-    fun = logistic(rng)
-    end = lbfgs(fun, np.zeros(30), np.ones(30), tol=1e-10)
-    again = lbfgs(fun, end.w, np.ones(30), tol=1e-10)
-    assert (again.n_iter, again.n_calls) == (0, 1)
-    assert (again.w == end.w).all()
 
 
 def test_value_never_rises(rng):

@@ -137,3 +137,40 @@ def test_what_is_not_declared_is_missing():
     with pytest.raises(ValueError, match=r"does not take the loss 'Foreign'.*No solver of this objective takes it"):
         require("newton", "LapSVM", Foreign())
     assert takers("LapSVM", SmoothHinge()) == []
+
+
+BAD = [
+    (solver, {name: value})
+    for solvers, arguments in (
+        (
+            "annealing branch_and_bound cccp continuation factorized finite_newton gradient label_switching "
+            "multi_switch newton one_flip pcg probe quasi_newton s3vm_bound weighted_svm",
+            {"tol": (-1.0, np.nan, "1")},
+        ),
+        ("annealing cccp factorized newton pcg s3vm_bound", {"max_iter": (0, -1, 1.5)}),
+        ("annealing", {"max_inner": (0,)}),
+        ("branch_and_bound", {"time_limit": (0,), "max_nodes": (-1,)}),
+        ("probe", {"time_limit": (0, -1.0), "rounds": (-1,)}),
+        ("continuation", {"n_steps": (-1,), "minimizer": ("cg",)}),
+        ("gradient", {"n_steps": (-1,)}),
+        ("quasi_newton", {"m": (0,)}),
+        ("label_switching multi_switch", {"rate": (1.0, np.nan), "first_share": (0.0, 1.5)}),
+        ("multi_switch", {"max_switches": (0,)}),
+        ("pcg", {"stopping": ("whenever",), "preconditioner": ("none",), "check_every": (0,), "gap_tol": (0.0,)}),
+    )
+    for solver in solvers.split()
+    for name, values in arguments.items()
+    for value in values
+]
+
+
+def test_arguments_out_of_range_are_refused_by_name():
+    X, labels = moons()
+    objectives = {"LapSVM": lapsvm("squared_hinge"), "WeightedSVM": weighted_svm("hinge"), "S3VM": S3VM(X, labels)}
+    for solver, options in BAD:
+        of = next(of for of, solvers in SOLVERS.items() if solver in solvers)
+        name, value = next(iter(options.items()))
+        with pytest.raises(ValueError, match=f"{name}={value!r}.* (must be|is unknown; take one of)"):
+            getattr(sm.solvers, solver)(objectives[of], **options)
+    with pytest.raises(ValueError, match="n_components=0 must be a whole number of at least 1"):
+        sm.solvers.eigenmaps(sm.objectives.RegularizedClustering(np.eye(3), np.zeros((3, 3)), gamma=1.0), 0)

@@ -63,8 +63,6 @@ def eigenmaps(obj: RegularizedClustering, n_components: int = 1, *, tol: float =
     (True, 1)
     """
     start = time.perf_counter()
-    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
-        raise InvalidInputError(f"n_components={n_components!r} functions; take an integer >= 1.")
     basis = obj.basis
     if n_components > basis.dimension:
         raise InvalidInputError(

@@ -27,7 +27,6 @@ import time
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.operators import kernel_rows
 from specmargin.losses import Pieces
 from specmargin.objectives import LapSVM
@@ -86,12 +85,6 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     """
     start = time.perf_counter()
     require("newton", "LapSVM", obj.loss)
-    if not tol > 0:
-        raise InvalidInputError(
-            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
-        )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 5 is usual.")
     y, labeled = obj.labels.sign, obj.labels.labeled
     pieces = obj.margin_loss.pieces
     assert pieces is not None

@@ -32,7 +32,7 @@ from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.manifold.answer import full_space_result
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
 from specmargin.solvers.manifold.monitor import Monitor
-from specmargin.solvers.manifold.stopping import RULES, Stagnation, stopping_rule
+from specmargin.solvers.manifold.stopping import Stagnation, stopping_rule
 from specmargin.solvers.requirements import require
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -200,27 +200,6 @@ class _Settings(NamedTuple):
     gap_tol: float
     prove: bool
 
-    def check(self) -> None:
-        """Raise where a value is out of range."""
-        if self.stopping not in RULES:
-            raise InvalidInputError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
-        if not self.tol >= 0:
-            raise InvalidInputError(
-                f"tol={self.tol!r} must be a number >= 0, relative to the start; 1e-8 is the default."
-            )
-        if not self.gap_tol > 0:
-            raise InvalidInputError(f"gap_tol={self.gap_tol!r} must be positive: the relative gap to be proved.")
-        if self.max_iter < 1:
-            raise InvalidInputError(f"max_iter={self.max_iter!r} must be at least 1; 5000 is the default.")
-        if self.check_every is not None and self.check_every < 1:
-            raise InvalidInputError(f"check_every={self.check_every!r} must be at least 1 iteration, or None.")
-        if self.preconditioner not in ("scaled", "printed"):
-            raise InvalidInputError(f"preconditioner={self.preconditioner!r} is unknown; take scaled or printed.")
-        if self.dtype not in (np.float64, np.float32):
-            raise InvalidInputError(
-                f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32."
-            )
-
 
 class _Progress:
     """Rules, histories, iterations and answers of all classes, whose columns leave the stack one by one."""
@@ -346,7 +325,8 @@ def _solve(
 ) -> list[SolveResult]:
     """Iterate, correct the recurrences by true products until all ends are confirmed, and collect the answers."""
     begin = time.perf_counter()
-    settings.check()
+    if settings.dtype not in (np.float64, np.float32):
+        raise InvalidInputError(f"dtype={settings.dtype} is no precision of kernel products; take float64 or float32.")
     require(solver, "LapSVM", objectives[0].loss)
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])

@@ -28,18 +28,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["DECISIONS", "NORMS", "RULES", "Stagnation", "StoppingRule", "stopping_rule"]
+__all__ = ["NORMS", "RULES", "DecisionRule", "NormRule", "ObjectiveRule", "Stagnation", "stopping_rule"]
 
 NORMS = ("gradient", "preconditioned_gradient", "mixed_product")
-DECISIONS = ("stability", "validation", "mixed", "safe")
-RULES = (*NORMS, "objective", *DECISIONS)
+RULES = (*NORMS, "objective", "stability", "validation", "mixed", "safe")
 """The rules by name."""
 
 _STABLE = 0.015  # share of changed decisions, Algorithm 2
@@ -49,27 +46,14 @@ Quantities = Mapping[str, float]
 """What the history holds of one iteration: ``objective`` and the norms."""
 
 
-class StoppingRule(Protocol):
-    """What the loop asks of a rule; it belongs to one class and remembers what it has seen."""
-
-    @property
-    def early(self) -> bool:
-        """Whether its last answer means less than convergence."""
-        ...
-
-    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
-        """Whether to stop at these quantities and decision values (n,); iteration 0 is the start."""
-        ...
-
-    def confirms(self, now: Quantities) -> bool:
-        """Whether these quantities, computed anew, bear out that convergence was reached."""
-        ...
-
-
 def stopping_rule(
     name: str, tol: float, *, check_every: int, watched: IntArray, validation: IntArray, truth: BoolArray
-) -> StoppingRule:
-    """Return a fresh rule.
+) -> NormRule | ObjectiveRule | DecisionRule:
+    """Return a fresh rule, which belongs to one class and remembers what it has seen.
+
+    Its ``stops`` says whether to stop at the quantities of an iteration (0 is the start) and decision values (n,),
+    ``confirms`` whether quantities that were computed anew bear out that convergence was reached, and ``early`` whether
+    the last answer means less than that.
 
     Parameters
     ----------
@@ -99,9 +83,7 @@ def stopping_rule(
         return NormRule(name, tol)
     if name == "objective":
         return ObjectiveRule(tol)
-    if name in DECISIONS:
-        return DecisionRule(name, NormRule("mixed_product", tol), check_every, watched, validation, truth)
-    raise InvalidInputError(f"stopping={name!r} is unknown; take one of {', '.join(RULES)}.")
+    return DecisionRule(name, NormRule("mixed_product", tol), check_every, watched, validation, truth)
 
 
 @dataclass

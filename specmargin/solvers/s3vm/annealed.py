@@ -38,13 +38,9 @@ def with_lbfgs(memory: int = 50) -> Minimizer:
     return minimize
 
 
-def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> FloatArray:
+def started(obj: S3VM, w: FloatArray | None) -> FloatArray:
     """Return the start: a copy of w, or zeros."""
     require_range(obj, power=1)
-    if not tol > 0:
-        raise InvalidInputError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     return start_vector(w, obj.size)
 
 
@@ -142,9 +138,7 @@ def annealed(
 ) -> SolveResult:
     """Follow the objectives with C* times each factor of a schedule by L-BFGS."""
     factors = rising(schedule)
-    if memory < 1:
-        raise InvalidInputError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
-    w = started(obj, w, tol, max_iter)
+    w = started(obj, w)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
     path = [(float(factor), obj.with_(C_star=factor * obj.C_star)) for factor in factors]

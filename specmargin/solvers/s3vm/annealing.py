@@ -27,7 +27,6 @@ from functools import partial
 import numpy as np
 from scipy.special import entr, expit, logit, rel_entr
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
@@ -108,10 +107,6 @@ def annealing(
     >>> result.status.name, result.variables["labels"].tolist()
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0])
     """
-    if max_iter < 1 or max_inner < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
-    if not tol >= 0:
-        raise InvalidInputError(f"tol={tol!r} must be a number >= 0.")
     require("annealing", "S3VM", obj.loss)
     require_range(obj)
     start = time.perf_counter()

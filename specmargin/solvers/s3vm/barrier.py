@@ -320,9 +320,7 @@ class _State:
 
 
 def _cholesky(A: FloatArray) -> FloatArray | None:
-    if not len(A):
-        return A
-    return cholesky(A)
+    return cholesky(A) if len(A) else A
 
 
 def _regularized(H: FloatArray) -> FloatArray | None:

@@ -125,7 +125,8 @@ def hinge_svm(
         taken += steps
         if solution is not None and accept(solution, max(tol, rough), exact=True):
             return _with_count(best, taken)
-    if _is_hard(svm):
+    # Weights so large that widths of the envelope and rounding meet.
+    if float((svm.plus + svm.minus).max()) * float(svm.features.squared_norms.max()) > _HARD:
         pivoted = _pivoted(svm)
         if pivoted is not None and accept(pivoted, max(tol, rough), exact=True):
             return _with_count(best, taken)
@@ -154,11 +155,6 @@ def _with_count(best: HingePoint | None, taken: int) -> HingePoint:
     """Return the point with the number of systems solved."""
     assert best is not None
     return best._replace(n_iter=taken)
-
-
-def _is_hard(svm: WeightedSVM) -> bool:
-    """Whether the weights are so large that widths of the envelope and rounding meet."""
-    return float((svm.plus + svm.minus).max()) * float(svm.features.squared_norms.max()) > _HARD
 
 
 def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | None:

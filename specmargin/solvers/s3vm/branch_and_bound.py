@@ -26,7 +26,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
@@ -141,10 +140,6 @@ def branch_and_bound(
     >>> result.status.name, result.variables["labels"].tolist(), result.certificate.is_optimal(1e-6)
     ('OPTIMAL', [-1.0, 1.0, 1.0], True)
     """
-    if not (time_limit > 0 and tol > 0 and max_nodes >= 0):
-        raise InvalidInputError(
-            f"time_limit={time_limit!r} and tol={tol!r} must be positive, max_nodes={max_nodes!r} not negative."
-        )
     if w is not None:
         w = start_vector(w, obj.size)
     start = time.perf_counter()
@@ -281,13 +276,9 @@ class _Search:
             problem.minorant_values(node.theta) - 0.5 * node.theta * f**2
         )
         i = int(np.argmax(missing))
-        side = 1.0 if f[i] >= 0 else -1.0
-        for child in self._children(node, int(problem.free[i]), side):
+        j, side = int(problem.free[i]), 1.0 if f[i] >= 0 else -1.0
+        for child in node.children(j, side, int(self.relaxation.obj.unlabeled[j]), self.log):
             self.open.push(child)
-
-    def _children(self, node: Node, j: int, side: float) -> tuple[Node, Node]:
-        """Return the nodes in which the unlabelled sample j has the label -side, and side."""
-        return node.children(j, side, int(self.relaxation.obj.unlabeled[j]), self.log)
 
     def _box(self, node: Node) -> Box:
         """Return the decisions of points with its signs that are no worse than the best one, rounding included."""
@@ -352,4 +343,4 @@ class _Search:
                 continue
             j = int(np.argmax(missing))
             side = 1.0 if f[j] >= 0 else -1.0
-            stack += self._children(node, j, side)
+            stack += node.children(j, side, int(self.relaxation.obj.unlabeled[j]), self.log)

@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
@@ -62,9 +61,9 @@ def cccp(
     Parameters
     ----------
     obj : S3VM
-        Objective with the hinge, and `SymmetricHinge` or `SymmetricRamp`.
+        With the hinge, and `SymmetricHinge` or `SymmetricRamp`.
     w : ndarray of shape (size,), optional
-        Weights that beta comes from first; by default the supervised SVM.
+        Where beta comes from first; by default the supervised SVM.
     schedule : array-like of float, default (1.0,)
         Factors of C*, >= 0; the last should be 1. UniverSVM has that one alone; (1e-4, 1e-3, 0.01, 0.1, 1) anneals.
     tol : float, default 1e-9
@@ -104,9 +103,7 @@ def cccp(
     """
     require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
     # What declares `two_ramps` has that width; the type of an unlabelled loss cannot tell.
-    s = -obj.unlabeled_loss.flat_half_width
-    if max_iter < 1 or not tol >= 0:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
+    s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
     require_range(obj)
     start = time.perf_counter()
     if obj.is_supervised:

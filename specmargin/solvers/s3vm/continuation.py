@@ -93,11 +93,7 @@ def continuation(
     ('STATIONARY', [-1.0, 1.0, 1.0], 11)
     """
     start = time.perf_counter()
-    if n_steps < 0:
-        raise InvalidInputError(f"n_steps={n_steps!r} must not be negative: gamma is lowered so often.")
-    if minimizer not in ("lbfgs", "newton"):
-        raise InvalidInputError(f"unknown minimizer {minimizer!r}; choose 'lbfgs' or 'newton'.")
-    w = started(obj, w, tol, max_iter)
+    w = started(obj, w)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
     require("continuation", "S3VM", obj.loss, obj.unlabeled_loss)
@@ -130,10 +126,6 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
     unlabeled_loss = obj.unlabeled_loss
     s = getattr(unlabeled_loss, "sharpness", 3.0)
     longest = float(obj.features.squared_norms.max())
-    if not np.isfinite(longest):
-        raise InvalidInputError(
-            "squared lengths of the features overflow; divide the features by their largest length."
-        )
     end = 1.0 / (20.0 * s * longest) if longest > 0 else 0.0
     if not np.isfinite(end):
         raise InvalidInputError(

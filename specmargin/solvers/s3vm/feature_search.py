@@ -49,6 +49,7 @@ class FeatureSearch:
                 f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
                 f"not the better label's {loss!r}; take unlabeled_loss=None or 'exp', or intercept='balance'."
             )
+        self.expand = self.coordinates = np.asarray
         self._seen: dict[bytes, tuple[float, FloatArray]] = {}
 
     @cached_property

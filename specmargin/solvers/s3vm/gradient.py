@@ -15,7 +15,6 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.s3vm.annealed import annealed
@@ -82,7 +81,5 @@ def gradient(
     """
     start = time.perf_counter()
     if schedule is None:
-        if n_steps < 0:
-            raise InvalidInputError(f"n_steps={n_steps!r} must not be negative: C* is doubled so often.")
         schedule = 2.0 ** np.arange(-n_steps, 1)
     return annealed(obj, w, schedule, solver="gradient", tol=tol, loose=1e-3, max_iter=max_iter, start=start)

@@ -21,7 +21,6 @@ from typing import cast
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
@@ -129,15 +128,15 @@ def switch_labels(
 ) -> SolveResult:
     """Run the loop that `label_switching` and `specmargin.solvers.multi_switch` share; `pairs` are switched at most."""
     began = time.perf_counter()
-    if not rate > 1:
-        raise InvalidInputError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
-    if not 0 < first_share <= 1:
-        raise InvalidInputError(f"first_share={first_share!r} must be in (0, 1]: it is a share of C_star.")
     require(solver, "S3VM", obj.loss)
     require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
-    w, f = training.supervised(None) if w is None else training.begin(w)
+    if w is None:
+        w, f = training.supervised()
+    else:
+        w = start_vector(w, obj.size)
+        f = obj.decisions_at(w)
     labels = _first_labels(f[obj.unlabeled], obj.positive_share)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
@@ -248,14 +247,9 @@ class _Training:
         """Return the certificate of the last training, which ended at w."""
         return self._svm().prove(w, *self.multipliers)
 
-    def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a given start, checked, and its decisions."""
-        w = start_vector(w, self.obj.size)
-        return w, self.obj.decisions_at(w)
-
-    def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def supervised(self) -> tuple[FloatArray, FloatArray]:
         """Train without the unlabelled samples."""
-        result = weighted_svm(self._svm(), w, tol=self.tol)
+        result = weighted_svm(self._svm(), tol=self.tol)
         return result.variables["w"], result.variables["f"]
 
     def __call__(

@@ -24,7 +24,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LabelSearch", "LocalSearch", "alternate", "cold_descent", "signs_of"]
+__all__ = ["LabelSearch", "LocalSearch", "alternate", "signs_of"]
 
 _ROUNDS = 100  # of retraining with guessed labels
 _HARD = 1e4
@@ -70,7 +70,7 @@ class LocalSearch:
 
     def __init__(self, relaxation: S3VMRelaxation) -> None:
         self.relaxation = relaxation
-        self.obj = relaxation.obj
+        self.obj, self.expand, self.coordinates = relaxation.obj, relaxation.expand, relaxation.coordinates
         assert relaxation.space is not None
         self.Z = relaxation.space.Z
         self.Z_unlabeled = self.Z[self.obj.unlabeled]
@@ -104,7 +104,7 @@ class LocalSearch:
 
     def value(self, w: FloatArray) -> float:
         """Return J at coordinates w of the row space."""
-        return self.obj.value_at(self.relaxation.expand(w))
+        return self.obj.value_at(self.expand(w))
 
     def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
         """Return J and w at a solution of `qp`."""
@@ -112,9 +112,16 @@ class LocalSearch:
         if len(several) == 1:
             return self.value(several[0]), several[0]
         # Which is the lowest float64 cannot tell.
-        proved = [(self.obj.prove(self.relaxation.expand(w)), w) for w in several]
+        proved = [(self.obj.prove(self.expand(w)), w) for w in several]
         certificate, w = min(proved, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
         return certificate.primal_objective, w
+
+    def cold(self) -> tuple[float, FloatArray]:
+        """Return the descent from the supervised SVM: the usual start of local solvers."""
+        if self.supervised is not None:
+            return self.descend(self.supervised.w)
+        supervised = S3VMRelaxation(self.obj.supervised(), space=self.relaxation.space)
+        return self.descend(barrier(supervised, tol=1e-6).w)
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
@@ -163,12 +170,3 @@ class LocalSearch:
         options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
         minimum = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
         return float(minimum.fun), np.asarray(minimum.x)
-
-
-def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
-    """Return the descent from the supervised SVM: the usual start of local solvers."""
-    if search.supervised is not None:
-        return search.descend(search.supervised.w)
-    supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)
-    result = barrier(supervised, tol=1e-6)
-    return search.descend(result.w)

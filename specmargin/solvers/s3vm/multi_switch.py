@@ -12,9 +12,6 @@ C = 1 / (2 lam l), C* = lam' / (2 lam u), intercept="regularized".
 
 from __future__ import annotations
 
-import operator
-
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.requirements import require
@@ -81,8 +78,6 @@ def multi_switch(
     [-1.0, -1.0, 1.0, 1.0]
     """
     require("multi_switch", "S3VM", obj.loss)
-    if operator.index(max_switches) < 1:
-        raise InvalidInputError(f"max_switches={max_switches!r} must be at least 1 pair.")
     return switch_labels(
         obj,
         w,

@@ -12,7 +12,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import LabelPoint
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent
+from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.one_flip import flip_once
 from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 from specmargin.typing import FloatArray
@@ -78,10 +78,10 @@ class Incumbent:
     def start(self, w: FloatArray | None, root: Node, tol: float, deadline: float) -> None:
         """Find the first one: by descents from w, from the supervised SVM and from the root's w, and by flips."""
         search = self.search
-        self.offer(*cold_descent(search))
+        self.offer(*search.cold())
         self.offer(*search.descend(root.w))
         if w is not None:
-            self.offer(*search.descend(search.relaxation.coordinates(w)))
+            self.offer(*search.descend(search.coordinates(w)))
         better = True
         while better and self.value > root.lower * (1 + tol) and time.perf_counter() < deadline:
             improved, _ = flip_once(search, self.w, self.value, 1e-9, deadline=deadline)
@@ -93,14 +93,14 @@ class Incumbent:
     def upper(self) -> float:
         """J at the best point with all that rounding may hide: an upper bound on the optimum."""
         if np.isnan(self._upper):
-            certificate = self.search.obj.prove(self.search.relaxation.expand(self.w))
+            certificate = self.search.obj.prove(self.search.expand(self.w))
             self._upper = certificate.primal_objective + certificate.rounding
         return self._upper
 
     def weights(self, given: FloatArray | None) -> FloatArray:
         """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
         obj = self.search.obj
-        weights = self.search.relaxation.expand(self.w)
+        weights = self.search.expand(self.w)
         if given is not None and obj.value_at(given) < obj.value_at(weights):
             return given
         return weights

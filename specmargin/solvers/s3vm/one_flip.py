@@ -7,7 +7,6 @@ again, least certain samples first. Local solvers often miss the global optimum 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, alternate, cold_descent, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, alternate, signs_of
 from specmargin.solvers.s3vm.range import trusted
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
@@ -69,23 +68,16 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     require("one_flip", "S3VM", obj.loss, obj.unlabeled_loss)
     start = time.perf_counter()
     history = History()
-    search: LocalSearch | FeatureSearch
-    expand: Callable[[FloatArray], FloatArray]
-    coordinates: Callable[[FloatArray], FloatArray]
-    if has_relaxation(obj):
-        relaxation = S3VMRelaxation(obj)
-        search, expand, coordinates = LocalSearch(relaxation), relaxation.expand, relaxation.coordinates
-    else:
-        search, expand, coordinates = FeatureSearch(obj), _same, _same
+    search = LocalSearch(S3VMRelaxation(obj)) if has_relaxation(obj) else FeatureSearch(obj)
     if w is None:
-        value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
-        weights = expand(z)
+        value, z = search.cold()
+        weights = search.expand(z)
     else:
         weights = start_vector(w, obj.size)
         given = obj.value_at(weights)
-        value, z = search.descend(coordinates(weights))
+        value, z = search.descend(search.coordinates(weights))
         if value <= given:
-            weights = expand(z)
+            weights = search.expand(z)
         else:
             value = given
     history.record(objective=value, flips=0)
@@ -96,7 +88,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         improved, flips = flip_once(search, z, value, tol, flips)
         if improved is not None:
             value, z = improved
-            weights = expand(z)
+            weights = search.expand(z)
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
@@ -116,10 +108,6 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         message=message,
         flips=np.asarray(flips),
     )
-
-
-def _same(w: FloatArray) -> FloatArray:
-    return w
 
 
 def flip_once(

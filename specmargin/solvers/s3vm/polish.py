@@ -81,7 +81,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     start = time.perf_counter()
     require("polish", "S3VM", obj.loss, obj.unlabeled_loss)
     history = History()
-    end = newton_descent(obj, started(obj, w, tol, max_iter), tol, max_iter, history)
+    end = newton_descent(obj, started(obj, w), tol, max_iter, history)
     return obj.result(
         end.w,
         solver="polish",

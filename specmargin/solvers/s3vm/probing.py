@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
@@ -77,10 +76,6 @@ def probe(
     >>> probe(obj).variables["proved"].tolist()
     [-1.0, 0.0, 1.0]
     """
-    if not (time_limit > 0 and tol > 0 and rounds >= 0):
-        raise InvalidInputError(
-            f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative."
-        )
     if w is not None:
         w = start_vector(w, obj.size)
     start = time.perf_counter()

@@ -87,10 +87,3 @@ def test_order_of_the_samples_does_not_matter(solver):
     assert abs(moved.n_iter - plain.n_iter) <= 2
     atol = 1e-9 if solver is newton else 1e-7
     np.testing.assert_allclose(moved.variables["f"], plain.variables["f"][order], atol=atol)
-
-
-@solvers
-def test_the_hinge_is_refused(solver):
-    message = rf"solvers\.{solver.__name__} does not take the loss 'hinge': it has no continuous slope"
-    with pytest.raises(ValueError, match=message):
-        solver(objective(data(), "hinge"))

@@ -1,14 +1,12 @@
 """The factorised solver against CVXPY, scipy and its own certificate over six orders of the gammas."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pytest
-import scipy.linalg as sla
 from manifold_problems import by_cvxpy, data, objective
-from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -41,9 +39,9 @@ def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):
 
 @losses
 @intercepts
-@pytest.mark.parametrize("l", [2, 6, 60])
-@pytest.mark.parametrize("gamma_A", [1e-6, 1e-2, 1.0])
-@pytest.mark.parametrize("gamma_I", [0.0, 1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("l", [2, 60])
+@pytest.mark.parametrize("gamma_A", [1e-6, 1.0])
+@pytest.mark.parametrize("gamma_I", [0.0, 1.0, 100.0])
 def test_gap_is_closed_over_the_whole_range_of_gammas(loss, fit_intercept, l, gamma_A, gamma_I):
     result = factorized(objective(data(60, l), loss, gamma_A, gamma_I, fit_intercept=fit_intercept))
     assert -1e-12 < result.certificate.relative_gap <= 1e-9
@@ -52,8 +50,7 @@ def test_gap_is_closed_over_the_whole_range_of_gammas(loss, fit_intercept, l, ga
 
 @losses
 @intercepts
-@pytest.mark.parametrize("gamma_A", [1e-6, 1e-2, 1.0])
-@pytest.mark.parametrize("gamma_I", [0.0, 1e-2, 1.0])
+@pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 0.0), (1e-6, 1.0), (1.0, 1e-2)])
 def test_duplicates_make_no_difference(loss, fit_intercept, gamma_A, gamma_I):
     """K has half its rank, and copies carry opposite labels here and there."""
     obj = objective(data(60, 30, copies=2), loss, gamma_A, gamma_I, fit_intercept=fit_intercept)
@@ -93,35 +90,6 @@ def test_variables_belong_together(loss):
         np.testing.assert_allclose(values["v"], -y * obj.margin_loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
 
 
-@losses
-def test_gradient_vanishes_or_is_a_subgradient(loss):
-    obj = objective(data(l=20), loss, gamma_A=0.1)
-    result = factorized(obj)
-    alpha, b = result.variables["alpha"], float(result.variables["b"])
-    if loss != "hinge":
-        by_alpha, by_b = obj.gradient(alpha, b)
-        assert np.abs(by_alpha).max() < 1e-9
-        assert abs(by_b) < 1e-9
-    rng = np.random.default_rng(0)
-    for size in (1e-4, 1e-2, 1.0):
-        for _ in range(5):
-            other = obj.value_at(alpha + size * rng.normal(size=60), b + size * rng.normal())
-            assert other >= result.certificate.primal_objective * (1 - 1e-12)
-
-
-def test_squared_hinge_is_the_minimum_of_the_primal():
-    obj = objective(data(30, 12, width=1.0), "squared_hinge", 0.1, 1.0)
-
-    def fun(x):
-        by_alpha, by_b = obj.gradient(x[:-1], x[-1])
-        return obj.value_at(x[:-1], x[-1]), np.append(by_alpha, by_b)
-
-    found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    result = factorized(obj)
-    assert result.certificate.primal_objective <= found.fun * (1 + 1e-12)
-    assert result.certificate.primal_objective == pytest.approx(found.fun, rel=1e-9)
-
-
 def test_squared_loss_is_the_linear_system():
     """[[G + I, 1], [1', 0]] (v, b) = (y, 0) with the dense inverse of S."""
     obj = objective(data(30, 12), "squared")
@@ -146,37 +114,6 @@ def test_hinge_is_the_svm_on_half_the_deformed_kernel(gamma_A):
     ours = factorized(obj).certificate.primal_objective
     assert ours <= theirs * (1 + 1e-12)
     assert ours == pytest.approx(theirs, rel=1e-5)  # libsvm keeps the kernel in single precision
-
-
-@losses
-def test_fully_labelled_without_a_graph(loss):
-    case = data(40, 40)
-    with_L = factorized(objective(case, loss, 0.1, 0.0), tol=1e-12)
-    without = factorized(LapSVM(case[0], None, case[2], loss=loss, gamma_A=0.1), tol=1e-12)
-    assert with_L.certificate.primal_objective == without.certificate.primal_objective
-    assert without.certificate.is_optimal(1e-12)
-
-
-@losses
-def test_classes_share_one_factorisation(loss):
-    K, L, labels = data(60, 12, n_classes=4)
-    first = LapSVM(K, L, next(labels.one_vs_rest()), loss=loss, gamma_A=1e-3, gamma_I=1.0)
-    shared = list(first.one_vs_rest(labels))
-    assert len(shared) == 4
-    for binary, obj in zip(labels.one_vs_rest(), shared, strict=True):
-        assert obj.reduction is first.reduction
-        alone = factorized(LapSVM(K, L, binary, loss=loss, gamma_A=1e-3, gamma_I=1.0))
-        together = factorized(obj)
-        np.testing.assert_array_equal(together.variables["f"], alone.variables["f"])
-        assert together.certificate == alone.certificate
-        assert together.certificate.is_optimal(1e-9)
-
-
-def test_losses_share_one_factorisation():
-    first = objective(data(l=6), "squared")
-    second = replace(first, loss="hinge")
-    second.__dict__["reduction"] = first.reduction
-    assert factorized(second).certificate == factorized(objective(data(l=6), "hinge")).certificate
 
 
 @intercepts
@@ -204,36 +141,12 @@ def test_newton_ends_exactly_even_where_the_active_set_wanders():
     assert abs(result.certificate.relative_gap) < 1e-12
 
 
-@pytest.mark.parametrize("gammas", [(1e-6, 0.0), (1e-6, 1.0), (1e-2, 1.0), (1.0, 0.0)])
-def test_interior_point_takes_few_steps(gammas):
-    for l in (2, 20, 60):
-        result = factorized(objective(data(60, l), "hinge", *gammas))
-        assert 0 < result.n_iter <= 30
-        gaps = result.history["gap"]
-        assert (np.diff(gaps) < 0).all()
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_iteration_limit_is_reported(loss):
     result = factorized(objective(data(60, 60, width=1.0), loss, 1e-6, 0.0), max_iter=2)
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 2
     assert result.certificate.relative_gap > 1e-6
-
-
-def test_tolerance_decides_the_status():
-    obj = objective(data(60, 60), "hinge", 1e-6, 1.0)
-    assert factorized(obj, tol=1e-30).status is Status.OPTIMAL_INACCURATE
-    assert factorized(obj, tol=1e-6).status is Status.OPTIMAL
-
-
-@losses
-def test_names(loss):
-    result = factorized(objective(data(l=6), loss))
-    assert result.problem == ("LapRLS" if loss == "squared" else "LapSVM")
-    assert result.solver == "factorized"
-    assert "relative gap" in repr(result)
-    assert float(result.duals["balance"]) == float(result.variables["b"])
 
 
 @dataclass(frozen=True)
@@ -310,22 +223,6 @@ def test_a_refinement_that_gets_nowhere_is_an_error():
         _refined(np.zeros(3) + 1e-3, lambda r: 0.1 * r, lambda x: np.ones(3) - x)
 
 
-@losses
-def test_gammas_of_one_ratio_share_the_factorisation(loss, monkeypatch):
-    case = data(50, 8)
-    base = objective(case, loss, 1e-2, 0.5)
-    _ = base.reduction
-    alone = {factor: factorized(objective(case, loss, factor * 1e-2, factor * 0.5)) for factor in (0.01, 3.0, 1e4)}
-    monkeypatch.setattr("scipy.linalg.lu_factor", lambda *a, **k: pytest.fail("factorised again"))
-    for factor, expected in alone.items():
-        shared = factorized(base.with_(gamma_A=factor * 1e-2, gamma_I=factor * 0.5))
-        assert shared.certificate.is_optimal(1e-9)
-        np.testing.assert_allclose(shared.variables["f"], expected.variables["f"], atol=1e-8)
-    other = base.with_(gamma_A=1e-2, gamma_I=0.6)
-    assert "reduction" not in other.__dict__
-    assert (other.gamma_A, other.gamma_I) == (1e-2, 0.6)
-
-
 def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_tiny():
     # Two classes far apart and weights of 1e-10: the optimum is some 1e-9, seven digits above the rounding of a margin.
     rng = np.random.default_rng(0)
@@ -341,20 +238,3 @@ def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_ti
         np.testing.assert_allclose(
             K @ result.variables["alpha"] + result.variables["b"], result.variables["f"], atol=1e-9
         )
-
-
-def test_least_squares_factorises_once_for_all_classes(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    labels = sm.encode_labels(np.arange(40) % 5)
-    K, first = sm.kernels.gram(X, gamma=1.0), next(iter(labels.one_vs_rest()))
-    base = LapSVM(K, None, first, loss="squared", gamma_A=0.1)
-    _ = base.reduction
-    genuine, calls = sla.cho_factor, []
-    monkeypatch.setattr(sla, "cho_factor", lambda A, *args: calls.append(len(A)) or genuine(A, *args))
-    answers = [factorized(one) for one in base.one_vs_rest(labels)]
-    assert calls == [40]
-    for one, answer in zip(labels.one_vs_rest(), answers, strict=True):
-        alone = factorized(LapSVM(K, None, one, loss="squared", gamma_A=0.1))
-        np.testing.assert_array_equal(answer.variables["f"], alone.variables["f"])
-        assert answer.status is sm.Status.OPTIMAL

@@ -72,7 +72,7 @@ def check(obj, exact, result, tol):
         assert tol < certificate.relative_gap <= 1e-2
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(18))
 def test_no_claim_is_more_than_exact_arithmetic_bears_out(seed):
     obj = hard_problem(seed)
     exact, solve = Exact(obj), {"factorized": lambda obj: factorized(obj)}
@@ -85,7 +85,7 @@ def test_no_claim_is_more_than_exact_arithmetic_bears_out(seed):
 
 
 @pytest.mark.parametrize("share", [1e-9, 1e-2])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
     """Errors of the very size that the image admits, in the worst directions and in others, at points of any kind."""
     rng, obj = np.random.default_rng(seed), hard_problem(seed)
@@ -113,22 +113,6 @@ def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
                 assert abs(primal - wide(certificate.primal_objective)) <= rounding
                 assert wide(certificate.dual_objective) - rounding <= dual
                 assert primal - dual <= wide(certificate.gap) * (ONE + number("1e-12"))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_an_error_of_the_products_hardly_matters_at_the_optimum(seed):
-    """All that counts to the first order is its product with gamma_A alpha."""
-    obj = hard_problem(seed)
-    best = factorized(obj, tol=1e-12).variables
-    theta, image = obj.repair_multipliers(obj.labels.sign * best["beta"]), obj.products.image(best["alpha"])
-    error = np.full(len(image.f), 1e-7)
-    moved = replace(image, f_error=error, g_shift=obj.products.spread(error))
-    residual = parts.residual(obj, theta, obj.products.image(best["alpha"], slices=2))[0]
-    least = 1e-7 * np.abs(residual - obj.gamma_A * best["alpha"]).sum()
-    second = obj.gamma_I * float(error @ obj.products.spread(error))
-    assert parts.penalty_with_error(obj, theta, moved)[1] <= 1.01 * (
-        least + second + parts.penalty_with_error(obj, theta, image)[1]
-    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import specmargin as sm
 from specmargin.losses import HuberHinge
@@ -37,45 +36,6 @@ def test_every_solver_agrees_with_cvxpys_dual_and_primal(h, fit_intercept):
         result = sm.solve(build(obj), "CLARABEL")
         assert result.certificate.primal_objective == pytest.approx(best.certificate.primal_objective, rel=1e-6)
         np.testing.assert_allclose(result.variables["f"], best.variables["f"], rtol=0, atol=1e-3)
-
-
-def test_all_pieces_occur_in_what_these_tests_solve():
-    """Samples beyond the margin, on the parabola and on the line, or the line would be tested by name only."""
-    obj = objective(0.05, gamma_A=0.5, gamma_I=1.0, per_class=12)
-    f = sm.solvers.factorized(obj).variables["f"]
-    u = 1.0 - obj.labels.sign * f[obj.labels.labeled]
-    assert len(set(obj.loss.pieces.index(u).tolist())) == 3
-
-
-def test_against_a_general_minimiser_of_the_formula():
-    obj = objective(0.3, gamma_A=0.2, gamma_I=0.1)
-    y, labeled, K = obj.labels.sign, obj.labels.labeled, obj.K
-    quadratic = 0.2 * K + 0.1 * K @ (obj.L @ K)
-
-    def value(z):
-        t = y * (K[labeled] @ z[1:] + z[0])
-        losses = np.where(t > 1.3, 0, np.where(t < 0.7, 1 - t, (1.3 - t) ** 2 / 1.2))
-        return losses.sum() + z[1:] @ quadratic @ z[1:]
-
-    lowest = minimize(value, np.zeros(len(K) + 1), method="BFGS", options={"gtol": 1e-7}).fun
-    for solver in SOLVERS:
-        result = solver(obj)
-        alpha, b = result.variables["alpha"], float(result.variables["b"])
-        assert value(np.append(b, alpha)) == pytest.approx(lowest, rel=1e-6)
-        assert obj.value_at(alpha, b) == pytest.approx(value(np.append(b, alpha)), rel=1e-12)
-
-
-def test_gradient_and_hessian_are_difference_quotients(rng):
-    obj = objective(0.4)
-    alpha, d = rng.normal(size=(2, 60)) * 0.1
-    h = 1e-6
-    gradient, by_b = obj.gradient(alpha, 0.2)
-    quotient = (obj.value_at(alpha + h * d, 0.2 + h) - obj.value_at(alpha - h * d, 0.2 - h)) / (2 * h)
-    assert gradient @ d + by_b == pytest.approx(quotient, rel=1e-6)
-    product, product_b = obj.hessian_product(alpha, 0.2, d, 1.0)
-    ends = [obj.gradient(alpha + s * h * d, 0.2 + s * h) for s in (1, -1)]
-    np.testing.assert_allclose(product, (ends[0][0] - ends[1][0]) / (2 * h), rtol=1e-5, atol=1e-5)
-    assert product_b == pytest.approx((ends[0][1] - ends[1][1]) / (2 * h), rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("case", [{"copies": True}, {"one_of": 0}, {"one_of": 1, "copies": True}], ids=str)

@@ -17,7 +17,6 @@ from scipy.optimize import lsq_linear, minimize, nnls
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
-from specmargin.objectives.rounding.minorants import ExpEnvelope
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Status
@@ -231,12 +230,6 @@ def check_exp(obj, size):
     return optimum, result
 
 
-@pytest.mark.parametrize(("s", "C"), [(3.0, 1.0), (3.0, 100.0), (5.0, 10.0), (0.5, 10.0)])
-def test_exp_against_a_scan_in_one_dimension(s, C):
-    optimum, result = check_exp(low_dimensional(1, 0, C, s), 20001)
-    assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
-
-
 def test_exp_against_a_scan_in_two_dimensions():
     optimum, result = check_exp(low_dimensional(2, 0), 301)
     assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
@@ -295,46 +288,6 @@ def test_what_is_returned_proves_what_is_said(loss):
     assert s3vm_bound(obj, theta=np.zeros(6)).certificate.dual_objective > 0.0
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("C", [0.3, 30.0])
-def test_multipliers_of_a_given_theta_are_the_best_in_their_box(loss, C):
-    obj = problem("gaussians", C=C, balance=0.2, loss=loss, u=6)
-    relaxation, rng = S3VMRelaxation(obj), np.random.default_rng(0)
-    theta = 0.5 * s3vm_bound(obj, tol=1e-7).variables["theta"]
-    beta = _best_multipliers(relaxation, theta)
-    assert ((beta >= 0.0) & (beta <= relaxation.upper)).all()
-    best = relaxation.dual_bound(theta, beta)
-    for scale in (1.0, 1e-2, 1e-4):
-        for _ in range(50):
-            other = np.clip(beta + scale * rng.standard_normal(len(beta)), 0.0, relaxation.upper)
-            assert relaxation.dual_bound(theta, other) <= best + 1e-9 * abs(best)
-
-
-def test_a_bound_that_ends_early_says_how_far_it_got(monkeypatch):
-    """Before its limit: the gap names the status, and no limit does."""
-    obj = problem("digits", u=12)
-    full = barrier(S3VMRelaxation(obj), tol=1e-7, keep=True)
-
-    def early(relaxation, **options):
-        return replace(full, upper=1.001 * full.upper)
-
-    monkeypatch.setattr("specmargin.solvers.s3vm.bound.barrier", early)
-    assert s3vm_bound(obj, tol=1e-7, max_iter=full.n_iter + 1).status is Status.OPTIMAL_INACCURATE
-    assert s3vm_bound(obj, tol=1e-7, max_iter=full.n_iter).status is Status.MAX_ITER
-    assert s3vm_bound(obj, tol=0.1, max_iter=full.n_iter).status is Status.OPTIMAL
-
-
-def test_infeasible_theta_is_no_bound_before_its_repair():
-    relaxation = S3VMRelaxation(problem("moons", C=10.0))
-    theta, beta = np.full(6, 50.0), np.ones(4)
-    assert relaxation.dual_bound(theta, beta) == -np.inf
-    repaired = relaxation.repair(theta)
-    assert (repaired < theta).all()
-    assert np.isfinite(relaxation.dual_bound(repaired, beta))
-    eigenvalues = np.linalg.eigvalsh(relaxation.matrix(repaired))
-    assert 0 < eigenvalues[0] < 1e-6
-
-
 def test_bound_does_not_depend_on_the_coordinates(rng):
     """More features than samples, a rotation, and copies of features that only add directions without samples."""
     obj = problem("linear", C=10.0, u=12)
@@ -351,10 +304,6 @@ def test_bound_does_not_depend_on_the_coordinates(rng):
 
 
 def test_regularized_intercept_is_a_constant_feature():
-    obj = problem("linear", C=5.0, u=8, intercept="regularized")
-    constant = S3VM(np.column_stack([obj.features.X, np.ones(12)]), obj.labels, C=5.0, intercept="regularized")
-    # The same map but for the intercept's own column; here it is penalised twice as cheaply.
-    assert s3vm_bound(constant).certificate.dual_objective <= s3vm_bound(obj).certificate.dual_objective * (1 + 1e-3)
     optimum = enumerated(problem("linear", C=5.0, u=5, intercept="regularized"))[1].min()
     exact = branch_and_bound(problem("linear", C=5.0, u=5, intercept="regularized"))
     assert exact.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
@@ -421,7 +370,7 @@ def test_hard_margins_are_proved(scale):
         assert result.certificate.is_optimal(1e-6)
 
 
-@pytest.mark.parametrize("C", [1e4, 1e6, 1e10])
+@pytest.mark.parametrize("C", [1e4, 1e10])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("unlabeled_loss", ["symmetric_hinge", "symmetric_squared_hinge"])
 def test_clusters_are_proved_for_every_mix_of_losses(loss, unlabeled_loss, C):
@@ -525,6 +474,7 @@ def test_a_bound_that_is_cut_off_holds():
     optimum = enumerated(obj)[1].min()
     late = barrier(S3VMRelaxation(obj), deadline=0.0)
     assert late.n_iter == 0
+    assert s3vm_bound(obj, max_iter=3).status is Status.MAX_ITER
     bounds = [late.lower, *(barrier(S3VMRelaxation(obj), max_iter=steps).lower for steps in (1, 3, 6, 50))]
     assert (np.diff(bounds) >= -1e-9).all()
     assert bounds[-1] <= optimum * (1 + 1e-9)
@@ -552,32 +502,8 @@ def test_a_given_start_is_used():
     assert missed > 0
 
 
-def test_exp_leaves_are_split_until_they_are_proved(monkeypatch):
-    """With every side decided the envelopes leave a gap: boxes of decisions close it."""
-    obj = problem("linear", C=0.3, u=4, unlabeled_loss="exp")
-    envelope = ExpEnvelope(3.0)
-    leaves = []
-    for labels in np.array(list(itertools.product([-1.0, 1.0], repeat=4))):
-
-        def value(w, labels=labels):
-            f = obj.decisions_at(w)
-            charged = obj.C * (np.maximum(1 - obj.labels.sign * f[obj.labels.labeled], 0) ** 2).sum()
-            return 0.5 * w @ w + charged + obj.C_star * envelope.value(labels * f[obj.unlabeled]).sum()
-
-        leaves.append(minimize(value, np.zeros(obj.size), method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}).fun)
-    result = branch_and_bound(obj)
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.dual_objective > min(leaves) * (1 + 1e-3)
-    starts = np.random.default_rng(0).normal(size=(40, obj.size))
-    best = min(
-        minimize(obj.value_at, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun for w in starts
-    )
-    assert result.certificate.primal_objective == pytest.approx(best, rel=1e-7)
-    assert result.certificate.dual_objective <= best
-
-
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 3.0, 1e4])
+@pytest.mark.parametrize("C", [1e-6, 3.0, 1e4])
 def test_exp_is_proved_in_one_dimension(loss, C):
     """Against a dense scan: soft problems by curvature at the root, others by boxes."""
     obj = low_dimensional(1, 1, C, n=10, loss=loss)
@@ -647,23 +573,6 @@ def test_certify_keeps_the_status_until_the_gap_is_closed():
         with_bound(obj, replace(start, variables={}))
 
 
-def test_options_of_the_bound_and_numbers_of_any_kind():
-    """A bound with a limit is a worse one; weights that are integers are measured like floats."""
-    obj = problem("gaussians", C=100.0, u=10, seed=1)
-    start = obj.result(np.zeros(obj.size), solver="mine")
-    limited, full = with_bound(obj, start, max_iter=2), with_bound(obj, start)
-    assert limited.certificate.dual_objective < full.certificate.dual_objective
-    assert limited.certificate.dual_objective == s3vm_bound(obj, max_iter=2).certificate.dual_objective
-    exact = branch_and_bound(obj)
-    found = with_bound(obj, obj.result(exact.variables["w"], solver="mine"), tol=1e-9)
-    if found.certificate.is_optimal(1e-6):
-        assert found.status is Status.OPTIMAL
-    easy = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
-    closed = with_bound(easy, easy.result(np.array([0.8]), solver="mine"), tol=1e-9)
-    assert closed.certificate.is_optimal(1e-6)
-    assert closed.status is Status.OPTIMAL
-
-
 def test_a_given_theta_has_its_own_minimiser():
     """The weights of a bound from elsewhere minimise its minorant: there the bound is attained."""
     obj = problem("gaussians", C=10.0, balance=0.2, u=6)
@@ -675,14 +584,6 @@ def test_a_given_theta_has_its_own_minimiser():
     assert again.variables["w"].shape == (obj.size,)
     np.testing.assert_allclose(again.variables["f"], obj.decisions_at(again.variables["w"]))
     assert relaxation.rank > 0
-
-
-def test_history_of_the_bound():
-    result = s3vm_bound(problem("digits", u=20), tol=1e-6)
-    assert result.certificate.is_optimal(1e-6)
-    assert {"objective", "relaxed", "mu"} <= set(result.history)
-    assert result.history["objective"][-1] > 0.999 * result.history["relaxed"][-1]
-    assert s3vm_bound(problem("digits", u=20), max_iter=3).status is Status.MAX_ITER
 
 
 # Bad input
@@ -699,11 +600,6 @@ def test_what_has_no_bound_is_refused(function):
             function(problem(loss=loss))
 
 
-def test_several_classes_are_refused():
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        S3VM(np.eye(4), encode_labels([0, 1, 2, -1]))
-
-
 def test_a_ramp_without_a_plateau_is_the_symmetric_hinge():
     ramp = problem(loss="hinge", unlabeled_loss="symmetric_ramp")
     bounds = [s3vm_bound(o).certificate.dual_objective for o in (ramp, problem(loss="hinge"))]
@@ -716,9 +612,6 @@ def test_bad_arguments():
     for function, options, message in (
         (s3vm_bound, {"theta": np.ones(5)}, "theta must hold 6"),
         (s3vm_bound, {"theta": np.ones(6), "beta": np.ones(3)}, "beta must hold 4"),
-        (branch_and_bound, {"time_limit": 0}, "time_limit=0"),
-        (probe, {"time_limit": 0}, "time_limit=0"),
-        (probe, {"rounds": -1}, "rounds=-1"),
         (S3VMRelaxation, {"signs": np.full(6, 0.5)}, "signs must hold 6"),
         *((function, {"w": w}, "w must") for function, w in itertools.product(searches, bad)),
     ):
@@ -726,28 +619,6 @@ def test_bad_arguments():
             function(obj, **options)
     nan = s3vm_bound(obj, theta=np.full(6, np.nan))
     assert np.isfinite(nan.certificate.dual_objective)
-
-
-def test_the_result_of_the_bound_names_its_solver():
-    obj = problem(u=2, l=2)
-    solved, given = s3vm_bound(obj), s3vm_bound(obj, theta=np.zeros(2))
-    for result in (solved, given):
-        assert result.solver == "s3vm_bound"
-        assert result.message == f"lower bound {result.certificate.dual_objective:.6g}"
-    again = barrier(S3VMRelaxation(obj), tol=1e-3, keep=True)
-    assert solved.n_iter == again.n_iter > 0
-    assert given.n_iter == 0
-    assert given.status is Status.EARLY_STOPPED
-    assert given.certificate.primal_objective == np.inf
-    assert solved.certificate.rounding == again.rounding > 0
-
-
-def test_the_log_of_another_bound_is_dropped():
-    obj = problem("gaussians", C=10.0, u=6)
-    searched = branch_and_bound(obj, log=True)
-    assert with_bound(obj, searched).log is searched.log is not None
-    weak = replace(searched, certificate=replace(searched.certificate, dual_objective=0.0))
-    assert with_bound(obj, weak).log is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)

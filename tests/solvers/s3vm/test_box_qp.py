@@ -29,19 +29,6 @@ def convex_svm(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", linear=linear - linear.mean())
 
 
-@intercepts
-@pytest.mark.parametrize(("n", "d"), [(60, 3), (40, 40), (20, 80)])
-@pytest.mark.parametrize("kind", ["one", "both"])
-def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
-    """Gram matrices of low rank, of full rank, and more features than samples; weights over four orders."""
-    for C in (0.01, 1.0, 100.0):
-        svm = convex_svm(rng, n, d, intercept, C, kind)
-        result = weighted_svm(svm)
-        assert result.status is Status.OPTIMAL
-        assert abs(result.certificate.relative_gap) < 1e-10
-        assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
-
-
 @pytest.mark.slow
 def test_small_weights_and_a_free_intercept_are_no_trap():
     """Hardly anyone is on a kink: Newton steps may zigzag at one width, and once did in one of a thousand SVMs."""
@@ -109,83 +96,6 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
         assert certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-7)
 
 
-def slopes(envelope, f):
-    low, high = envelope.parts(f)
-    return envelope.lowest + low + high
-
-
-def test_envelope_is_the_infimal_convolution(rng):
-    """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
-    svm = convex_svm(rng, 6, 3, "balance", 1.0, "both")
-    eps, centre = 0.4, rng.normal(size=6)
-    envelope = Envelope(svm, centre, eps)
-    z = np.linspace(-6, 6, 240_001)[:, None]
-    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.linear * z
-    for f in rng.normal(scale=1.5, size=(20, 6)):
-        u = f + eps * centre
-        prox = z[np.argmin(h + (z - u) ** 2 / (2 * eps), axis=0), 0]
-        np.testing.assert_allclose(slopes(envelope, f), (u - prox) / eps, atol=1e-3)
-        low, high = envelope.parts(f)
-        bends = envelope.curvatures(low, high)
-        numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
-        np.testing.assert_allclose(bends, numeric, atol=1e-6)
-
-
-def test_partition_is_read_off_decisions_and_slopes():
-    """Both labels weigh, then only the positive, then only the negative one."""
-    features = Features.of(np.arange(15.0)[:, None], "regularized", rows=np.arange(15))
-    plus, minus = np.repeat([2.0, 2.0, 0.0], 5), np.repeat([1.0, 0.0, 1.0], 5)
-    partition = Partition(WeightedSVM(features, plus, minus, "hinge"))
-    expected = [0, 1, 2, 3, 4, 2, 2, 2, 3, 4, 0, 1, 2, 2, 2]
-    f = np.tile([-3.0, -1.0, 0.2, 1.0, 3.0], 3)
-    np.testing.assert_array_equal(partition.of(f), expected)
-    low, high = np.tile([0.0, 0.5, 1.0, 1.0, 1.0], 3), np.tile([0.0, 0.0, 0.0, 0.7, 2.0], 3)
-    np.testing.assert_array_equal(partition.at(np.minimum(low, minus), np.minimum(high, plus)), expected)
-
-
-def test_line_search_finds_the_root(rng):
-    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
-    envelope = Envelope(svm, np.zeros(30), 0.05)
-    for _ in range(20):
-        f, df = rng.normal(size=30), rng.normal(size=30)
-        if df @ slopes(envelope, f) > 0:
-            df = -df
-        slope, curvature = -0.5, 0.3
-        s = exact_step(envelope, f, df, slope, curvature)
-        assert s > 0
-        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9
-
-
-@intercepts
-def test_tiny_problems_by_enumeration(intercept, rng):
-    """Every partition of five samples solved; the best feasible dual value is the optimum."""
-    for _ in range(5):
-        svm = convex_svm(rng, 5, 2, intercept, 0.6)
-        sign = np.where(svm.plus > 0, 1.0, -1.0)
-        cost = svm.plus + svm.minus
-        A = svm.features.dense()
-        if intercept == "free":
-            A = A[:, :-1]
-        G, best = A @ A.T, -np.inf
-        for state in itertools.product((0, 1, 2), repeat=5):
-            state = np.array(state)
-            free = np.flatnonzero(state == 1)
-            v = sign * cost * (state == 2)
-            rows = len(free) + (intercept == "free")
-            M, right = np.zeros((rows, rows)), np.zeros(rows)
-            M[: len(free), : len(free)] = G[np.ix_(free, free)]
-            right[: len(free)] = sign[free] - svm.features.offset - G[free] @ v
-            if intercept == "free":
-                M[-1, :-1] = M[:-1, -1] = 1.0
-                right[-1] = -v.sum()
-            solution = np.linalg.lstsq(M, right, rcond=None)[0] if rows else np.zeros(0)
-            v[free] = solution[: len(free)]
-            feasible = (sign * v >= -1e-9).all() and (sign * v <= cost + 1e-9).all()
-            if feasible and (intercept != "free" or abs(v.sum()) < 1e-9):
-                best = max(best, float(sign @ v - 0.5 * v @ G @ v - svm.features.offset * v.sum()))
-        assert weighted_svm(svm).certificate.primal_objective == pytest.approx(best, rel=1e-8)
-
-
 @intercepts
 def test_copies_zero_rows_and_sparse_features(intercept, rng):
     X = np.repeat(rng.normal(size=(12, 3)), 3, axis=0)
@@ -231,3 +141,38 @@ def test_large_problems_go_without_the_whole_gram_matrix(monkeypatch, rng):
     result = weighted_svm(again)
     assert "gram" not in vars(again.features)
     assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-10)
+
+
+def slopes(envelope, f):
+    low, high = envelope.parts(f)
+    return envelope.lowest + low + high
+
+
+def test_envelope_is_the_infimal_convolution(rng):
+    """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
+    svm = convex_svm(rng, 6, 3, "balance", 1.0, "both")
+    eps, centre = 0.4, rng.normal(size=6)
+    envelope = Envelope(svm, centre, eps)
+    z = np.linspace(-6, 6, 240_001)[:, None]
+    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.linear * z
+    for f in rng.normal(scale=1.5, size=(20, 6)):
+        u = f + eps * centre
+        prox = z[np.argmin(h + (z - u) ** 2 / (2 * eps), axis=0), 0]
+        np.testing.assert_allclose(slopes(envelope, f), (u - prox) / eps, atol=1e-3)
+        low, high = envelope.parts(f)
+        bends = envelope.curvatures(low, high)
+        numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
+        np.testing.assert_allclose(bends, numeric, atol=1e-6)
+
+
+def test_line_search_finds_the_root(rng):
+    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
+    envelope = Envelope(svm, np.zeros(30), 0.05)
+    for _ in range(20):
+        f, df = rng.normal(size=30), rng.normal(size=30)
+        if df @ slopes(envelope, f) > 0:
+            df = -df
+        slope, curvature = -0.5, 0.3
+        s = exact_step(envelope, f, df, slope, curvature)
+        assert s > 0
+        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9

@@ -8,11 +8,10 @@ import pytest
 from s3vm_problems import moons
 
 import specmargin as sm
-from specmargin.losses import Hinge, Ramp, SymmetricRamp
+from specmargin.losses import SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.cccp import cccp
-from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 # The package has the function under the name of its module.
 module = import_module("specmargin.solvers.s3vm.cccp")
@@ -32,15 +31,6 @@ def round_of(obj, beta):
     linear[obj.unlabeled] = beta
     svm = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     return svm, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
-
-
-@ramps
-def test_two_ramps_are_the_symmetric_one(s):
-    """R_s(f) + R_s(-f) = U(f) + 1 - s with R_s = H_1 - H_s: what the procedure splits."""
-    f = np.linspace(-3, 3, 601)
-    both = Ramp(s=s).value(f) + Ramp(s=s).value(-f)
-    np.testing.assert_allclose(SymmetricRamp(s=s).value(f), both - (1 - s), atol=1e-14)
-    np.testing.assert_allclose(Ramp(s=s).value(f), Hinge().value(f) - np.maximum(s - f, 0), atol=1e-14)
 
 
 @ramps
@@ -89,17 +79,6 @@ def test_rounds_end_because_beta_stays(seed):
     assert obj.value_at(w) == pytest.approx(reference.value + constant, rel=1e-8)
 
 
-def test_it_starts_from_the_supervised_svm():
-    obj = problem()
-    w = cp.Variable(obj.size)
-    A = obj.features.dense()[obj.labels.labeled]
-    margins = cp.multiply(obj.labels.sign, A @ w + obj.features.offset)
-    cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + obj.C * cp.sum(cp.pos(1 - margins)))).solve(**_TIGHT)
-    result = cccp(obj)
-    assert result.history["objective"][0] == pytest.approx(obj.value_at(w.value), rel=1e-6)
-    assert result.certificate.primal_objective < 0.9 * result.history["objective"][0]
-
-
 def test_a_start_is_used_and_a_fixed_point_stays():
     obj = problem()
     first = cccp(obj)
@@ -124,34 +103,6 @@ def test_the_symmetric_hinge_is_the_ramp_at_zero():
     ramp = problem(s=0.0)
     hinge = ramp.with_(unlabeled_loss="symmetric_hinge")
     assert cccp(hinge).certificate.primal_objective == cccp(ramp).certificate.primal_objective
-
-
-def test_it_learns_from_the_unlabelled_samples():
-    """Two Gaussians of 20 dimensions, six draws: fewer errors than the SVM that it starts from."""
-    errors = np.zeros(2)
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        truth = rng.integers(0, 2, 150)
-        X = rng.normal(size=(150, 20)) + 0.4 * (2 * truth - 1)[:, None]
-        labels = sm.encode_labels(sm.hide_labels(truth, per_class=5, random_state=seed))
-        obj = S3VM(X, labels, "hinge", SymmetricRamp(s=-0.3), C=0.1, C_star=0.01)
-        hidden = 2 * truth[obj.unlabeled] - 1
-        supervised = weighted_svm(obj.guessed(np.zeros(len(hidden)), 0.0)).variables["w"]
-        for k, w in enumerate((supervised, cccp(obj).variables["w"])):
-            errors[k] += (obj.labels_of(w) != hidden).sum()
-    assert errors[1] < 0.75 * errors[0]
-
-
-def test_nothing_unlabelled_is_the_supervised_svm():
-    obj = problem(n=20, per_class=10)
-    result = cccp(obj)
-    w, b = cp.Variable(obj.size - 1), cp.Variable()
-    margins = cp.multiply(obj.labels.sign, obj.features.X @ w + b)
-    reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + obj.C * cp.sum(cp.pos(1 - margins))))
-    reference.solve(**_TIGHT)
-    assert result.certificate.primal_objective == pytest.approx(reference.value, rel=1e-8)
-    assert result.variables["beta"].size == 0
-    assert result.status is Status.OPTIMAL
 
 
 def test_stopped_early_it_says_so():
@@ -184,20 +135,11 @@ def test_what_it_cannot_do_is_an_error():
     for loss, unlabeled in (("squared_hinge", None), ("hinge", "exp"), ("smooth_hinge", "symmetric_hinge")):
         with pytest.raises(ValueError, match=r"solvers\.cccp does not take the (unlabelled )?loss '\w+': it is no"):
             cccp(S3VM(obj.features, obj.labels, loss, unlabeled))
-    with pytest.raises(ValueError, match=r"max_iter=0 must be at least 1"):
-        cccp(obj, max_iter=0)
     with pytest.raises(ValueError, match=r"of the shape \(\d+,\), got \(3,\)"):
         cccp(obj, np.zeros(3))
 
 
 # A schedule of C*
-
-
-def test_a_schedule_of_one_factor_changes_nothing():
-    obj = problem()
-    plain, given = cccp(obj), cccp(obj, schedule=1.0)
-    np.testing.assert_array_equal(plain.variables["w"], given.variables["w"])
-    assert plain.history["factor"] == [1.0] * len(plain.history)
 
 
 @ramps
@@ -216,18 +158,6 @@ def test_every_factor_begins_where_the_last_one_ended(s):
     assert rows == len(result.history) == result.n_iter + len(schedule)
     np.testing.assert_allclose(result.variables["f"], step.variables["f"], atol=1e-6)
     assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
-
-
-def test_annealing_finds_lower_objectives():
-    """At s = 0 a sample beyond the margin never changes sides once C* weighs."""
-    schedule = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
-    pairs = [
-        [cccp(obj, schedule=one).certificate.primal_objective for one in ((1.0,), schedule)]
-        for obj in (problem(n=120, seed=seed, s=0.0, C=10.0, balance=0.0) for seed in range(8))
-    ]
-    plain, annealed = np.array(pairs).T
-    assert (annealed < 0.95 * plain).sum() > (plain < 0.95 * annealed).sum()
-    assert annealed.mean() < 0.95 * plain.mean()
 
 
 @pytest.mark.parametrize("schedule", [[], [-1.0], [np.nan], [[1.0, 1.0]]])

@@ -15,7 +15,6 @@ from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
-from specmargin.solvers.s3vm.gradient import gradient
 from specmargin.solvers.s3vm.polish import polish
 
 gaussians = partial(s3vm_problems.gaussians, loss="hinge")
@@ -97,20 +96,6 @@ def test_end_is_a_minimum_of_the_last_smoothed_objective(intercept):
     assert result.certificate.primal_objective == obj.value_at(w)
 
 
-def test_history_has_a_line_per_step():
-    obj = gaussians()
-    result = continuation(obj, n_steps=7)
-    history = result.history
-    assert set(history) == {"gamma", "objective", "gradient", "n_iter", "n_calls"}
-    assert len(history) == 8
-    np.testing.assert_allclose(history["gamma"], smoothing_path(obj, 7))
-    assert max(history["gradient"][:-1]) <= 1e-3
-    assert history["gradient"][-1] <= 1e-4
-    assert history["objective"][-1] == obj.smoothed(history["gamma"][-1]).value_at(result.variables["w"])
-    assert result.n_iter == sum(history["n_iter"])
-    assert result.solver == "continuation"
-
-
 def test_start_is_no_matter(rng):
     """The first objective is convex, and so the walk is the same from anywhere, but for the tolerance."""
     obj = gaussians(C=10.0, C_star=5.0)
@@ -123,7 +108,7 @@ def test_start_is_no_matter(rng):
 def test_newton_finds_the_same_minimum_mostly():
     """Where the path forks the two may part: compare objectives, and allow one in ten."""
     same = []
-    for seed in range(20):
+    for seed in range(10):
         obj = gaussians(n=50, d=8, seed=seed, gap=1.0, C=10.0, C_star=10.0)
         values = [
             continuation(obj, minimizer=minimizer, tol=1e-8).history["objective"][-1]
@@ -131,27 +116,6 @@ def test_newton_finds_the_same_minimum_mostly():
         ]
         same.append(values[0] == pytest.approx(values[1], rel=1e-6))
     assert np.mean(same) >= 0.9
-
-
-def test_lower_than_gradient_and_supervised_on_two_moons():
-    """At the end all are compared on the very same objective, each polished on it; one label per class."""
-    values, errors = [], []
-    for seed in range(12):
-        obj, truth = moons(seed)
-        last = obj.smoothed(smoothing_path(obj)[-1])
-        starts = (
-            continuation(obj).variables["w"],
-            gradient(obj.with_(loss="squared_hinge")).variables["w"],
-            polish(last.supervised(), np.zeros(obj.size)).variables["w"],
-        )
-        values.append([polish(last, w).certificate.primal_objective for w in starts])
-        errors.append([(obj.labels_of(w) != 2 * truth[obj.unlabeled] - 1).mean() for w in starts])
-    ours, descended, supervised = np.array(values).T
-    assert (ours <= descended * (1 + 1e-6)).mean() >= 0.75
-    assert (ours < descended * (1 - 1e-6)).mean() >= 0.25
-    assert (ours < supervised * (1 - 1e-6)).mean() >= 0.75
-    error = np.mean(errors, axis=0)
-    assert error[0] < 0.5 * error[1] < 0.5 * error[2]
 
 
 @pytest.mark.data

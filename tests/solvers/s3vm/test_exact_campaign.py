@@ -1,8 +1,5 @@
 """Exact S3VMs at every scale: random problems of at most 12 unlabelled samples against all labelings.
 
-    python tests/solvers/s3vm/test_exact_campaign.py            300 problems, some minutes
-    python tests/solvers/s3vm/test_exact_campaign.py 50 1000    50 problems from the seed 1000 on
-
 C |z|^2 runs from 1e-6 to 1e12, over both hinges in every mixture, with copies, ties, clusters, features far from the
 origin, one label in a class, and no unlabelled sample at all. What must hold:
 
@@ -17,7 +14,6 @@ J is computed in extended precision. The package shares no code with that.
 """
 
 import itertools
-import sys
 from fractions import Fraction
 
 import clarabel
@@ -244,29 +240,3 @@ def test_margins_that_rounding_misses_are_proved_or_refused_with_a_remedy(seed, 
     assert (result.status is Status.OPTIMAL) == proof.is_optimal(1e-6) == (REMEDY not in result.message)
     assert result.status.name == ("OPTIMAL" if C == 1e6 else result.status.name)
     assert C < 1e12 or result.status.name == "NUMERICAL"
-
-
-def say(line):
-    """Write a line at once."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def main(count=300, first=0):
-    """Run the campaign, a line a problem."""
-    wrong = []
-    for seed in range(first, first + count):
-        obj, name = campaign_problem(seed)
-        try:
-            exact, excess = check(obj, name)
-        except AssertionError as error:
-            wrong.append(str(error))
-            say(f"WRONG {error}")
-        else:
-            gap = exact.certificate.relative_gap
-            say(f"{name}: {exact.status}, gap {gap:.0e}, J / best - 1 = {excess:.0e}, {exact.seconds:.2f} s")
-    say(f"{count - len(wrong)} of {count} problems right")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

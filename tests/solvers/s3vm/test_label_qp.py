@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.row_space import RowSpace
@@ -79,18 +78,6 @@ def test_a_warm_start_changes_nothing(mix, rng):
             assert point.ended
             assert qp.lower(point) == pytest.approx(cold, rel=1e-9)
         assert qp.lower(fewer) <= cold * (1 + 1e-9)
-
-
-def test_squared_hinge_against_nonnegative_least_squares():
-    for seed in range(10):
-        qp, obj, labels = svm(seed, MIXES[3], 30.0)
-        A, b = obj.features.dense(), obj.features.offset
-        y = qp.labels(labels)
-        q = 1 - y * b
-        M = np.vstack([(y[:, None] * A).T, np.diag((2 * qp.c) ** -0.5)])
-        a = nnls(M, np.append(np.zeros(A.shape[1]), (2 * qp.c) ** 0.5 * q))[0]
-        dual = q @ a - 0.5 * np.sum((M @ a) ** 2)
-        assert qp.lower(qp.solve(y)) == pytest.approx(dual, rel=1e-9)
 
 
 def test_any_multipliers_bound():

@@ -63,14 +63,6 @@ def test_many_pairs_need_fewer_trainings(rng):
 
 
 @intercepts
-def test_sparse_features_change_nothing(intercept):
-    dense = multi_switch(objective(np.random.default_rng(3), intercept))
-    sparse = multi_switch(objective(np.random.default_rng(3), intercept, sparse=True))
-    np.testing.assert_array_equal(dense.variables["held_labels"], sparse.variables["held_labels"])
-    np.testing.assert_allclose(dense.variables["w"], sparse.variables["w"], atol=1e-5)
-
-
-@intercepts
 def test_conjugate_gradients_lead_where_cholesky_does(intercept, monkeypatch):
     from specmargin.solvers import newton_system as _newton_system
 
@@ -84,35 +76,6 @@ def test_conjugate_gradients_lead_where_cholesky_does(intercept, monkeypatch):
     agree = np.mean(dense.variables["held_labels"] == sparse.variables["held_labels"])
     assert agree > 0.95  # rough trainings may take another pair first
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=0.02)
-
-
-def test_it_separates_what_few_labels_leave_open():
-    """Two far clouds along the second axis, labels that only tell the first: switching moves the plane between them."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=200)
-    X = np.column_stack([0.3 * rng.normal(size=200), 3.0 * (2.0 * truth - 1.0) + 0.3 * rng.normal(size=200)])
-    y = np.full(200, -1)
-    first = [np.flatnonzero(truth == 0)[0], np.flatnonzero(truth == 1)[0]]
-    y[first] = (0, 1)
-    X[first] = [[-1.0, -0.4], [1.0, 0.4]]
-    result = multi_switch(S3VM(X, sm.encode_labels(y), C=10.0, balance=2 * truth.mean() - 1))
-    assert np.mean((result.variables["f"] > 0) == truth) > 0.99
-
-
-def test_no_unlabelled_samples_is_the_supervised_svm(rng):
-    X = rng.normal(size=(20, 3))
-    y = (X[:, 0] > 0).astype(int)
-    obj = S3VM(X, sm.encode_labels(y), intercept="free")
-    result = multi_switch(obj)
-    assert len(result.variables["held_labels"]) == 0
-    assert result.status is Status.OPTIMAL
-    expected = weighted_svm(obj.guessed(np.zeros(0))).certificate.primal_objective
-    assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
-
-
-def test_there_must_be_a_pair_to_switch(rng):
-    with pytest.raises(ValueError, match="max_switches=0 must be at least 1 pair"):
-        multi_switch(objective(rng), max_switches=0)
 
 
 def test_other_losses_are_refused_and_overflow_is_named(rng):

@@ -92,34 +92,12 @@ def test_search_in_c_finds_the_same_minimum_mostly():
     assert np.mean(same) >= 0.8
 
 
-def test_newton_finds_the_same_minimum_mostly():
-    same = []
-    for seed in range(10):
-        obj, w = words(n=60, d=80, seed=seed, lam=3e-2), np.zeros(80)
-        for factor in SCHEDULE:
-            w = polish(obj.with_(C_star=factor * obj.C_star), w).variables["w"]
-        same.append(
-            quasi_newton(obj, tol=1e-8).certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-6)
-        )
-    assert np.mean(same) >= 0.8
-
-
 @pytest.mark.parametrize("m", [1, 5, 50])
 def test_memory_changes_the_way_and_not_the_end(m):
     """Of an objective that is all but convex."""
     obj = words(C_star=1e-6)
     expected = polish(obj, np.zeros(400)).certificate.primal_objective
     assert quasi_newton(obj, m=m, tol=1e-7).certificate.primal_objective == pytest.approx(expected, rel=1e-10)
-
-
-def test_unlabeled_samples_help():
-    wins = []
-    for seed in range(8):
-        obj = words(n=300, d=300, l=10, seed=seed)
-        truth = np.where(np.arange(300) % 2 > 0, 1.0, -1.0)[obj.unlabeled]
-        errors = [(quasi_newton(one).variables["labels"] != truth).mean() for one in (obj, obj.supervised())]
-        wins.append(errors[0] < errors[1])
-    assert np.mean(wins) >= 0.8
 
 
 @pytest.mark.data
@@ -149,19 +127,6 @@ def test_data_stay_sparse_and_untouched():
     quasi_newton(obj)
     assert obj.features.is_sparse
     assert (before != obj.features.X).nnz == 0
-
-
-@pytest.mark.parametrize("options", [{"C_star": 0.0}, {"l": 120, "C_star": 1.0}])
-def test_supervised_is_the_convex_svm(options):
-    obj = words(**options)
-    result = quasi_newton(obj)
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.is_optimal(1e-10)
-    # The search by L-BFGS ends there, too.
-    with_next_to_nothing = quasi_newton(words(**{**options, "C_star": 1e-9}), tol=1e-7)
-    assert with_next_to_nothing.certificate.primal_objective == pytest.approx(
-        result.certificate.primal_objective, rel=1e-5
-    )
 
 
 def test_decisions_beyond_any_exponential_do_no_harm(rng):

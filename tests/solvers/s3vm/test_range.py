@@ -35,14 +35,12 @@ def problem(search, scale=1.0, n=16, **words):
 
 @searches
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("supervised", [False, True])
-@pytest.mark.parametrize("intercept", ["balance", "free"])
+@pytest.mark.parametrize(("intercept", "supervised"), [("balance", False), ("free", True)])
 @pytest.mark.parametrize(
     ("words", "match"),
     [
         ({"C": 1e300}, r"C=1e\+300 with features of length up to .* derivatives overflow. Take C from 1e-100 to"),
         ({"C": 1e-300}, r"C=1e-300 .* squares of gradients underflow"),
-        ({"C": 1e300, "C_star": 1.0}, r"C=1e\+300"),
         ({"C_star": 1e300}, r"C_star=1e\+300 .* Take C_star from"),
         ({"scale": 1e160}, "squared lengths of the features overflow; divide the features"),
         ({"scale": 1e-160}, "squared lengths of the features underflow; divide the features"),
@@ -68,7 +66,7 @@ def test_searches_with_hessians_name_long_features(search):
 
 @searches
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("words", [{"C": 1e-80}, {"C": 1e15}, {"C": 1e90}, {"scale": 1e40}, {"scale": 1e-60}])
+@pytest.mark.parametrize("words", [{"C": 1e-80}, {"C": 1e90}, {"scale": 1e40}])
 def test_what_does_not_overflow_is_answered_or_called_numerical(search, words):
     obj = problem(search, intercept="regularized", **words)
     # One weight of the unlabelled losses: at 1e90 each of many trainings with the hinge would run into its limit.
