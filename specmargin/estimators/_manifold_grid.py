@@ -90,7 +90,6 @@ class ManifoldGrid:
                 f"grid['gamma_I']={self.gamma_Is!r} holds numbers, which need numbers for gamma_A in the grid, too; or "
                 "give multiples, such as '100 gamma_A'."
             )
-        self.common = space.kept()
         self._none: dict[str, Any] = {}
         if isinstance(self._functions_of_template(), Eigenvectors):
             self._none = {"functions": "kernel" if self.template._is_precomputed else Landmarks()}

@@ -8,8 +8,6 @@ problems with l unknowns each (LapSVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -35,7 +33,6 @@ from specmargin.typing import FloatArray
 __all__ = ["LapRLSCV", "LapSVMCV"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class LapRLSCV(ManifoldCV):
     """LapRLS that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
@@ -104,6 +101,8 @@ class LapRLSCV(ManifoldCV):
         The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
+    laplacian_ : Laplacian
+        The Laplacian that was chosen, where a graph was.
 
     Notes
     -----
@@ -136,11 +135,6 @@ class LapRLSCV(ManifoldCV):
     True
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "loo"
-
     _criteria: ClassVar[tuple[str, ...]] = (*OF_DECISIONS, "gcv")
 
     @classmethod
@@ -165,7 +159,6 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
     return np.stack([v for v, _ in solutions], axis=1), np.stack([b for _, b in solutions])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class LapSVMCV(ManifoldCV):
     """LapSVM that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
@@ -237,6 +230,8 @@ class LapSVMCV(ManifoldCV):
         The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
+    laplacian_ : Laplacian
+        The Laplacian that was chosen, where a graph was.
 
     Notes
     -----
@@ -264,11 +259,6 @@ class LapSVMCV(ManifoldCV):
     >>> clf.result_.certificate.is_optimal(1e-6), bool((clf.transduction_ == y_true).mean() > 0.95)
     (True, True)
     """
-
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "loo"
 
     _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 1.0)  # each costs l problems
 

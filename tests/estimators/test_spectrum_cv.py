@@ -239,7 +239,7 @@ def test_the_twin_is_the_best_svm_of_its_grid(blobs):
     assert -twin.score == pytest.approx(losses.mean(axis=1).min(), abs=2e-3)
     chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(9)]
     assert twin.wrong[tested].tolist() == wrong[chosen, np.arange(9)].tolist()
-    svm = twin.fitted(1e3 * X, y, unlabeled="?")
+    svm = twin.fitted(1e3 * X, y, labels, "?")
     assert np.isinf(svm.B)
     assert {**svm.get_params(), **twin.params} == svm.get_params()
 
@@ -308,7 +308,7 @@ def test_settings_that_have_no_answer_come_last(moons, monkeypatch):
 def test_what_cannot_be_searched_is_refused(moons, cls):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=5)
-    with pytest.raises(ValueError, match="criterion='gcv' is unknown here"):
+    with pytest.raises(ValueError, match="criterion='gcv' is unknown"):
         cls(criterion="gcv").fit(X, y)
     with pytest.raises(ValueError, match="must be 'loo', a number of folds, or a splitter"):
         cls(cv="most").fit(X, y)
