@@ -28,7 +28,6 @@ __all__ = [
     "Rule",
     "accuracy",
     "among",
-    "check_options",
     "checked",
     "choice",
     "count",
@@ -259,23 +258,11 @@ def path(name: str, value: Any) -> Any:
     return value
 
 
-def accuracy(name: str, value: Any) -> float:
-    """Check a relative accuracy."""
-    x = real(name, value, "a positive number")
-    if not (math.isfinite(x) and x > 0):
-        raise InvalidInputError(f"{name}={shown(value)} must be positive and finite; take 1e-6, say.")
-    return x
+accuracy: Rule = number(above=0)
+"""Check a relative accuracy."""
 
-
-def iterations(name: str, value: Any) -> int:
-    """Check a limit of iterations."""
-    try:
-        whole = operator.index(value) if not isinstance(value, bool) else 0
-    except TypeError as error:
-        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number, at least 1; take 100, say.") from error
-    if whole < 1:
-        raise InvalidInputError(f"{name}={shown(value)} must be at least 1; take 100, say.")
-    return whole
+iterations: Rule = count(1)
+"""Check a limit of iterations."""
 
 
 def outside() -> int:
@@ -337,7 +324,7 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     ...     return obj
     >>> solve(3, tol=float("nan"))
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: tol=nan must be positive and finite; take 1e-6, say.
+    specmargin.exceptions.InvalidInputError: tol=nan must be a positive number.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -377,10 +364,3 @@ def foreign(remedy: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
         raise kind(f"{error}; {remedy}.") from error
-
-
-def check_options(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Check named values by the rules of their names; names without a rule pass."""
-    for name, value in given.items():
-        if name in rules:
-            rules[name](name, value)

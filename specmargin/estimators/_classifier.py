@@ -65,7 +65,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         super()._learn(X, y, labels, graph, sample_weight)
         self._calibrate(X, labels, graph)
 
-    def _keep(self, f: FloatArray, labels: Labels) -> None:
+    def _conclude(self, f: FloatArray, labels: Labels) -> None:
         self.scores_ = f
         self.transduction_ = self._classes_of(f)
         warn_of_classes(self, labels)

@@ -47,7 +47,7 @@ class SemiSupervised(Composed):
     """What classifiers and regressors share: `fit`, the graph, and what is reported of results.
 
     A subclass implements ``_encoded(y)``, which reads labels or targets, ``_weighted(labels, sample_weight)``,
-    ``_fit(X, labels, graph)``, which returns f at the training samples and the results behind it, and ``_keep(f,
+    ``_fit(X, labels, graph)``, which returns f at the training samples and the results behind it, and ``_conclude(f,
     labels)``.
     """
 
@@ -146,7 +146,7 @@ class SemiSupervised(Composed):
                 warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
-        self._keep(self._finite(f), labels)
+        self._conclude(self._finite(f), labels)
         self._warn_of_gaps(results)
 
     def _encoded(self, y: Any) -> Any:
@@ -158,7 +158,7 @@ class SemiSupervised(Composed):
     def _fit(self, X: Matrix, labels: Any, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
         raise NotImplementedError
 
-    def _keep(self, f: FloatArray, labels: Any) -> None:
+    def _conclude(self, f: FloatArray, labels: Any) -> None:
         raise NotImplementedError
 
     def _by_node(self, X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:

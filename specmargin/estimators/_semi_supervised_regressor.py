@@ -40,7 +40,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
             return labels
         return labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
 
-    def _keep(self, f: FloatArray, labels: Targets) -> None:
+    def _conclude(self, f: FloatArray, labels: Targets) -> None:
         self.transduction_ = labels.shaped(f)
 
     def predict(self, X: Matrix) -> FloatArray:

@@ -27,7 +27,6 @@ from specmargin.candidates import (
 from specmargin.candidates.constants import check_families
 from specmargin.checks import Rule, instance, maybe
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.neighbors import METRIC
@@ -302,9 +301,7 @@ class AutoSSL(SemiSupervisedClassifier):
             Calibrated on left-out labels; the largest is the class that `predict` returns.
         """
         check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return in_batches(self._fitted.predict_proba, X, len(self.transduction_))
+        return self._at_new(X, self._fitted.predict_proba)
 
     def _decision(self, X: Matrix) -> FloatArray:
         return _log_odds(self._fitted.log_proba(X))

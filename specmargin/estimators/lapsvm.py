@@ -19,7 +19,7 @@ from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._manifold import ManifoldModel
 from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
+from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
@@ -195,10 +195,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
-        self.result_ = unpacked(results)
-        self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
-        self.intercept_ = np.array([float(result.variables["b"]) for result in results])
-        self._functions.forget()
+        self._keep_answers(results)
         scores = columns([np.asarray(result.variables["f"]) for result in results])
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), results
