@@ -22,7 +22,7 @@ def test_eps_too_large(moons):
 @pytest.mark.parametrize("method", [sm.STORM(), sm.MKL(), sm.KTA(B=1.5), sm.SpectralKernelSVM(B=1.5), sm.RMM()])
 def test_the_bound_on_the_decisions(method, moons):
     X, _, y = moons
-    with pytest.raises(ValueError, match=r"B=-0\.5 must be >= 0"):
+    with pytest.raises(ValueError, match=r"B=-0\.5 must be a number >= 0"):
         clone(method).set_params(B=-0.5).fit(X, y)
     with pytest.raises(ValueError, match=r"B='wide' is no number; take one, or 'auto'"):
         clone(method).set_params(B="wide").fit(X, y)
