@@ -129,7 +129,10 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
-    before = _shares_before(estimator) if moved else shares
+    before = shares
+    if moved:
+        positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
+        before = np.array([1.0 - positive, positive])
     for each in (shares, before):
         outside_of = np.maximum(low - each, each - high)
         k = int(outside_of.argmax())
@@ -152,12 +155,6 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
         ClassShareWarning,
         stacklevel=outside(),
     )
-
-
-def _shares_before(estimator: Any) -> FloatArray:
-    """Return the shares of two classes that the decisions have before they are balanced."""
-    positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
-    return np.array([1.0 - positive, positive])
 
 
 def _other_cut(estimator: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,15 @@ def _of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     counts = np.bincount(labels.sign_codes, minlength=len(labels.classes))
     if isinstance(class_weight, str):
         return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
+    return np.array(of_classes("class_weight", class_weight, labels, 1.0), dtype=np.float64)[labels.sign_codes]
+
+
+def of_classes(name: str, values: Mapping[Any, Any], labels: Labels, missing: Any) -> list[Any]:
+    """Return what a mapping holds for each class, in their order."""
     classes = labels.classes.tolist()
-    unknown = [name for name in class_weight if name not in classes]
+    unknown = [one for one in values if one not in classes]
     if unknown:
         raise InvalidInputError(
-            f"class_weight names the classes {unknown}, but the labels are of {classes}; pass weights of these."
+            f"{name} names the classes {unknown}, but the labels are of {classes}; pass values of these."
         )
-    return np.array([float(class_weight.get(name, 1.0)) for name in classes])[labels.sign_codes]
+    return [values.get(one, missing) for one in classes]

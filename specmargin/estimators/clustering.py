@@ -217,10 +217,6 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"n_components": maybe(count(1))}
 
-    @property
-    def _by_sign(self) -> bool:
-        return self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)
-
     def _n_functions(self) -> int:
         if self.assign == "sign" and self.n_clusters != 2:
             raise InvalidInputError(
@@ -235,7 +231,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     def _keep(self, result: SolveResult) -> None:
         super()._keep(result)
         self._kmeans = None
-        if not self._by_sign:
+        if not (self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)):
             seed = whole_seed(self.random_state)
             self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed).fit(self.embedding_)
             self.cluster_centers_ = self._kmeans.cluster_centers_

@@ -27,6 +27,7 @@ from specmargin.estimators._feature_maps import (
     feature_map,
     require_scale,
 )
+from specmargin.estimators._label_weights import of_classes
 from specmargin.estimators._parameters import mean_label, multiple_of, or_word, part_of
 from specmargin.estimators._semi_supervised import columns, unpacked
 from specmargin.exceptions import InvalidInputError
@@ -216,29 +217,26 @@ class S3VM(SemiSupervisedClassifier):
 
     def _balances(self, labels: Labels) -> list[float | None]:
         """Return the balance of every one-vs-rest problem, None where it is the mean of the labels."""
-        given, classes = self.balance, labels.classes.tolist()
+        given, n_classes = self.balance, len(labels.classes)
         if labels.is_binary:
             values: list[Any] = [given]
         elif given is None or isinstance(given, str):
-            values = [given] * len(classes)
+            values = [given] * n_classes
         elif isinstance(given, Mapping):
-            unknown = [name for name in given if name not in classes]
-            if unknown:
-                raise InvalidInputError(f"balance names the classes {unknown}, but the labels are of {classes}.")
-            values = [given.get(name, "shrunk") for name in classes]
-        elif np.ndim(given) == 1 and len(given) == len(classes):
+            values = of_classes("balance", given, labels, "shrunk")
+        elif np.ndim(given) == 1 and len(given) == n_classes:
             values = list(given)
         else:
             raise InvalidInputError(
-                f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
+                f"balance={given!r} does not tell {n_classes} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
         estimated = (2.0 * shrunken_shares(label_counts(labels)) - 1.0)[1 if labels.is_binary else 0 :]
-        values = [
-            r if isinstance(value, str) and value == "shrunk" else value
-            for value, r in zip(values, estimated, strict=True)
-        ]
-        return [None if value is None else float(mean_label("balance", value)) for value in values]
+        balances: list[float | None] = []
+        for value, share in zip(values, estimated, strict=True):
+            known = share if isinstance(value, str) and value == "shrunk" else value
+            balances.append(None if known is None else float(mean_label("balance", known)))
+        return balances
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         for name in ("coef_", "dual_coef_"):

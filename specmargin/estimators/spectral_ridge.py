@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, number, outside
-from specmargin.estimators._class_balance import Balance, in_force
+from specmargin.estimators._class_balance import Balance, codes_of, in_force
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._conformal import ConformalSets, require_no_weights
 from specmargin.estimators._feature_maps import Nearby
@@ -252,8 +252,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:
     """Return the cosines with the centres of the clusters that start from the predicted classes."""
     binary = labels.is_binary
-    start = (scores > 0).astype(np.intp) if binary else scores.argmax(axis=1)
-    own = (labels.sign > 0).astype(np.intp) if binary else labels.sign.argmax(axis=1)
+    start, own = codes_of(scores), labels.sign_codes
     start[labels.labeled] = own
     # Up to the end of an eigenspace: what is cut off would depend on the order of the nodes.
     ends, asked = np.append(0, spectrum.block_ends()), _CLUSTER_COLUMNS * len(labels.classes)
