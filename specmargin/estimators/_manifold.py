@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -180,13 +180,20 @@ class ManifoldModel:
 
     def _with_weights(
         self: Any,
-        K: Any,
-        L: LaplacianOperator | None,
+        X: Matrix,
+        labels: Labels | Targets,
+        graph: SparseArray | None,
         made: Callable[..., Any],
         targets: FloatArray,
         numbers: bool = False,
     ) -> Any:
-        """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
+        """Return the objective with the weights in use, which are kept; set the functions that it chooses from.
+
+        `made` returns it from kernel, Laplacian and weights; `targets` are those by which ``gamma_I="auto"`` is judged.
+        """
+        L = self._operator(X, graph)
+        self._functions = self._map(X, labels, L)
+        made = partial(made, K := self._functions.kernel, L)
         ratio, unit = self._unlearned_ratio(K, L), None
         if self.gamma_I == "auto":
             unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)

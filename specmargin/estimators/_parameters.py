@@ -39,13 +39,15 @@ from specmargin.spectra.parts import Eigenvectors, transform_of
 __all__ = ["PARTS", "RULES", "Composed", "is_precomputed", "multiple_of", "part_of", "per_graph"]
 
 
+_FUNCTIONS = {"auto": "auto", "kernel": "kernel", "landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
+
+
 def functions_of(name: str, value: Any) -> Any:
     """Return the functions that a parameter means: "auto", "kernel", or a part that makes fewer."""
     if isinstance(value, str):
-        short = {"auto": "auto", "kernel": "kernel", "landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
-        if value not in short:
-            raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, short)}")
-        return short[value]
+        if value not in _FUNCTIONS:
+            raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, _FUNCTIONS)}")
+        return _FUNCTIONS[value]
     require_part(name, value)
     if not isinstance(value, Landmarks | Eigenvectors | PrincipalComponents):
         raise InvalidTypeError(
@@ -81,16 +83,15 @@ def per_graph(rule: Rule) -> Rule:
     """Return the rule of one value, or of a list with one per graph."""
 
     def checked(name: str, value: Any) -> Any:
-        if isinstance(value, list | tuple | np.ndarray):
-            if len(value) == 0:
-                raise InvalidInputError(
-                    f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
-                    f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
-                )
-            for one in value:
-                rule(name, one)
-            return value
-        return rule(name, value)
+        several = isinstance(value, list | tuple | np.ndarray)
+        if several and len(value) == 0:
+            raise InvalidInputError(
+                f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
+                f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
+            )
+        for one in value if several else [value]:
+            rule(name, one)
+        return value
 
     return checked
 
@@ -133,11 +134,9 @@ def _unlabeled(name: str, value: Any) -> Any:
 
 
 def _balance(name: str, value: Any) -> Any:
-    if value is None or (isinstance(value, Mapping | list | tuple | np.ndarray)):
+    if isinstance(value, Mapping | list | tuple | np.ndarray):
         return value  # checked against the classes
-    if isinstance(value, str) and value == "shrunk":
-        return value
-    return mean_label(name, value)
+    return maybe(or_word(mean_label, "shrunk"))(name, value)
 
 
 def mean_label(name: str, value: Any) -> Any:

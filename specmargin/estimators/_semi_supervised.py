@@ -114,14 +114,11 @@ class SemiSupervised(Composed):
         return self
 
     def _read(self, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[Matrix, Any, Any, Any, Any]:
-        """Return what `fit` is given, checked: samples, y by row, the weighted labels, the graph, weights by row."""
-        X, y, graph = self._by_node(X, y, graph)
-        X, labels, graph = self._validated(X, y, graph)
-        weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
-        return X, y, self._weighted(labels, weights), graph, weights
+        """Return what `fit` is given, checked: samples, y by row, the weighted labels, the graph, weights by row.
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Any, Any]:
-        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
+        The graph is that of the neighbours where one is needed.
+        """
+        X, y, graph = self._by_node(X, y, graph)
         self._check_parameters()
         if y is None:
             raise InvalidTypeError(
@@ -132,10 +129,12 @@ class SemiSupervised(Composed):
         labels = self._encoded(y)
         if labels.n_samples != X.shape[0]:
             raise InvalidInputError(
-                f"X has {X.shape[0]} rows, but y has {labels.n_samples}: inconsistent numbers of samples; pass one "
-                "label (a regressor: one number) or marker per row, in the order of the rows."
+                f"X has {X.shape[0]} rows, but y has {labels.n_samples} labels: inconsistent numbers of samples; pass "
+                "one label (a regressor: one number) or marker per row, in the order of the rows."
             )
-        return X, labels, self._graph(X, graph) if self._needs_graph() else None
+        graph = self._graph(X, graph) if self._needs_graph() else None
+        weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+        return X, y, self._weighted(labels, weights), graph, weights
 
     def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import shown
 from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._semi_supervised import (
@@ -92,18 +91,14 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
             raise InvalidInputError(
                 f"R^2 needs two labelled samples, but y holds {len(targets.labeled)} of {targets.n_samples}; pass more."
             )
-        weight = np.ones(targets.n_samples)
+        at, weight = targets.labeled, None
         if sample_weight is not None:
-            numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
-            weight = np.asarray(sample_weight, dtype=np.float64)
-            finite_numbers("sample_weight", weight, "numbers >= 0, one per sample", least=0.0)
-        if weight.shape != (targets.n_samples,) or not 0 < weight[targets.labeled].sum() < np.inf:
-            raise InvalidInputError(
-                f"sample_weight={shown(weight)} of shape {weight.shape} does not weigh {targets.n_samples} samples "
-                f"(its sum is {weight.sum():g}); pass numbers >= 0, one each, not all zero."
-            )
-        at = targets.labeled
-        return float(r2_score(targets.values, predicted[at], sample_weight=weight[at]))
+            weight = weights_of_labeled(sample_weight, at, targets.n_samples)
+            if not weight.any():
+                raise InvalidInputError(
+                    f"sample_weight={shown(sample_weight)} is zero at all labelled samples; give one a positive one."
+                )
+        return float(r2_score(targets.values, predicted[at], sample_weight=weight))
 
     def _values(self, X: Matrix) -> FloatArray:
         raise NotImplementedError

@@ -162,19 +162,15 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
 
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:
         """Return the objective of the first output; set the functions that it chooses from."""
-        L = self._operator(X, graph)
-        self._functions = self._map(X, targets, L)
-        K = self._functions.kernel
         made = partial(
             objectives.LapRLS,
-            K,
-            L,
             labeled=targets.labeled,
             targets=targets.columns[:, 0],
             weights=targets.weights,
             fit_intercept=self.fit_intercept,
         )
-        weighted: objectives.LapRLS = self._with_weights(K, L, made, targets.values, numbers=True)
+        numbers = targets.values
+        weighted: objectives.LapRLS = self._with_weights(X, targets, graph, made, numbers, numbers=True)
         return weighted
 
     def _values(self, X: Matrix) -> FloatArray:

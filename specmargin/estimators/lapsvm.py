@@ -207,11 +207,9 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
-        L = self._operator(X, graph)
-        self._functions = self._map(X, labels, L)
-        K, first = self._functions.kernel, next(iter(labels.one_vs_rest()))
-        made = partial(objectives.LapSVM, K, L, first, loss=self.loss, fit_intercept=self.fit_intercept)
-        weighted: objectives.LapSVM = self._with_weights(K, L, made, labels.sign)
+        first = next(iter(labels.one_vs_rest()))
+        made = partial(objectives.LapSVM, labels=first, loss=self.loss, fit_intercept=self.fit_intercept)
+        weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
         return weighted
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:

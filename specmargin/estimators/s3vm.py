@@ -197,7 +197,7 @@ class S3VM(SemiSupervisedClassifier):
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
+    def _read(self, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[Matrix, Any, Any, Any, Any]:
         self._check_parameters()
         if graph is not None and not self._needs_graph():
             raise InvalidInputError(
@@ -210,10 +210,10 @@ class S3VM(SemiSupervisedClassifier):
                 f"functions={functions!r} draws samples, and kernel='precomputed' holds none; "
                 "take PrincipalComponents(rank)."
             )
-        X, labels, graph = super()._validated(X, y, graph)
+        X, y, labels, graph, weights = super()._read(X, y, graph, sample_weight)
         require_scale(X)
         self._balances(labels)  # a value out of range is named before the work
-        return X, labels, graph
+        return X, y, labels, graph, weights
 
     def _balances(self, labels: Labels) -> list[float | None]:
         """Return the balance of every one-vs-rest problem, None where it is the mean of the labels."""
