@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice, flag, instance, number
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameters import part_of
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
@@ -91,7 +91,7 @@ class FilterModel:
         self: Any, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
     ) -> tuple[FloatArray, list[LearnedWeights]]:
         """Return f at all nodes, with a column per part where there are several, and how weights were found."""
-        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
+        _, self._place = opened(part_of(self, "graph"), self._place, X)
         bank, penalties = filtered(X, graph, self.filters, self.self_loops, self.normalization), self._penalties()
         grams = labeled_grams(bank.blocks, parts[0].labeled)
         learned, fitted, decisions = [], [], []

@@ -15,7 +15,6 @@ from specmargin.estimators._feature_maps import (
     FeatureMap,
     KernelFunctions,
     LandmarkFunctions,
-    Nearby,
     feature_map,
     usual_functions,
 )
@@ -154,7 +153,8 @@ class ManifoldModel:
             X,
             labels.labeled,
             L,
-            Nearby(part_of(self, "graph"), self._place),
+            part_of(self, "graph"),
+            self._place,
             first=int(self.fit_intercept),
         )
         if isinstance(functions, KernelFunctions):

@@ -15,7 +15,7 @@ from specmargin.checks import Rule, outside
 from specmargin.estimators._bound import bound_in_use, within_bound
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._parameters import RULES, part_of, per_graph
 from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
@@ -191,7 +191,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
 
     def _decision(self, X: Matrix) -> FloatArray:
         pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
-        near = [Nearby(own.graph, place).opened(place) for own, place in pairs]
+        near = [opened(own.graph, place, place) for own, place in pairs]
         weights = [graph.weights(X, place) for graph, place in near]
         if len(weights) == 1:
             return extend(self.scores_, weights[0])

@@ -22,17 +22,15 @@ from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._feature_maps import (
     FeatureMap,
     KernelFunctions,
-    Nearby,
     RawFeatures,
     feature_map,
-    require_scale,
 )
 from specmargin.estimators._label_weights import of_classes
 from specmargin.estimators._parameters import mean_label, multiple_of, or_word, part_of
 from specmargin.estimators._semi_supervised import columns, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, LaplacianOperator
-from specmargin.kernels import Landmarks, Linear, PrincipalComponents
+from specmargin.kernels import Linear, PrincipalComponents
 from specmargin.labels import Labels
 from specmargin.labels.shares import label_counts, shrunken_shares
 from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
@@ -198,22 +196,14 @@ class S3VM(SemiSupervisedClassifier):
         return self.gamma_I != 0
 
     def _read(self, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[Matrix, Any, Any, Any, Any]:
-        self._check_parameters()
         if graph is not None and not self._needs_graph():
             raise InvalidInputError(
                 "S3VM has gamma_I=0, the weight of a graph, and would ignore graph=; set gamma_I=1.0, say, or leave "
                 "the graph out."
             )
-        functions = part_of(self, "functions")
-        if isinstance(functions, Landmarks) and self._is_precomputed:
-            raise InvalidInputError(
-                f"functions={functions!r} draws samples, and kernel='precomputed' holds none; "
-                "take PrincipalComponents(rank)."
-            )
-        X, y, labels, graph, weights = super()._read(X, y, graph, sample_weight)
-        require_scale(X)
-        self._balances(labels)  # a value out of range is named before the work
-        return X, y, labels, graph, weights
+        read = super()._read(X, y, graph, sample_weight)
+        self._balances(read[2])  # a value out of range is named before the work
+        return read
 
     def _balances(self, labels: Labels) -> list[float | None]:
         """Return the balance of every one-vs-rest problem, None where it is the mean of the labels."""
@@ -282,8 +272,8 @@ class S3VM(SemiSupervisedClassifier):
         else:
             which = "kernel" if isinstance(functions, str | PrincipalComponents) else functions
             held = _HELD if L is None else _HELD_WITH_GRAPH
-            near = Nearby(part_of(self, "graph"), self._place)
-            made = feature_map(which, self.kernel_, X, labels.labeled, L, near, held=held)
+            ties = (part_of(self, "graph"), self._place)
+            made = feature_map(which, self.kernel_, X, labels.labeled, L, *ties, held=held)
         if isinstance(made, KernelFunctions):
             rank = functions.rank if isinstance(functions, PrincipalComponents) else None
             return made, made.deformed(L, self.gamma_I, rank)

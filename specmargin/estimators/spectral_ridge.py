@@ -17,7 +17,7 @@ from specmargin.checks import Rule, choice, number, outside
 from specmargin.estimators._class_balance import Balance, codes_of, in_force
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._conformal import ConformalSets, require_no_weights
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._parameters import part_of
 from specmargin.exceptions import InvalidInputError
@@ -190,7 +190,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         return reused(graph, X.shape[0], q=self.q, normalized=self._normalized)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
-        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
+        _, self._place = opened(part_of(self, "graph"), self._place, X)
         objective, rule = self._objective(X, labels, graph)
         result = spectral_ridge(objective, tol=self.tol)
         if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):

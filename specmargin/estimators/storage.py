@@ -182,7 +182,7 @@ def _require_ours(estimator: Any) -> None:
         remedy = "pass its fitted step, estimator[-1] for the last, or save the whole with skops.io.dump"
     elif hasattr(estimator, "get_params"):
         remedy = "pass the estimator that it holds (best_estimator_ of a search), or save the whole with skops"
-    raise InvalidTypeError(f"estimator={shown(estimator)} {what}, none of the package's; {remedy}.")
+    raise InvalidTypeError(f"estimator={shown(estimator)} {what}, which is not the package's; {remedy}.")
 
 
 def _warn_of_versions(path: Any, versions: Mapping[str, Any]) -> None:

@@ -412,9 +412,9 @@ def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
         (GridSearchCV(sm.LapSVM(), {"gamma_I": [0.0]}), r"GridSearchCV.*best_estimator_.*skops"),
         (SVC(), r"sklearn\.svm.*SVC, which is not the package's"),
         (OwnSVM(), r"OwnSVM, which is not the package's"),
-        (sm.LapSVM, r"is a class; pass an estimator, LapSVM\(\.\.\.\)"),
-        ("model.npz", r"is of the type str; pass an estimator"),
-        (sm.losses.HuberHinge(0.5), r"HuberHinge; pass an estimator"),
+        (sm.LapSVM, r"is a class, which is not the package's; pass an estimator, LapSVM\(\.\.\.\)"),
+        ("model.npz", r"str, which is not the package's; pass an estimator"),
+        (sm.losses.HuberHinge(0.5), r"HuberHinge, which is not the package's; pass an estimator"),
     ],
 )
 def test_what_is_no_estimator_of_the_package_is_refused(estimator: Any, message: str, tmp_path: Path) -> None:
