@@ -91,24 +91,22 @@ class SpectrumCV(LabelSearch):
         super()._refit(X, y, known, sample_weight)
 
     def _neighborhoods(self, X: Matrix, graph: Graph | None, space: Space) -> Iterator[Neighborhood]:
-        """Yield every graph with the most eigenpairs that are asked for."""
+        """Yield every graph with its eigenpairs, as many as are asked for."""
         searched = any(key.partition("__")[0] == "laplacian" for key in space.tried)
-        if isinstance(graph, Spectrum):
-            for part in space.values("laplacian"):
-                q = min(max(_asked(space)), graph.q)
-                pairs = reused(graph, X.shape[0], q=q, normalized=bool(part.normalized), power=part.power)
-                yield Neighborhood({"laplacian": part} if searched else {}, pairs, pairs)
-            return
-        n, q = X.shape[0], max(_asked(space))
-        graphs: list[tuple[dict[str, Any], Graph]] = [({}, graph)] if graph is not None else []
+        q = max(_asked(space))
+        graphs: list[tuple[dict[str, Any], Any]] = [({}, graph)]
         if graph is None:
             graphs = [({"graph": part}, W) for part, W, _ in built_each(space.values("graph"), X)]
         for params, W in graphs:
             for part in space.values("laplacian"):
                 own = {**params, "laplacian": part} if searched else params
-                yield Neighborhood(
-                    own, W, laplacian_eigenpairs(part(W), q=min(q, n), random_state=self._template.random_state)
-                )
+                if isinstance(W, Spectrum):
+                    kind: dict[str, Any] = {"normalized": bool(part.normalized), "power": part.power}
+                    pairs = reused(W, X.shape[0], q=min(q, W.q), **kind)
+                    yield Neighborhood(own, pairs, pairs)
+                    continue
+                seed = self._template.random_state
+                yield Neighborhood(own, W, laplacian_eigenpairs(part(W), q=min(q, X.shape[0]), random_state=seed))
 
     def _left_out_decisions(
         self, spectrum: Spectrum, labels: Labels, folds: list[loo.Fold]

@@ -17,7 +17,7 @@ import scipy.linalg as sla
 from specmargin.checks import Rule, choice, number
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._conformal import ConformalSets
 from specmargin.estimators._filter_model import FilterModel
 from specmargin.estimators._manifold import NO_NODES
 from specmargin.estimators._parameters import or_word
@@ -216,10 +216,8 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
 
-    def _p_values(self, X: Matrix | None, class_conditional: bool) -> FloatArray:
+    def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
         """Return p-values whose weights of filters, and penalty, are learned anew with each sample and candidate."""
-        labels = self._remembered().labels
-        require_no_weights(labels)
         if X is not None:
             raise InvalidInputError(NO_NODES)
         if not (self.joint or labels.is_binary):

@@ -16,7 +16,7 @@ import numpy as np
 from specmargin.checks import Rule, choice, number, outside
 from specmargin.estimators._class_balance import Balance, codes_of, in_force
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._conformal import ConformalSets
 from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._parameters import part_of
@@ -238,9 +238,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
 
-    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
-        labels = self._remembered().labels
-        require_no_weights(labels)
+    def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         if X is not None:
             raise InvalidInputError(NO_NODES)
         Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
