@@ -122,15 +122,10 @@ def count(least: int = 1, most: int | None = None) -> Rule:
     what = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
 
     def rule(name: str, value: Any) -> int:
-        try:
-            if isinstance(value, bool | np.bool_):
-                raise TypeError
-            whole = operator.index(value)
-        except TypeError as error:
-            raise InvalidTypeError(f"{name}={shown(value)} must be {what}.") from error
-        if whole < least or (most is not None and whole > most):
+        given = whole(name, value, what)
+        if given < least or (most is not None and given > most):
             raise InvalidInputError(f"{name}={shown(value)} must be {what}.")
-        return whole
+        return given
 
     return rule
 
@@ -185,14 +180,14 @@ def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
     return rule
 
 
-def whole(name: str, value: Any) -> int:
+def whole(name: str, value: Any, what: str = "a whole number") -> int:
     """Check that a value is a whole number; its range is for the caller to check."""
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
         return operator.index(value)
     except TypeError as error:
-        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number.") from error
+        raise InvalidTypeError(f"{name}={shown(value)} must be {what}.") from error
 
 
 def numeric(name: str, value: Any) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
+from specmargin.labels.shares import label_counts
 from specmargin.typing import FloatArray, IntArray
 
 _LIGHTEST = 1e-150
@@ -37,21 +38,17 @@ def weights_of_labeled(sample_weight: Any, labeled: IntArray, n: int) -> FloatAr
 
 def weighted_labels(labels: Labels, sample_weight: Any, class_weight: Any) -> Labels:
     """Return the labels with the weights that both, samples and classes, give them."""
-    if sample_weight is None and class_weight is None:
-        return labels
-    c = np.ones(labels.n_labeled)
     if sample_weight is not None:
-        c = weights_of_labeled(sample_weight, labels.labeled, labels.n_samples)
-        labels = labels.weighted(c)
-    return labels.weighted(labels.weights_or_ones * _of_classes(labels, class_weight))
+        labels = labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
+    if class_weight is not None:
+        labels = labels.weighted(labels.weights_or_ones * _of_classes(labels, class_weight))
+    return labels
 
 
 def _of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     """Return the weights of the labelled samples that are those of their classes."""
-    if class_weight is None:
-        return np.ones(labels.n_labeled)
-    counts = np.bincount(labels.sign_codes, minlength=len(labels.classes))
     if isinstance(class_weight, str):
+        counts = label_counts(labels)
         return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
     return np.array(of_classes("class_weight", class_weight, labels, 1.0), dtype=np.float64)[labels.sign_codes]
 
