@@ -18,6 +18,7 @@ from specmargin.estimators._label_weights import weighted_labels
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
     numerical_failures,
+    require_rows,
 )
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
@@ -70,9 +71,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         self.transduction_ = self._classes_of(f)
         warn_of_classes(self, labels)
 
-    def _encoded(self, y: Any) -> Labels:
+    def _encoded(self, y: Any, n: int) -> Labels:
         y = label_array(y)
         y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
+        require_rows(n, len(y), "labels")
         labels = encode_labels(y, self._marker)
         if labels.classes.dtype.kind == "f":
             fractions = labels.classes[labels.sign_codes] % 1 != 0

@@ -46,7 +46,7 @@ class Training(NamedTuple):
 class SemiSupervised(Composed):
     """What classifiers and regressors share: `fit`, the graph, and what is reported of results.
 
-    A subclass implements ``_encoded(y)``, which reads labels or targets, ``_weighted(labels, sample_weight)``,
+    A subclass implements ``_encoded(y, n)``, which reads labels or targets, ``_weighted(labels, sample_weight)``,
     ``_fit(X, labels, graph)``, which returns f at the training samples and the results behind it, and ``_conclude(f,
     labels)``.
     """
@@ -126,12 +126,7 @@ class SemiSupervised(Composed):
                 f"the marker {self._marker!r}; pass one label (a regressor: one number) or marker per sample."
             )
         X = check_features(self, X, ensure_min_samples=2)
-        labels = self._encoded(y)
-        if labels.n_samples != X.shape[0]:
-            raise InvalidInputError(
-                f"X has {X.shape[0]} rows, but y has {labels.n_samples} labels: inconsistent numbers of samples; pass "
-                "one label (a regressor: one number) or marker per row, in the order of the rows."
-            )
+        labels = self._encoded(y, X.shape[0])
         graph = self._graph(X, graph) if self._needs_graph() else None
         weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
         return X, y, self._weighted(labels, weights), graph, weights
@@ -148,7 +143,7 @@ class SemiSupervised(Composed):
         self._conclude(self._finite(f), labels)
         self._warn_of_gaps(results)
 
-    def _encoded(self, y: Any) -> Any:
+    def _encoded(self, y: Any, n: int) -> Any:
         raise NotImplementedError
 
     def _weighted(self, labels: Any, sample_weight: Any) -> Any:
@@ -268,6 +263,15 @@ def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any
     """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
     options |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
     return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
+
+
+def require_rows(n: int, given: int, what: str) -> None:
+    """Raise where there are not as many labels (targets) as rows of X."""
+    if given != n:
+        raise InvalidInputError(
+            f"X has {n} rows, but y has {given} {what}: inconsistent numbers of samples; pass one of them or a marker "
+            "per row, in the order of the rows."
+        )
 
 
 def in_batches(values: Callable[[Matrix], FloatArray], X: Matrix, n: int) -> FloatArray:

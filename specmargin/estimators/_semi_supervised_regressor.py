@@ -13,6 +13,7 @@ from specmargin.checks import shown
 from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
+    require_rows,
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Targets, encode_targets
@@ -31,8 +32,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         tags.target_tags.multi_output = True
         return tags
 
-    def _encoded(self, y: Any) -> Targets:
-        return encode_targets(y)
+    def _encoded(self, y: Any, n: int) -> Targets:
+        targets = encode_targets(y)
+        require_rows(n, targets.n_samples, "targets")
+        return targets
 
     def _weighted(self, labels: Targets, sample_weight: Any) -> Targets:
         if sample_weight is None:

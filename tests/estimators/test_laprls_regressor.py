@@ -329,7 +329,7 @@ def test_an_unlabelled_component_is_warned_of(rng):
         (np.full(120, np.nan), InvalidInputError, "no labelled sample"),
         (np.full(120, np.inf), InvalidInputError, "contains infinity"),
         (np.full(120, 1e200), InvalidInputError, "too large for squares"),
-        (np.arange(119.0), InvalidInputError, "X has 120 rows, but y has 119 labels"),
+        (np.arange(119.0), InvalidInputError, "X has 120 rows, but y has 119 targets"),
         (["a"] * 120, InvalidTypeError, "pass numbers"),
         (np.full(120, 1j), InvalidTypeError, "pass numbers"),
         (np.array([object()] * 120), InvalidTypeError, "no number"),
