@@ -28,7 +28,6 @@ __all__ = [
     "Rule",
     "accuracy",
     "among",
-    "check_options",
     "checked",
     "choice",
     "count",
@@ -123,15 +122,10 @@ def count(least: int = 1, most: int | None = None) -> Rule:
     what = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
 
     def rule(name: str, value: Any) -> int:
-        try:
-            if isinstance(value, bool | np.bool_):
-                raise TypeError
-            whole = operator.index(value)
-        except TypeError as error:
-            raise InvalidTypeError(f"{name}={shown(value)} must be {what}.") from error
-        if whole < least or (most is not None and whole > most):
+        given = whole(name, value, what)
+        if given < least or (most is not None and given > most):
             raise InvalidInputError(f"{name}={shown(value)} must be {what}.")
-        return whole
+        return given
 
     return rule
 
@@ -186,14 +180,14 @@ def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
     return rule
 
 
-def whole(name: str, value: Any) -> int:
+def whole(name: str, value: Any, what: str = "a whole number") -> int:
     """Check that a value is a whole number; its range is for the caller to check."""
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
         return operator.index(value)
     except TypeError as error:
-        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number.") from error
+        raise InvalidTypeError(f"{name}={shown(value)} must be {what}.") from error
 
 
 def numeric(name: str, value: Any) -> float:
@@ -259,23 +253,11 @@ def path(name: str, value: Any) -> Any:
     return value
 
 
-def accuracy(name: str, value: Any) -> float:
-    """Check a relative accuracy."""
-    x = real(name, value, "a positive number")
-    if not (math.isfinite(x) and x > 0):
-        raise InvalidInputError(f"{name}={shown(value)} must be positive and finite; take 1e-6, say.")
-    return x
+accuracy: Rule = number(above=0)
+"""Check a relative accuracy."""
 
-
-def iterations(name: str, value: Any) -> int:
-    """Check a limit of iterations."""
-    try:
-        whole = operator.index(value) if not isinstance(value, bool) else 0
-    except TypeError as error:
-        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number, at least 1; take 100, say.") from error
-    if whole < 1:
-        raise InvalidInputError(f"{name}={shown(value)} must be at least 1; take 100, say.")
-    return whole
+iterations: Rule = count(1)
+"""Check a limit of iterations."""
 
 
 def outside() -> int:
@@ -337,7 +319,7 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     ...     return obj
     >>> solve(3, tol=float("nan"))
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: tol=nan must be positive and finite; take 1e-6, say.
+    specmargin.exceptions.InvalidInputError: tol=nan must be a positive number.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -377,10 +359,3 @@ def foreign(remedy: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
         raise kind(f"{error}; {remedy}.") from error
-
-
-def check_options(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Check named values by the rules of their names; names without a rule pass."""
-    for name, value in given.items():
-        if name in rules:
-            rules[name](name, value)

@@ -17,30 +17,23 @@ from specmargin.estimators._fit_warnings import warn_of_classes, warn_of_scales
 from specmargin.estimators._label_weights import weighted_labels
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
-    check_features,
-    fitting,
-    in_batches,
     numerical_failures,
+    require_rows,
 )
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs import warn_components
-from specmargin.graphs.node_names import by_node
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
-from specmargin.results import SolveResult
 from specmargin.solvers.manifold.left_out import MOST
-from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     """Classifier that learns from labelled and unlabelled samples.
 
-    A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
-    results behind them, ``_decision(X)``, and ``_problem(X, labels, graph)`` where its problem can be had before it is
-    solved. Decisions have one column per binary problem. What knows decisions at left-out labels is left by ``_fit`` in
-    ``_held_out``.
+    A subclass implements ``_fit(X, labels, graph)``, whose f are the decisions, ``_decision(X)``, and ``_problem(X,
+    labels, graph)`` where its problem can be had before it is solved. Decisions have one column per binary problem.
+    What knows decisions at left-out labels is left by ``_fit`` in ``_held_out``.
     """
 
     unlabeled: Any
@@ -48,99 +41,40 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
 
     _joint: ClassVar[bool] = False
     """Whether one problem holds all classes."""
-    _rounding = 0.0
-    """What decisions must differ by to be told apart."""
     _held_out: FloatArray | OnReduction | None = None
     _calibration: Calibration
     balance_: Balance
+    classes_: AnyArray
+    scores_: FloatArray
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
-        """Learn from labelled and unlabelled samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,), or mapping by node
-            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
-        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes), instead of the parameter `graph`. A
-            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
-            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
-            `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
-            of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A label
-            of weight 0 has no loss: its sample is an unlabelled one.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
-            graph, parameters out of range, weights that are negative or not finite, and a class all of whose labels
-            have the weight 0.
-        SolverError
-            If no solver gives a usable answer; its ``result`` says what is known.
-        """
-        with fitting(self):
-            X, y, graph = self._by_node(X, y, graph)
-            X, labels, graph = self._validated(X, y, graph)
-            weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
-            self._learn(X, y, self._weighted_labels(labels, weights), graph)
-        return self
-
-    def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:
-        """Return the labels with the weights that both, samples and classes, give them."""
+    def _weighted(self, labels: Labels, sample_weight: Any) -> Labels:
         return weighted_labels(labels, sample_weight, self.class_weight)
 
     @property
     def _marker(self) -> Any:
         return self.unlabeled
 
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
-        """Learn from checked data; warn where the graph or the answer is less than one may expect."""
-        self._remember(X, labels, graph)
-        self._held_out = None
+    @property
+    def _rounding(self) -> float:
+        """What decisions must differ by to be told apart."""
+        return UNDECIDED * float(np.abs(self.scores_).max(initial=0.0))
+
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any, sample_weight: Any) -> None:
+        self._held_out, self.classes_ = None, labels.classes
         if not self._is_precomputed:
             warn_of_scales(self, X)
-        for W in graph if isinstance(graph, list) else [graph]:
-            nodes = W.component if isinstance(W, Spectrum) else W
-            if nodes is not None:
-                warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
-        self.classes_ = labels.classes
-        scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max([1, *(result.n_iter for result in results)])
-        self.scores_ = self._finite(scores)
-        self._rounding = UNDECIDED * float(np.abs(scores).max(initial=0.0))
-        self.transduction_ = self._classes_of(scores)
-        warn_of_classes(self, labels)
-        self._warn_of_gaps(results)
+        super()._learn(X, y, labels, graph, sample_weight)
         self._calibrate(X, labels, graph)
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
-        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
-        self._check_parameters()
-        if y is None:
-            raise InvalidTypeError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
-                f"the marker unlabeled={self._marker!r}; pass one label or marker per sample."
-            )
-        X = check_features(self, X, ensure_min_samples=2)
-        labels = self._labels(X, y)
-        return X, labels, self._graph(X, graph) if self._needs_graph() else None
+    def _conclude(self, f: FloatArray, labels: Labels) -> None:
+        self.scores_ = f
+        self.transduction_ = self._classes_of(f)
+        warn_of_classes(self, labels)
 
-    def _labels(self, X: Matrix, y: Any) -> Labels:
+    def _encoded(self, y: Any, n: int) -> Labels:
         y = label_array(y)
         y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
-        if len(y) != X.shape[0]:
-            raise InvalidInputError(
-                f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples; pass one label "
-                "or marker per row, in the order of the rows."
-            )
+        require_rows(n, len(y), "labels")
         labels = encode_labels(y, self._marker)
         if labels.classes.dtype.kind == "f":
             fractions = labels.classes[labels.sign_codes] % 1 != 0
@@ -168,10 +102,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         ndarray of shape (m,) or (m, n_classes)
             Positive means ``classes_[1]`` with two classes; with more the largest column wins.
         """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return self._finite(in_batches(self._decision, X, len(self.transduction_)))
+        return self._at_new(X, self._decision)
 
     def predict(self, X: Matrix) -> AnyArray:
         """Return the classes of new samples.
@@ -179,7 +110,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `decision_function`.
+            As for `decision_function`.
 
         Returns
         -------
@@ -196,7 +127,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `decision_function`.
+            As for `decision_function`.
         y : array-like of shape (m,)
             Labels and markers.
         sample_weight : array-like of shape (m,), optional
@@ -240,7 +171,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `decision_function`.
+            As for `decision_function`.
 
         Returns
         -------
@@ -270,7 +201,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X, y, graph, sample_weight
-            The same as for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
+            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
 
         Returns
         -------
@@ -283,17 +214,13 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             As `fit`, and for more than two classes that are as many problems.
         """
         apart: Any = clone(self)  # of this very class, whose private methods serve both
-        X, labels, graph = apart._validated(*apart._by_node(X, y, graph))
-        labels = apart._weighted_labels(labels, sample_weight)
+        X, _, labels, graph, _ = apart._read(X, y, graph, sample_weight)
         if not (labels.is_binary or self._joint):
             raise InvalidInputError(
                 f"{len(labels.classes)} classes make as many problems; build them one against the rest."
             )
         with numerical_failures(self):
             return apart._problem(X, labels, graph)
-
-    def _fit(self, X: Matrix, labels: Labels, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
-        raise NotImplementedError
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError

@@ -15,17 +15,8 @@ from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
 from specmargin.typing import BoolArray, FloatArray, Matrix
 
 
-def require_no_weights(labels: Labels) -> None:
-    """Raise where the labels have weights."""
-    if labels.weights is not None:
-        raise InvalidInputError(
-            "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
-            "sample_weight and class_weight."
-        )
-
-
 class ConformalSets:
-    """Conformal p-values and sets; a subclass has ``_conformal(X)``, the ridge and the blocks of some samples."""
+    """Conformal p-values and sets; a subclass has ``_conformal(X, labels)``, the ridge and the kernel blocks."""
 
     classes_: Any
 
@@ -57,10 +48,15 @@ class ConformalSets:
             labelled, or where labels have weights: the p-values would prove nothing.
         """
         flag("class_conditional", class_conditional)
+        labels: Labels = self._remembered().labels  # type: ignore[attr-defined]  # it is mixed in
+        if labels.weights is not None:
+            raise InvalidInputError(
+                "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
+                "sample_weight and class_weight."
+            )
         with numerical_failures(self):
-            p = self._p_values(X, class_conditional)
+            p = self._p_values(X, labels, class_conditional)
         if X is None:
-            labels = self._remembered().labels  # type: ignore[attr-defined]  # it is mixed in
             p[labels.labeled] = labels.sign_codes[:, None] == np.arange(p.shape[1])
         return np.asarray(p)
 
@@ -122,9 +118,9 @@ class ConformalSets:
         label_sets(np.ones((1, 1)), level)
         return label_sets(self.conformal_p_values(X, class_conditional=class_conditional), level)
 
-    def _p_values(self, X: Matrix | None, class_conditional: bool) -> FloatArray:
-        ridge, blocks = self._conformal(X)
+    def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
+        ridge, blocks = self._conformal(X, labels)
         return ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
 
-    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+    def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         raise NotImplementedError

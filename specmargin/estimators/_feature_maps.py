@@ -15,10 +15,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from specmargin.checks import outside
 from specmargin.estimators._memory import require_memory
@@ -34,21 +33,6 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 _FULL_SAMPLES = 10_000  # up to here one factorisation of LapSVM takes seconds
 HELD = {"kernel": 2, "landmarks": 3}
 """Matrices of the size of the kernel, or of the landmarks' features, that LapSVM holds at once."""
-
-_WHOLE = "take functions='kernel'"
-_LARGEST = 1e75
-"""Fourth powers of features, times their number, stay below the largest double."""
-
-
-def require_scale(X: Matrix) -> None:
-    """Raise where squared lengths of samples, or products of two, would overflow."""
-    stored = X.data if sp.issparse(X) else X
-    largest = float(np.abs(stored).max(initial=0.0))
-    if largest > _LARGEST:
-        raise InvalidInputError(
-            f"X holds values up to {largest:.1e}, whose fourth powers overflow; scale the features, e.g. by "
-            "sklearn.preprocessing.MaxAbsScaler."
-        )
 
 
 class FeatureMap(ABC):
@@ -152,7 +136,9 @@ class LandmarkFunctions(FeatureMap):
 
     def __init__(self, X: Matrix, part: Landmarks, kernel: Kernel, labeled: IntArray, held: int) -> None:
         if kernel.is_precomputed:
-            raise InvalidInputError(f"functions={part!r} draws samples, and kernel='precomputed' holds none; {_WHOLE}.")
+            raise InvalidInputError(
+                f"functions={part!r} draws samples, and kernel='precomputed' holds none; take 'kernel'."
+            )
         n, m = X.shape[0], max(min(part.n, X.shape[0]), len(labeled))
         require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", "take fewer: Landmarks(n)")
         self._map = part(X, kernel, labeled)
@@ -185,18 +171,12 @@ class EigenvectorFunctions(FeatureMap):
         return extend(coefficients.T, self._ties.weights(X, self._place))
 
 
-class Nearby(NamedTuple):
-    """The graph that ties new samples to old ones, and the samples, or their search, that it finds neighbours in."""
-
-    graph: Any
-    place: Matrix | NeighborSearch | None
-
-    def opened(self, X: Matrix) -> tuple[Any, Matrix | NeighborSearch]:
-        """Return what ties new samples to the training samples X, and these or the search among them."""
-        graph = ties(self.graph)
-        if self.place is not None:
-            return graph, self.place
-        return graph, graph.search(X) if isinstance(graph, KNN) else X
+def opened(graph: Any, place: Matrix | NeighborSearch | None, X: Matrix) -> tuple[Any, Matrix | NeighborSearch]:
+    """Return what ties new samples to the training samples X, and these or the search among them, where it is known."""
+    graph = ties(graph)
+    if place is None:
+        place = graph.search(X) if isinstance(graph, KNN) else X
+    return graph, place
 
 
 def usual_functions(n: int, with_graph: bool, precomputed: bool) -> Any:
@@ -211,7 +191,8 @@ def feature_map(
     X: Matrix,
     labeled: IntArray,
     L: LaplacianOperator | None,
-    neighborhood: Nearby,
+    graph: Any,
+    place: Matrix | NeighborSearch | None,
     *,
     held: Mapping[str, int] = HELD,
     first: int = 0,
@@ -222,14 +203,14 @@ def feature_map(
     ----------
     functions : {"kernel"} or part
     kernel : Kernel
-        Kernel of known width.
+        Of known width.
     X : {ndarray, sparse matrix} of shape (n, d)
     labeled : ndarray of shape (l,)
         Rows of the labelled samples.
     L : LaplacianOperator, optional
-        Laplacian of the graph, where one takes part.
-    neighborhood : Nearby
-        How new samples find their neighbours.
+        Of the graph, where one takes part.
+    graph, place : object
+        The graph that ties new samples to old ones, and the samples, or their search, that it finds neighbours in.
     held : mapping
         Number of matrices that are held at once, by kind of functions.
     first : int
@@ -246,4 +227,4 @@ def feature_map(
             f"functions={functions!r} are those of the graph, which gamma_I=0 leaves out; take Landmarks(500)."
         )
     spectrum = whole_eigenspaces(functions(replace(L, power=1)), stacklevel=outside())
-    return EigenvectorFunctions(spectrum, *neighborhood.opened(X), first=first)
+    return EigenvectorFunctions(spectrum, *opened(graph, place, X), first=first)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice, flag, instance, number
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameters import part_of
+from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.graphs import check_adjacency, normalized_adjacency
 from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, Targets
@@ -89,7 +91,7 @@ class FilterModel:
         self: Any, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
     ) -> tuple[FloatArray, list[LearnedWeights]]:
         """Return f at all nodes, with a column per part where there are several, and how weights were found."""
-        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
+        _, self._place = opened(part_of(self, "graph"), self._place, X)
         bank, penalties = filtered(X, graph, self.filters, self.self_loops, self.normalization), self._penalties()
         grams = labeled_grams(bank.blocks, parts[0].labeled)
         learned, fitted, decisions = [], [], []
@@ -114,18 +116,18 @@ class FilterModel:
     def _penalties(self: Any) -> Sequence[float]:
         return PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
 
-    def _with_new_nodes(self: Any, X: Any, graph: Any) -> Any:
-        """Return a graph with the nodes of `fit` first, if it has names; X are the features of the new ones."""
+    def _at_new_nodes(self: Any, X: Any, graph: Any) -> FloatArray:
+        """Return f at new nodes of a graph that holds the training nodes first, or by their names."""
+        check_is_fitted(self)
         n = self.bank_.n_samples
-        return with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), n_rows(X))
-
-    def _at_new_nodes(self: Any, X: Matrix, graph: Any) -> FloatArray:
-        """Return f at new nodes of a graph that holds the training nodes first."""
-        W = check_adjacency(graph, self.bank_.n_samples + X.shape[0])
-        S = normalized_adjacency(W, self_loops=self.self_loops * self._unit)
-        blocks = filter_new_nodes(self.bank_, S, X)
-        f = np.asarray(sum(F @ w for F, w in zip(blocks, self.coef_, strict=True)))
-        return f + (self.intercept_ if f.ndim > 1 else self.intercept_[0])
+        graph = with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), n_rows(X))
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            W = check_adjacency(graph, n + X.shape[0])
+            S = normalized_adjacency(W, self_loops=self.self_loops * self._unit)
+            blocks = filter_new_nodes(self.bank_, S, X)
+            f = np.asarray(sum(F @ w for F, w in zip(blocks, self.coef_, strict=True)))
+            return self._finite(f + (self.intercept_ if f.ndim > 1 else self.intercept_[0]))
 
 
 def _coefficients(bank: FilterBank, fitted: BlockRidge, labeled: IntArray) -> FloatArray:

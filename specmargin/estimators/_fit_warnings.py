@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import betabinom
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from specmargin.checks import outside
 from specmargin.estimators._class_balance import codes_of, in_force
 from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
 from specmargin.labels import Labels
 from specmargin.labels.shares import credible_shares, label_counts
-from specmargin.typing import AnyArray, FloatArray, Matrix
+from specmargin.typing import AnyArray, Matrix
 
 _SCALES = 1e3
 """Ratio of the ranges of two columns that is warned of."""
@@ -39,7 +40,7 @@ def warn_of_scales(estimator: Any, X: Matrix) -> None:
     Of words, that is where most entries are zero and none is negative, rows of length one say what counts, as tf-idf
     makes them; and what centres columns is no remedy.
     """
-    low, high = (_dense(X.min(axis=0)), _dense(X.max(axis=0)))
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     ranges = high - low
     used = np.flatnonzero(ranges > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
     if len(used) < 2:
@@ -129,7 +130,10 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
-    before = _shares_before(estimator) if moved else shares
+    before = shares
+    if moved:
+        positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
+        before = np.array([1.0 - positive, positive])
     for each in (shares, before):
         outside_of = np.maximum(low - each, each - high)
         k = int(outside_of.argmax())
@@ -154,12 +158,6 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     )
 
 
-def _shares_before(estimator: Any) -> FloatArray:
-    """Return the shares of two classes that the decisions have before they are balanced."""
-    positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
-    return np.array([1.0 - positive, positive])
-
-
 def _other_cut(estimator: Any) -> str:
     """Say which parameter of the classifier moves the shares, if any."""
     if hasattr(estimator, "balance"):
@@ -172,7 +170,3 @@ def _other_cut(estimator: Any) -> str:
 
 def _name(labels: Labels, k: int) -> str:
     return repr(labels.classes[k : k + 1].tolist()[0])
-
-
-def _dense(row: Any) -> FloatArray:
-    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).ravel()

@@ -20,21 +20,14 @@ _WITHIN = {
 """The parts that hold former parameters."""
 _SPANS = {"landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
 _SEARCHED = {
-    "kernels": "kernel",
     "gammas": "kernel__gamma",
     "n_neighbors": "graph__n_neighbors",
     "powers": "laplacian__power",
     "ratios": "gamma_I",
-    "gamma_As": "gamma_A",
-    "gamma_Is": "gamma_I",
-    "Cs": "C",
-    "Bs": "B",
-    "qs": "q",
-    "learns": "learn",
     "filters": "filters",
     "self_loops": "self_loops",
 }
-"""The lists of a search, by their names in its grid."""
+"""Lists of a search, by their names in its grid; others had the name of the parameter in the plural."""
 
 
 def now_of(name: str, value: Any, known: Sequence[str]) -> tuple[str, Any] | None:
@@ -72,7 +65,7 @@ def in_grid(name: str, value: Any, searched: Sequence[str]) -> dict[str, Any] | 
     >>> in_grid("ratios", [0.0, 100.0], ["gamma_I"])
     {'gamma_I': ['0 gamma_A', '100 gamma_A']}
     """
-    now = _SEARCHED.get(name, "")
+    now = ({f"{one}s": one for one in searched} | _SEARCHED).get(name, "")
     if now.partition("__")[0] not in searched:
         return None
     return {now: [f"{one:g} gamma_A" for one in value] if name == "ratios" else value}

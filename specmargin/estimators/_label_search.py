@@ -1,207 +1,48 @@
-"""What searches that choose by the labelled samples alone share: folds, criteria, the record, the supervised twin."""
+"""What searches that choose by the labelled samples alone share: the grid, folds, the record, and the refit.
+
+`Search` is mixed into classifiers and regressors; `LabelSearch` is a classifier that chooses by folds of the labels,
+and compares itself with a supervised twin.
+"""
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.candidates.comparison import Comparison, compare_errors
-from specmargin.checks import among, outside, shown
+from specmargin.checks import Rule, among, choice, outside, shown
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._label_weights import weighted_labels
-from specmargin.estimators._parameters import PARTS, is_precomputed
+from specmargin.estimators._parameters import PARTS, RULES, is_precomputed
 from specmargin.estimators._semi_supervised import check_features
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.estimators._trials import OF_DECISIONS, Judged, Trials, judged
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
+from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
 from specmargin.objectives.held_out import leave_one_out as loo
-from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from specmargin.typing import BoolArray, FloatArray, Matrix
 
-OF_DECISIONS = ("nll", "sq", "01")
-"""The criteria that `judged` returns."""
-_TIE = 1e-3
-"""Of nll, by which equal numbers of errors are told apart: few labels make many ties."""
+__all__ = ["Judged", "LabelSearch", "OF_DECISIONS", "Search", "Settings", "Space", "Trials", "judged"]
 
-
-class Judged(NamedTuple):
-    """What left-out samples say of P settings.
-
-    `values` are the criteria, (P,) each, nan where no sample counts; `losses` what the chosen criterion is the mean of,
-    times the weights of the labels where these have some, and `wrong` the errors, both (P, m).
-    """
-
-    values: dict[str, FloatArray]
-    losses: FloatArray
-    wrong: BoolArray
+_LOGGER = logging.getLogger(__name__)
+_MOST_FOLDS = 10
+"""Labels up to which each is a fold of its own."""
 
 
-def judged(
-    raw: FloatArray, compared: FloatArray, sign: FloatArray, criterion: str, weights: FloatArray | None = None
-) -> Judged:
-    """Judge settings by their decisions at left-out samples.
-
-    Parameters
-    ----------
-    raw, compared : ndarray of shape (P, m) or (P, m, K)
-        Decisions, and what the classes are compared by.
-    sign : ndarray of shape (m,) or (m, K)
-        True signs of these samples.
-    criterion : str
-        The one that chooses; where it looks at no sample, `losses` are those of "nll".
-    weights : ndarray of shape (m,), optional
-        Weights of the losses; the criteria are means by them.
-    """
-    if not len(sign):
-        nothing = np.zeros((len(raw), 0))
-        return Judged(dict.fromkeys(OF_DECISIONS, np.full(len(raw), np.nan)), nothing, nothing.astype(bool))
-    log_losses, wrong = loo.log_losses(compared, sign), loo.wrong(compared, sign)
-    each = {"nll": log_losses, "sq": loo.squares(raw, sign), "01": wrong + _TIE * log_losses}
-    values = {name: np.average(parts, axis=1, weights=weights) for name, parts in each.items()}
-    losses = each.get(criterion, log_losses)
-    return Judged(values, losses if weights is None else losses * weights, wrong)
-
-
-class Trials:
-    """Every setting that was tried, with what the criteria say of it.
-
-    Parameters
-    ----------
-    criterion : str
-        What chooses.
-    samples : ndarray of shape (m,)
-        Which labelled sample each test is of.
-    """
-
-    def __init__(self, criterion: str, samples: IntArray) -> None:
-        self.criterion, self._samples = criterion, samples
-        self._params: list[dict[str, Any]] = []
-        self._tried: list[dict[str, Any]] = []
-        self._supervised: list[bool] = []
-        self._judged: list[Judged] = []
-
-    def __len__(self) -> int:
-        return len(self._params)
-
-    def add(
-        self, tried: list[dict[str, Any]], judgement: Judged, *, common: dict[str, Any], supervised: bool = False
-    ) -> None:
-        """Record P settings; `common` are the keyword arguments that all have in addition to what is tried."""
-        self._tried += tried
-        self._params += [{**common, **one} for one in tried]
-        self._supervised += [supervised] * len(tried)
-        self._judged.append(judgement)
-
-    @property
-    def params(self) -> list[dict[str, Any]]:
-        """Keyword arguments of every setting."""
-        return self._params
-
-    @property
-    def supervised(self) -> BoolArray:
-        """Which settings have no graph."""
-        return np.array(self._supervised)
-
-    def values(self, name: str) -> FloatArray:
-        """Return one criterion of all settings; smaller is better."""
-        return np.concatenate([judgement.values[name] for judgement in self._judged])
-
-    def best(self, among: BoolArray | None = None) -> int:
-        """Return the setting that the criterion chooses, of all or of some."""
-        values = _worst_if_nan(self.values(self.criterion))
-        return int((values if among is None else np.where(among, values, np.inf)).argmin())
-
-    def wrong_when_chosen_by_others(self, among: BoolArray | None = None) -> BoolArray:
-        """Return which labelled samples are named wrongly by the setting that all other samples choose.
-
-        Of a setting that was chosen by the errors themselves, those say too little. Where the criterion looks at no
-        fold ("gcv"), they are the errors of the one setting that it chooses.
-        """
-        each, first = np.unique(self._samples, return_index=True)
-        if len(each) == 0:
-            return np.zeros(0, dtype=bool)
-        wrong = np.concatenate([judgement.wrong for judgement in self._judged])[:, first]
-        if self.criterion not in OF_DECISIONS:
-            return np.asarray(wrong[self.best(among)])
-        losses = np.concatenate([judgement.losses for judgement in self._judged])
-        own = np.stack([losses[:, self._samples == i].sum(axis=1) for i in each], axis=1)
-        others = _worst_if_nan(losses.sum(axis=1)[:, None] - own)
-        if among is not None:
-            others[~among] = np.inf
-        return np.asarray(wrong[others.argmin(axis=0), np.arange(len(each))])
-
-    def results(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return `cv_results_` with the criteria that are named."""
-        values = self.values(self.criterion)
-        columns = list(dict.fromkeys(name for one in self._tried for name in one))
-        return {
-            **{f"param_{name}": _column([one.get(name, np.nan) for one in self._tried]) for name in columns},
-            "params": self._params,
-            "supervised": self.supervised,
-            "mean_test_score": -values,
-            "rank_test_score": rankdata(_worst_if_nan(values), method="min").astype(np.int32),
-            **{name: self.values(name) for name in names},
-        }
-
-
-def _worst_if_nan(values: FloatArray) -> FloatArray:
-    return np.where(np.isnan(values), np.inf, values)
-
-
-def _column(values: list[Any]) -> AnyArray:
-    """Return values as an array of numbers, or of objects where some are none."""
-    if all(isinstance(value, float | int) for value in values):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
-
-
-def search_space(template: Any, grid: Any, usual: Mapping[str, Sequence[Any]], known: Sequence[str]) -> Space:
-    """Return what is tried for every parameter: the grid, and the usual candidates of what neither names.
-
-    A parameter that the estimator sets to something else than its class does is not searched for unless the grid names
-    it.
-
-    Parameters
-    ----------
-    template : estimator
-    grid : mapping from names of parameters to lists, or None
-    usual : mapping
-        The same, for what the grid does not name.
-    known : sequence of str
-        Parameters that can be searched for.
-    """
-    if grid is not None and not isinstance(grid, Mapping):
-        raise InvalidTypeError(f"grid={shown(grid)} must be a dict from names of parameters to lists, or None.")
-    given = dict(grid or {})
-    apart = clone(template)
-    for name, values in given.items():
-        if name.partition("__")[0] not in known:
-            raise InvalidInputError(
-                f"grid names {name!r}, which this search does not try; it takes {among(name, known)} Others are for "
-                "sklearn.model_selection.GridSearchCV(..., cv=specmargin.LabeledKFold())."
-            )
-        listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
-        if not listed or np.ndim(values) > 1 or len(values) == 0:
-            raise InvalidInputError(f"grid[{name!r}]={shown(values)} must be a list of at least one candidate.")
-        for value in values:
-            apart.set_params(**{name: value})._check_parameters()
-    roots = {name.partition("__")[0] for name in given}
-    own, default = template.get_params(), type(template)().get_params()
-    free = {
-        name: values
-        for name, values in usual.items()
-        if name.partition("__")[0] not in roots and name in own and same(own[name], default.get(name))
-    }
-    return Space(template, {**free, **given})
+def same(value: Any, usual: Any) -> bool:
+    """Whether two parameters are the same; markers such as pandas.NA have no truth value when compared."""
+    return value is usual or (type(value) is type(usual) and bool(np.all(value == usual)))
 
 
 class Space(NamedTuple):
@@ -227,66 +68,185 @@ class Space(NamedTuple):
         return {name: value for name, value in own.items() if not same(value, default[name])}
 
 
-def same(value: Any, usual: Any) -> bool:
-    """Whether two parameters are the same; markers such as pandas.NA have no truth value when compared."""
-    return value is usual or (type(value) is type(usual) and bool(np.all(value == usual)))
+class Search:
+    """The choice of an estimator's parameters: what is tried, the record, and the refit.
 
-
-class LabelSearch(SemiSupervisedClassifier):
-    """A search among settings by the labels of left-out samples.
-
-    A subclass has the parameters estimator, grid, criterion and cv.
+    It is mixed into an estimator with the parameters `estimator` and `grid`.
     """
 
     estimator: Any
     grid: Any
-    criterion: str
-    cv: Any
     estimator_: Any
 
     _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """What is tried where the grid does not say."""
     _searched: ClassVar[tuple[str, ...]] = ()
     """Parameters that can be searched for."""
-    _criteria: ClassVar[tuple[str, ...]] = OF_DECISIONS
-    _instead: ClassVar[str] = "the first candidates are taken"
-    """What is done where the labels cannot choose."""
-    _sample_weight: Any = None
 
     @property
-    def _template(self) -> Any:
+    def _template(self: Any) -> Any:
         return self._usual() if self.estimator is None else self.estimator
-
-    @property
-    def _marker(self) -> Any:
-        return self._template.unlabeled
 
     @property
     def _is_precomputed(self) -> bool:
         kernels = self.grid.get("kernel", []) if isinstance(self.grid, Mapping) else []
         return any(map(is_precomputed, kernels)) or self._template._is_precomputed
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self: Any) -> None:
         kind, template = type(self._usual()), self._template
         if not isinstance(template, kind) or isinstance(template, type):
             raise InvalidTypeError(
                 f"estimator={shown(template)} is no {kind.__name__}; pass specmargin.{kind.__name__}(...), or None."
             )
         template._check_parameters()
-        super()._check_parameters()
-        self._check_criterion()
+        super()._check_parameters()  # type: ignore[misc]  # it is mixed in
+
+    def _graph(self, X: Matrix, graph: Any) -> Any:
+        return None if graph is None else check_adjacency(graph, X.shape[0])  # the grid makes them
 
     def _space(self) -> Space:
-        return search_space(self._template, self.grid, self._candidates, self._searched)
+        """Return what is tried for every parameter: the grid, and the usual candidates of what it does not name.
 
-    def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:
-        self._sample_weight = sample_weight
+        A parameter that the estimator sets to something else than its class does is not searched for unless the grid
+        names it.
+        """
+        grid, template = self.grid, self._template
+        if grid is not None and not isinstance(grid, Mapping):
+            raise InvalidTypeError(f"grid={shown(grid)} must be a dict from names of parameters to lists, or None.")
+        given, apart = dict(grid or {}), clone(template)
+        for name, values in given.items():
+            if name.partition("__")[0] not in self._searched:
+                raise InvalidInputError(
+                    f"grid names {name!r}, which this search does not try; it takes {among(name, self._searched)} "
+                    "Others are for sklearn.model_selection.GridSearchCV(..., cv=specmargin.LabeledKFold())."
+                )
+            listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+            if not listed or np.ndim(values) > 1 or len(values) == 0:
+                raise InvalidInputError(f"grid[{name!r}]={shown(values)} must be a list of at least one candidate.")
+            for value in values:
+                apart.set_params(**{name: value})._check_parameters()
+        roots = {name.partition("__")[0] for name in given}
+        own, default = template.get_params(), type(template)().get_params()
+        free = {
+            name: values
+            for name, values in self._candidates.items()
+            if name.partition("__")[0] not in roots and name in own and same(own[name], default.get(name))
+        }
+        return Space(template, {**free, **given})
+
+    def _record(self, trials: Trials) -> None:
+        """Keep what was tried and what is chosen."""
+        self.best_index_ = trials.best()
+        self.cv_results_ = trials.results()
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = dict(trials.params[self.best_index_])
+        _LOGGER.info(
+            "%s: %d settings, best %s %.4g at %s",
+            *(type(self).__name__, len(trials.params), trials.criterion, -self.best_score_, self.best_params_),
+        )
+
+    def _refit(self, X: Matrix, y: Any, graph: Any, sample_weight: Any) -> None:
+        """Fit the estimator that is chosen to all samples, and keep all that it has learned."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
+            chosen = type(self._template)(**self.best_params_)
+            self.estimator_ = chosen.fit(X, y, graph=graph, sample_weight=sample_weight)
+        for name, value in vars(self.estimator_).items():
+            if name.endswith("_") and not name.startswith("_"):
+                setattr(self, name, value)
+
+    def _refit_supervised(self, trials: Trials, X: Matrix, y: Any, sample_weight: Any) -> Any:
+        """Return the supervised candidate that the criterion chooses, fitted; None where there is none."""
+        if not trials.supervised.any():
+            return None
+        at = trials.best(trials.supervised)
+        if at == self.best_index_:
+            return self.estimator_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
+            return type(self._template)(**trials.params[at]).fit(X, y, sample_weight=sample_weight)
+
+
+class Settings(NamedTuple):
+    """P settings that are tried, and their decisions at left-out samples: raw ones, and what classes are compared by.
+
+    `criteria` are further ones, and `ranks` say which comes first where the labels cannot choose.
+    """
+
+    tried: list[dict[str, Any]]
+    raw: FloatArray
+    compared: FloatArray
+    supervised: bool = False
+    criteria: Mapping[str, FloatArray] = {}
+    ranks: Sequence[float] | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelSearch(Search, SemiSupervisedClassifier):
+    """A search by the labels of left-out samples, compared with a supervised twin that has the same folds.
+
+    A subclass implements ``_settings(space, X, labels, graph, folds)``.
+    """
+
+    estimator: Any = field(default=None, kw_only=False)
+    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
+    criterion: str = "nll"
+    cv: Any = "auto"
+
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
+        "cv": lambda name, value: value if isinstance(value, str) and value == "auto" else RULES["cv"](name, value),
+    }
+    _criteria: ClassVar[tuple[str, ...]] = OF_DECISIONS
+    _Cs: Sequence[float] = field(init=False)
+    """Weights of the loss that the twin tries."""
+
+    @property
+    def _instead(self) -> str:
+        """What is done where the labels cannot choose."""
+        return "the first candidates are taken"
+
+    @property
+    def _marker(self) -> Any:
+        return self._template.unlabeled
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        choice(*self._criteria)("criterion", self.criterion)
+
+    def _weighted(self, labels: Labels, sample_weight: Any) -> Labels:
         return weighted_labels(labels, sample_weight, self._template.class_weight)
 
-    def _taken_weight(self) -> Any:
-        """Return the `sample_weight` of this fit, and forget it."""
-        taken, self._sample_weight = self._sample_weight, None
-        return taken
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any, sample_weight: Any) -> None:
+        """Choose the parameters by the labelled samples, then learn from all."""
+        space, folds = self._space(), self._folds(X, labels)
+        kept, common = self._counted(labels, folds), space.kept()
+        tested = np.concatenate([fold.test for fold in folds])[kept]
+        weights = None if labels.weights is None else labels.weights[tested]
+        trials = Trials(self.criterion, tested)
+        for one in self._settings(space, X, labels, graph, folds):
+            judgement = judged(one.raw[:, kept], one.compared[:, kept], labels.sign[tested], self.criterion, weights)
+            judgement.values.update(one.criteria)
+            trials.add(one.tried, judgement, common=common, supervised=one.supervised, ranks=one.ranks)
+        self._record(trials)
+        self._refit(X, y, graph, sample_weight)
+        self._compare(X, y, labels, folds, trials, sample_weight)
+
+    def _settings(
+        self, space: Space, X: Matrix, labels: Labels, graph: Any, folds: list[loo.Fold]
+    ) -> Iterable[Settings]:
+        raise NotImplementedError
+
+    def _compare(
+        self, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials, sample_weight: Any
+    ) -> None:
+        """Choose and fit the supervised twin, and compare what the labels say of both."""
+        twin = supervised_twin(X, labels, folds, tuple(self._Cs), self.criterion)
+        self.baseline_, self.baseline_score_ = twin.fitted(X, y, labels, self._marker), twin.score
+        self.comparison_: Comparison | None = self._compared(trials.wrong_when_chosen_by_others(), twin.wrong)
+
+    def _compared(self: Any, wrong: BoolArray, wrong_baseline: BoolArray) -> Comparison:
+        differs = self.transduction_ != self.baseline_.transduction_
+        return compare_errors(wrong, wrong_baseline, float(np.mean(differs)))
 
     @property
     def calibration_(self) -> float:
@@ -300,7 +260,7 @@ class LabelSearch(SemiSupervisedClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `decision_function`.
+            As for `decision_function`.
 
         Returns
         -------
@@ -309,18 +269,10 @@ class LabelSearch(SemiSupervisedClassifier):
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))
 
-    def _check_criterion(self) -> None:
-        if self.criterion not in self._criteria:
-            raise InvalidInputError(
-                f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
-            )
-
-    def _cv_for(self, labels: Labels) -> Any:
-        """Return "loo", a number of folds or a splitter."""
-        return self.cv
-
     def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
-        l, cv = labels.n_labeled, self._cv_for(labels)
+        l, cv = labels.n_labeled, self.cv
+        if isinstance(cv, str) and cv == "auto":
+            cv = "loo" if l <= _MOST_FOLDS else _MOST_FOLDS
         if isinstance(cv, str):
             return loo.one_left_out(l)
         splitter = LabeledKFold(int(cv), shuffle=False) if isinstance(cv, int | np.integer) else check_cv(cv)
@@ -346,15 +298,3 @@ class LabelSearch(SemiSupervisedClassifier):
 
     def _decision(self, X: Matrix) -> FloatArray:
         return np.asarray(self.estimator_.decision_function(X))
-
-    def _record(self, trials: Trials, best: int | None = None) -> None:
-        """Keep what was tried, and which of it is taken: by default the best."""
-        self.best_index_ = trials.best() if best is None else best
-        self.cv_results_ = trials.results(self._criteria)
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = dict(trials.params[self.best_index_])
-
-    def _compared(self: Any, wrong: BoolArray, wrong_baseline: BoolArray) -> Comparison:
-        """Compare the search with its supervised twin by their errors at left-out labels."""
-        differs = self.transduction_ != self.baseline_.transduction_
-        return compare_errors(wrong, wrong_baseline, float(np.mean(differs)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
+from specmargin.labels.shares import label_counts
 from specmargin.typing import FloatArray, IntArray
 
 _LIGHTEST = 1e-150
@@ -36,26 +38,27 @@ def weights_of_labeled(sample_weight: Any, labeled: IntArray, n: int) -> FloatAr
 
 def weighted_labels(labels: Labels, sample_weight: Any, class_weight: Any) -> Labels:
     """Return the labels with the weights that both, samples and classes, give them."""
-    if sample_weight is None and class_weight is None:
-        return labels
-    c = np.ones(labels.n_labeled)
     if sample_weight is not None:
-        c = weights_of_labeled(sample_weight, labels.labeled, labels.n_samples)
-        labels = labels.weighted(c)
-    return labels.weighted(labels.weights_or_ones * _of_classes(labels, class_weight))
+        labels = labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
+    if class_weight is not None:
+        labels = labels.weighted(labels.weights_or_ones * _of_classes(labels, class_weight))
+    return labels
 
 
 def _of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     """Return the weights of the labelled samples that are those of their classes."""
-    if class_weight is None:
-        return np.ones(labels.n_labeled)
-    counts = np.bincount(labels.sign_codes, minlength=len(labels.classes))
     if isinstance(class_weight, str):
+        counts = label_counts(labels)
         return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
+    return np.array(of_classes("class_weight", class_weight, labels, 1.0), dtype=np.float64)[labels.sign_codes]
+
+
+def of_classes(name: str, values: Mapping[Any, Any], labels: Labels, missing: Any) -> list[Any]:
+    """Return what a mapping holds for each class, in their order."""
     classes = labels.classes.tolist()
-    unknown = [name for name in class_weight if name not in classes]
+    unknown = [one for one in values if one not in classes]
     if unknown:
         raise InvalidInputError(
-            f"class_weight names the classes {unknown}, but the labels are of {classes}; pass weights of these."
+            f"{name} names the classes {unknown}, but the labels are of {classes}; pass values of these."
         )
-    return np.array([float(class_weight.get(name, 1.0)) for name in classes])[labels.sign_codes]
+    return [values.get(one, missing) for one in classes]

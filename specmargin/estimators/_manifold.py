@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,12 +15,11 @@ from specmargin.estimators._feature_maps import (
     FeatureMap,
     KernelFunctions,
     LandmarkFunctions,
-    Nearby,
     feature_map,
     usual_functions,
 )
 from specmargin.estimators._parameters import multiple_of, part_of
-from specmargin.estimators._semi_supervised import check_features
+from specmargin.estimators._semi_supervised import check_features, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, LaplacianOperator
 from specmargin.kernels import Kernel, LowRankKernel, require_semidefinite
@@ -28,6 +27,7 @@ from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for, usual_ratio, weights_of_paper
+from specmargin.results import SolveResult
 from specmargin.spectra import Eigenvectors
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -121,17 +121,8 @@ class ManifoldModel:
         ours = weights_of_paper(gamma_A, gamma_I, l, u, form)
         return cls(gamma_A=ours[0], gamma_I=ours[1], **params)
 
-    def _needs_graph(self) -> bool:
-        return not self._is_supervised
-
-    @property
-    def _ratio(self: Any) -> float | None:
-        """The multiple r of gamma_I = "r gamma_A"."""
-        return multiple_of("gamma_A", self.gamma_I)
-
-    @property
-    def _is_supervised(self: Any) -> bool:
-        return bool(self.gamma_I == 0 or self._ratio == 0)
+    def _needs_graph(self: Any) -> bool:
+        return not (self.gamma_I == 0 or multiple_of("gamma_A", self.gamma_I) == 0)
 
     @property
     def _in_units_of_both(self: Any) -> bool:
@@ -154,8 +145,7 @@ class ManifoldModel:
 
     def _map(self: Any, X: Matrix, labels: Labels | Targets, L: LaplacianOperator | None) -> FeatureMap:
         """Return the functions of the expansion, and keep the kernel in use."""
-        kernel = part_of(self, "kernel")
-        self.kernel_ = kernel.at(X)
+        self.kernel_ = part_of(self, "kernel").at(X)
         # The first eigenvector, constant or the roots of the degrees, is the intercept's where there is one.
         functions = feature_map(
             self._chosen_functions(X.shape[0], L is not None),
@@ -163,7 +153,8 @@ class ManifoldModel:
             X,
             labels.labeled,
             L,
-            Nearby(part_of(self, "graph"), self._place),
+            part_of(self, "graph"),
+            self._place,
             first=int(self.fit_intercept),
         )
         if isinstance(functions, KernelFunctions):
@@ -171,23 +162,38 @@ class ManifoldModel:
             require_semidefinite(functions.kernel, **known, name="the kernel matrix")
         return functions
 
+    def _keep_answers(self: Any, results: list[SolveResult]) -> None:
+        """Keep the coefficients of all answers, which predictions follow from."""
+        self.result_ = unpacked(results)
+        self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
+        self.intercept_ = np.array([float(result.variables["b"]) for result in results])
+        self._functions.forget()
+
     def _unlearned_ratio(self: Any, K: Any, L: LaplacianOperator | None) -> float:
         """Return gamma_I / gamma_A before any label is asked."""
-        if self._is_supervised or L is None:
+        if L is None:
             return 0.0
         if self._in_units_of_both:
             return usual_ratio(K, L)
-        return ratio_for(K, USUAL_RATIO if self._ratio is None else self._ratio)
+        multiple = multiple_of("gamma_A", self.gamma_I)
+        return ratio_for(K, USUAL_RATIO if multiple is None else multiple)
 
     def _with_weights(
         self: Any,
-        K: Any,
-        L: LaplacianOperator | None,
+        X: Matrix,
+        labels: Labels | Targets,
+        graph: SparseArray | None,
         made: Callable[..., Any],
         targets: FloatArray,
         numbers: bool = False,
     ) -> Any:
-        """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
+        """Return the objective with the weights in use, which are kept; set the functions that it chooses from.
+
+        `made` returns it from kernel, Laplacian and weights; `targets` are those by which ``gamma_I="auto"`` is judged.
+        """
+        L = self._operator(X, graph)
+        self._functions = self._map(X, labels, L)
+        made = partial(made, K := self._functions.kernel, L)
         ratio, unit = self._unlearned_ratio(K, L), None
         if self.gamma_I == "auto":
             unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)
@@ -204,20 +210,17 @@ class ManifoldModel:
         return (unit.with_ if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
 
     def _held_out_loss(self: Any, G: FloatArray, targets: FloatArray, numbers: bool) -> float:
-        """Return minus the log-likelihood of each labelled sample by least squares that knows all others."""
+        """Return what each labelled sample loses by the others' least squares, in nats."""
         gamma_A = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
-        kept = (
-            np.arange(len(targets)) if numbers else np.flatnonzero(loo.counted(targets, loo.one_left_out(len(targets))))
-        )
-        if len(kept) < (_FEWEST if numbers else 1):
+        kept = np.ones(len(targets), bool) if numbers else loo.counted(targets, loo.one_left_out(len(targets)))
+        if np.count_nonzero(kept) < (_FEWEST if numbers else 1):
             return 0.0
         left_out = loo.RidgePath(G, targets, self.fit_intercept).leave_one_out([gamma_A])[0][kept]
         if not numbers:
             return float(loo.log_losses(left_out, targets[kept]).sum())
         # A normal error of the deviation that suits it best, up to a constant.
-        return (
-            0.5 * len(targets) * float(np.log(max(float(loo.squared_error(left_out, targets)), np.finfo(float).tiny)))
-        )
+        error = max(float(loo.squared_error(left_out, targets)), np.finfo(float).tiny)
+        return 0.5 * len(targets) * float(np.log(error))
 
     def _kernel_blocks(self: Any, X: Matrix | None) -> tuple[KernelBlocks, float]:
         """Return the blocks of the training samples, or of new ones where no graph takes part, and the penalty gamma_A.

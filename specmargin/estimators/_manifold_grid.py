@@ -18,7 +18,7 @@ from specmargin.estimators._feature_maps import EigenvectorFunctions, FeatureMap
 from specmargin.estimators._label_search import Space
 from specmargin.estimators._manifold import USUAL_RATIO
 from specmargin.estimators._memory import require_memory
-from specmargin.estimators._parameters import multiple_of
+from specmargin.estimators._parameters import multiple_of, part_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian
 from specmargin.graphs.parts import built_each
@@ -90,13 +90,9 @@ class ManifoldGrid:
                 f"grid['gamma_I']={self.gamma_Is!r} holds numbers, which need numbers for gamma_A in the grid, too; or "
                 "give multiples, such as '100 gamma_A'."
             )
-        self.common = space.kept()
         self._none: dict[str, Any] = {}
-        if isinstance(self._functions_of_template(), Eigenvectors):
+        if isinstance(part_of(self.template, "functions"), Eigenvectors):
             self._none = {"functions": "kernel" if self.template._is_precomputed else Landmarks()}
-
-    def _functions_of_template(self) -> Any:
-        return self.space.values("functions")[0]
 
     def ratios(self) -> list[tuple[float, list[tuple[float, float]]]]:
         """Return each distinct ratio with its pairs (gamma_A, gamma_I); none where it is a multiple of gamma_A."""

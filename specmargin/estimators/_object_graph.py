@@ -52,7 +52,8 @@ def known_classes() -> dict[str, type]:
     for room in ROOMS:
         for module in _modules(importlib.import_module(f"specmargin.{room}")):
             for value in vars(module).values():
-                if isinstance(value, type) and value.__module__ == module.__name__ and _is_data(value):
+                own = isinstance(value, type) and value.__module__ == module.__name__
+                if own and not issubclass(value, BaseException) and not getattr(value, "_is_protocol", False):
                     name = f"{room}.{value.__qualname__}"  # without the module, from which a class may move
                     if name in classes:
                         raise AssertionError(f"{classes[name]} and {value} have one name in files; rename one")
@@ -67,10 +68,6 @@ def _modules(package: ModuleType) -> list[ModuleType]:
     paths = getattr(package, "__path__", [])
     inner = (importlib.import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(paths))
     return [package, *(module for one in inner for module in _modules(one))]
-
-
-def _is_data(cls: type) -> bool:
-    return not issubclass(cls, BaseException) and not getattr(cls, "_is_protocol", False)
 
 
 @cache
@@ -112,7 +109,10 @@ class Writer:
         if kind is range:
             return {"range": [value.start, value.stop, value.step]}
         if isinstance(value, Mapping):
-            return self._mapping(value, at)
+            if all(type(name) is str and name != "float" for name in value):  # which the archive needs for itself
+                path = f"{at}/" if at else ""
+                return {"items": {one: self.packed(item, path + quote(one, safe="")) for one, item in value.items()}}
+            return {"pairs": [self._items(pair, f"{at}/{k}") for k, pair in enumerate(value.items())]}
         if isinstance(value, np.generic) and value.dtype.kind in "biufcSUMm":
             return {"scalar": self._array(np.asarray(value), at)}
         if isinstance(value, np.dtype) and value.kind in "biufcSUMm":
@@ -127,11 +127,6 @@ class Writer:
 
     def _items(self, values: Any, at: str) -> list[Any]:
         return [self.packed(item, f"{at}/{k}") for k, item in enumerate(values)]
-
-    def _mapping(self, value: Mapping[Any, Any], at: str) -> dict[str, Any]:
-        if all(type(name) is str and name != "float" for name in value):  # which the archive needs for itself
-            return {"items": {name: self.packed(item, _path(at, name)) for name, item in value.items()}}
-        return {"pairs": [self._items(pair, f"{at}/{k}") for k, pair in enumerate(value.items())]}
 
     def _array(self, value: AnyArray, at: str) -> str:
         self.arrays[at] = value
@@ -163,10 +158,6 @@ class Writer:
         if not hasattr(kind, "__setstate__") and not (state is None or isinstance(state, dict)):
             raise InvalidTypeError(f"{at}={shown(value)} has slots; give {kind.__name__} a __setstate__.")
         entry["state"] = self.packed(state, at)
-
-
-def _path(at: str, name: str) -> str:
-    return f"{at}/{quote(name, safe='')}" if at else quote(name, safe="")
 
 
 def _not_held(value: Any) -> str:
@@ -218,7 +209,8 @@ class Reader:
         if "pairs" in value:
             return {self.unpacked(name): self.unpacked(item) for name, item in value["pairs"]}
         if "tuple" in value:
-            return self._tuple(value)
+            items = tuple(self.unpacked(item) for item in value["tuple"])
+            return tuple.__new__(_class(value["class"], tuple), items) if "class" in value else items
         if "floats" in value:
             return self._arrays[value["floats"]].tolist()
         if "scalar" in value:
@@ -237,12 +229,12 @@ class Reader:
         """Return an object with its state: those that it holds first, but for circles, as from a pickle."""
         made = self._objects[k]
         if k in self._states:
-            _fill(made, self.unpacked(self._states.pop(k)))
+            state = self.unpacked(self._states.pop(k))
+            if hasattr(made, "__setstate__"):
+                made.__setstate__(state)
+            elif state is not None:
+                made.__dict__.update(state)
         return made
-
-    def _tuple(self, value: Mapping[str, Any]) -> Any:
-        items = tuple(self.unpacked(item) for item in value["tuple"])
-        return tuple.__new__(_class(value["class"], tuple), items) if "class" in value else items
 
     def _blank(self, entry: Mapping[str, Any]) -> Any:
         """Return a sparse matrix, or an object without state: no constructor is called."""
@@ -257,10 +249,3 @@ def _class(name: Any, kind: type = object) -> Any:
             "one, and no file of unknown origin."
         )
     return cls
-
-
-def _fill(made: Any, state: Any) -> None:
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-    elif state is not None:
-        made.__dict__.update(state)

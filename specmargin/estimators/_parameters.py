@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,6 @@ from specmargin.checks import (
     Rule,
     accuracy,
     among,
-    check_options,
     choice,
     count,
     flag,
@@ -39,13 +39,15 @@ from specmargin.spectra.parts import Eigenvectors, transform_of
 __all__ = ["PARTS", "RULES", "Composed", "is_precomputed", "multiple_of", "part_of", "per_graph"]
 
 
+_FUNCTIONS = {"auto": "auto", "kernel": "kernel", "landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
+
+
 def functions_of(name: str, value: Any) -> Any:
     """Return the functions that a parameter means: "auto", "kernel", or a part that makes fewer."""
     if isinstance(value, str):
-        short = {"auto": "auto", "kernel": "kernel", "landmarks": Landmarks(), "eigenvectors": Eigenvectors()}
-        if value not in short:
-            raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, short)}")
-        return short[value]
+        if value not in _FUNCTIONS:
+            raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, _FUNCTIONS)}")
+        return _FUNCTIONS[value]
     require_part(name, value)
     if not isinstance(value, Landmarks | Eigenvectors | PrincipalComponents):
         raise InvalidTypeError(
@@ -81,28 +83,28 @@ def per_graph(rule: Rule) -> Rule:
     """Return the rule of one value, or of a list with one per graph."""
 
     def checked(name: str, value: Any) -> Any:
-        if isinstance(value, list | tuple | np.ndarray):
-            if len(value) == 0:
-                raise InvalidInputError(
-                    f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
-                    f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
-                )
-            for one in value:
-                rule(name, one)
-            return value
-        return rule(name, value)
+        several = isinstance(value, list | tuple | np.ndarray)
+        if several and len(value) == 0:
+            raise InvalidInputError(
+                f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
+                f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
+            )
+        for one in value if several else [value]:
+            rule(name, one)
+        return value
 
     return checked
 
 
-def or_word(rule: Rule, word: str) -> Rule:
-    """Return a rule that also takes a word."""
+def or_word(rule: Rule, *words: str, unit: str | None = None) -> Rule:
+    """Return a rule that also takes one of some words, or a multiple of a unit as text."""
+    known = " or ".join(map(repr, words if unit is None else (*words, f"0.5 {unit}")))
 
     def checked(name: str, value: Any) -> Any:
         if not isinstance(value, str):
             return rule(name, value)
-        if value != word:
-            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {word!r}.")
+        if value not in words and (unit is None or multiple_of(unit, value) is None):
+            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {known}.")
         return value
 
     return checked
@@ -125,32 +127,6 @@ def multiple_of(unit: str, value: Any) -> float | None:
     return multiple if 0 <= multiple < np.inf else None
 
 
-def _multiple_or(rule: Rule, unit: str, *names: str) -> Rule:
-    """Return a rule that also takes a multiple of a unit as text, or one of some names."""
-
-    def checked(name: str, value: Any) -> Any:
-        if not isinstance(value, str):
-            return rule(name, value)
-        if value not in names and multiple_of(unit, value) is None:
-            known = ", ".join(map(repr, (*names, f"0.5 {unit}")))
-            raise InvalidInputError(f"{name}={shown(value)} is no weight; take a number, or e.g. {known}.")
-        return value
-
-    return checked
-
-
-def _bound(name: str, value: Any) -> Any:
-    text = isinstance(value, str)
-    if text and value == "auto":
-        return value
-    if isinstance(value, bool) or not isinstance(value, NUMBERS):
-        kind = InvalidInputError if text else InvalidTypeError
-        raise kind(f"{name}={shown(value)} must be a number >= 0, inf, or 'auto'.")
-    if not float(value) >= 0:
-        raise InvalidInputError(f"{name}={value!r} must be >= 0, inf, or 'auto'.")
-    return value
-
-
 def _unlabeled(name: str, value: Any) -> Any:
     if np.ndim(value) != 0 or isinstance(value, Mapping | set | frozenset) or callable(value):
         raise InvalidTypeError(f"{name}={shown(value)}: the marker must be one scalar, nan or None; name one value.")
@@ -158,11 +134,9 @@ def _unlabeled(name: str, value: Any) -> Any:
 
 
 def _balance(name: str, value: Any) -> Any:
-    if value is None or (isinstance(value, Mapping | list | tuple | np.ndarray)):
+    if isinstance(value, Mapping | list | tuple | np.ndarray):
         return value  # checked against the classes
-    if isinstance(value, str) and value == "shrunk":
-        return value
-    return mean_label(name, value)
+    return maybe(or_word(mean_label, "shrunk"))(name, value)
 
 
 def mean_label(name: str, value: Any) -> Any:
@@ -178,15 +152,11 @@ def mean_label(name: str, value: Any) -> Any:
 def _class_weight(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, str) and value == "balanced"):
         return value
-    if isinstance(value, str):
-        raise InvalidInputError(
-            f"{name}={value!r} is unknown; take 'balanced', a dict from classes to weights, or None."
-        )
     if not isinstance(value, Mapping):
-        raise InvalidTypeError(f"{name}={shown(value)} must be 'balanced', a dict from classes to weights, or None.")
-    for weight in value.values():
-        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 < float(weight) < np.inf:
-            raise InvalidInputError(f"{name}={shown(value)} must hold positive numbers; leave out classes of weight 1.")
+        kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
+        raise kind(f"{name}={shown(value)} must be 'balanced', a dict from classes to weights, or None.")
+    for key, weight in value.items():
+        number(above=0)(f"{name}[{key!r}]", weight)
     return value
 
 
@@ -209,9 +179,9 @@ def _cv(name: str, value: Any) -> Any:
 
 
 RULES: dict[str, Rule] = {
-    "B": _bound,
+    "B": or_word(number(least=0, infinite=True), "auto"),
     "C": number(above=0),
-    "C_star": maybe(_multiple_or(number(least=0), "share")),
+    "C_star": maybe(or_word(number(least=0), unit="share")),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
     "class_balance": choice("credible", "shrunk", "zscore", "mass", None),
@@ -222,7 +192,7 @@ RULES: dict[str, Rule] = {
     "exponent": number(least=0),
     "fit_intercept": flag,
     "gamma_A": or_word(number(above=0), "auto"),
-    "gamma_I": _multiple_or(number(least=0), "gamma_A", "auto"),
+    "gamma_I": or_word(number(least=0), "auto", unit="gamma_A"),
     "loss": _loss,
     "multi_class": choice("ovr", "ovo"),
     "n_clusters": count(1),
@@ -237,6 +207,7 @@ RULES: dict[str, Rule] = {
     **PARTS,
 }
 """By the name of the parameter, which means the same in every estimator; exceptions are those of a class."""
+
 
 _KNOWN: dict[type, tuple[str, ...]] = {}
 
@@ -320,13 +291,11 @@ class Composed(BaseEstimator):
         dict
         """
         params = dict(super().get_params(deep=deep))
-        for name in super().get_params(deep=False) if deep else ():
-            if not hasattr(params[name], "get_params"):
-                try:
-                    held = self._held(name)
-                except InvalidInputError:
-                    continue
-                params |= {f"{name}__{inner}": value for inner, value in parameters_of(held, deep=True).items()}
+        for name, value in super().get_params(deep=False).items() if deep else ():
+            if not hasattr(value, "get_params"):
+                with suppress(InvalidInputError):
+                    held = parameters_of(self._held(name), deep=True)
+                    params |= {f"{name}__{inner}": own for inner, own in held.items()}
         return params
 
     def _held(self, name: str) -> Any:
@@ -377,15 +346,15 @@ class Composed(BaseEstimator):
         return changed(name, held, changes)
 
     def _check_parameters(self) -> None:
-        """Check every parameter by `RULES`, or by the rules of the class and its bases."""
+        """Raise for a parameter that is none, whether it is used or not."""
         rules = dict(RULES)
         for cls in reversed(type(self).__mro__):
             rules |= vars(cls).get("_parameter_rules", {})
-        given = self.get_params(deep=False)
-        for name, value in given.items():
+        for name, value in self.get_params(deep=False).items():
             if name != "unlabeled":
                 require_number(name, value)
-        check_options(given, rules)
+            if name in rules:
+                rules[name](name, value)
 
     @property
     def _is_precomputed(self) -> bool:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
@@ -22,13 +23,13 @@ from specmargin.arrays import feature_rows
 from specmargin.checks import outside
 from specmargin.estimators._parameters import Composed, part_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
-from specmargin.graphs import NeighborSearch, check_adjacency
-from specmargin.graphs.node_names import in_one_order, number_of_nodes
+from specmargin.graphs import NeighborSearch, check_adjacency, warn_components
+from specmargin.graphs.node_names import by_node, in_one_order, number_of_nodes
 from specmargin.graphs.parts import built, ties
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
@@ -43,7 +44,12 @@ class Training(NamedTuple):
 
 
 class SemiSupervised(Composed):
-    """What classifiers and regressors share: the graph, and what is reported of results."""
+    """What classifiers and regressors share: `fit`, the graph, and what is reported of results.
+
+    A subclass implements ``_encoded(y, n)``, which reads labels or targets, ``_weighted(labels, sample_weight)``,
+    ``_fit(X, labels, graph)``, which returns f at the training samples and the results behind it, and ``_conclude(f,
+    labels)``.
+    """
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
     """What else a precomputed kernel without a graph can be asked for."""
@@ -54,6 +60,7 @@ class SemiSupervised(Composed):
     _place: Matrix | NeighborSearch | None = None
     """What new samples find their neighbours in, where neighbours were searched for."""
     _training: Training | None = None
+    transduction_: AnyArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,6 +75,85 @@ class SemiSupervised(Composed):
     def _marker(self) -> Any:
         """Label of the nodes that a mapping leaves out."""
         return np.nan
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,) or (n, n_outputs), or mapping by node
+            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping. For a regressor
+            targets, NaN for unlabelled samples, in all outputs at once.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes), in the place of the parameter `graph`. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
+            `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
+            of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A label
+            of weight 0 has no loss: its sample is an unlabelled one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, fewer than two classes among the labels, targets that are infinite, given in
+            part, or all NaN, an asymmetric or negative graph, parameters out of range, weights that are negative or not
+            finite, and a class all of whose labels have the weight 0.
+        SolverError
+            If no solver gives a usable answer; its ``result`` says what is known.
+        """
+        with fitting(self):
+            self._learn(*self._read(X, y, graph, sample_weight))
+        return self
+
+    def _read(self, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[Matrix, Any, Any, Any, Any]:
+        """Return what `fit` is given, checked: samples, y by row, the weighted labels, the graph, weights by row.
+
+        The graph is that of the neighbours where one is needed.
+        """
+        X, y, graph = self._by_node(X, y, graph)
+        self._check_parameters()
+        if y is None:
+            raise InvalidTypeError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
+                f"the marker {self._marker!r}; pass one label (a regressor: one number) or marker per sample."
+            )
+        X = check_features(self, X, ensure_min_samples=2)
+        labels = self._encoded(y, X.shape[0])
+        graph = self._graph(X, graph) if self._needs_graph() else None
+        weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+        return X, y, self._weighted(labels, weights), graph, weights
+
+    def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
+        """Learn from checked data; warn where the graph or the answer is less than one may expect."""
+        self._training = Training(X, labels, graph) if self._keeps_training and not self._is_precomputed else None
+        for W in graph if isinstance(graph, list) else [graph]:
+            nodes = W.component if isinstance(W, Spectrum) else W
+            if nodes is not None:
+                warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
+        f, results = self._fit(X, labels, graph)
+        self.n_iter_ = max([1, *(result.n_iter for result in results)])
+        self._conclude(self._finite(f), labels)
+        self._warn_of_gaps(results)
+
+    def _encoded(self, y: Any, n: int) -> Any:
+        raise NotImplementedError
+
+    def _weighted(self, labels: Any, sample_weight: Any) -> Any:
+        raise NotImplementedError
+
+    def _fit(self, X: Matrix, labels: Any, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
+        raise NotImplementedError
+
+    def _conclude(self, f: FloatArray, labels: Any) -> None:
+        raise NotImplementedError
 
     def _by_node(self, X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:
         """Return what `fit` is given in one order of the nodes, whose names are kept; for X=None the identity."""
@@ -102,10 +188,6 @@ class SemiSupervised(Composed):
                 f"kernel='precomputed' leaves no features to build a graph from; pass {self._without_graph}."
             )
 
-    def _remember(self, X: Matrix, labels: Any, graph: Any) -> None:
-        keeps = self._keeps_training and not self._is_precomputed
-        self._training = Training(X, labels, graph) if keeps else None
-
     def _remembered(self) -> Training:
         check_is_fitted(self)
         if self._training is None:
@@ -136,6 +218,13 @@ class SemiSupervised(Composed):
                     ConvergenceWarning,
                     stacklevel=outside(),
                 )
+
+    def _at_new(self, X: Matrix, values: Callable[[Matrix], FloatArray]) -> FloatArray:
+        """Return values at new samples, which are checked."""
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            return self._finite(in_batches(values, X, len(self.transduction_)))
 
     def _finite(self, scores: FloatArray) -> FloatArray:
         if not np.isfinite(scores).all():
@@ -174,6 +263,15 @@ def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any
     """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
     options |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
     return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
+
+
+def require_rows(n: int, given: int, what: str) -> None:
+    """Raise where there are not as many labels (targets) as rows of X."""
+    if given != n:
+        raise InvalidInputError(
+            f"X has {n} rows, but y has {given} {what}: inconsistent numbers of samples; pass one of them or a marker "
+            "per row, in the order of the rows."
+        )
 
 
 def in_batches(values: Callable[[Matrix], FloatArray], X: Matrix, n: int) -> FloatArray:

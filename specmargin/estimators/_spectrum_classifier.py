@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from specmargin.checks import Rule, outside
 from specmargin.estimators._bound import bound_in_use, within_bound
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._parameters import RULES, part_of, per_graph
 from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
@@ -23,6 +24,7 @@ from specmargin.graphs.parts import built, graph_of, laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
+from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -150,14 +152,11 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
             raise InvalidInputError(
                 f"lists of graph parameters must have one length, got {lists}; single values are repeated."
             )
-        each = [
-            {name: value[g % lists[name]] if name in lists else value for name, value in values.items()}
-            for g in range(n_graphs or count)
-        ]
-        return [
-            Described(graph_of("graph", one["graph"]), laplacian_of("laplacian", one["laplacian"]), one["q"])
-            for one in each
-        ]
+        described = []
+        for g in range(n_graphs or count):
+            graph, kind, q = (value[g % lists[name]] if name in lists else value for name, value in values.items())
+            described.append(Described(graph_of("graph", graph), laplacian_of("laplacian", kind), q))
+        return described
 
     def _graph(self, X: Matrix, graph: Any) -> list[Graph]:
         """Return the neighbour graphs, or the checked ones that were passed."""
@@ -177,10 +176,6 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         if len(graphs) > 1 and not self._several_graphs:
             self._refuse_several(len(graphs))
         self._places = [X] * len(described)
-        return self._checked(X, graphs)
-
-    def _checked(self, X: Matrix, graphs: list[Any]) -> list[Graph]:
-        """Return the graphs that were passed, checked, and of eigenpairs those that are asked for."""
         return [
             reused(W, X.shape[0], q=own.q, normalized=bool(own.laplacian.normalized), power=own.laplacian.power)
             if isinstance(W, Spectrum)
@@ -196,7 +191,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
 
     def _decision(self, X: Matrix) -> FloatArray:
         pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
-        near = [Nearby(own.graph, place).opened(place) for own, place in pairs]
+        near = [opened(own.graph, place, place) for own, place in pairs]
         weights = [graph.weights(X, place) for graph, place in near]
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
@@ -206,7 +201,11 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
 
 
 class SpectrumClassifier(GraphSpectrumClassifier):
-    """A convex classifier over a spectrum, by a solver of one's choice."""
+    """A convex classifier over a spectrum, by a solver of one's choice.
+
+    A subclass has the objective ``_objective(spectrum, labels)``, whose bound is still open, and its CVXPY problem
+    ``_program(objective)``.
+    """
 
     solver: Any
 
@@ -219,8 +218,47 @@ class SpectrumClassifier(GraphSpectrumClassifier):
         spectra = self._spectra(graph)
         return self._built(spectra if len(spectra) > 1 else spectra[0], labels)
 
+    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+        objective = self._objective(spectrum, labels)
+        result, bound = within_bound(self._bound, partial(self._under, objective), labels.labeled)
+        return Answer(result, result, bound)
+
     def _built(self, spectrum: Any, labels: Labels) -> Any:
+        objective = self._objective(spectrum, labels)
+        return self._program(
+            objective.with_(B=bound_in_use(self._bound, partial(self._under, objective), labels.labeled))
+        )
+
+    def _under(self, objective: SpectrumMargin, bound: float) -> SolveResult:
+        """Return the answer under a bound."""
+        objective, solver = objective.with_(B=bound), part_of(self, "solver")
+        if solver.name == "auto":
+            return solvers.spectrum_margin(objective, **solver.arguments())
+        return self._by_cvxpy(objective, solver)
+
+    def _by_cvxpy(self, objective: SpectrumMargin, solver: Solver) -> SolveResult:
+        return solved_by_cvxpy(self._program(objective), solver)
+
+    def _objective(self, spectrum: Any, labels: Labels) -> SpectrumMargin:
         raise NotImplementedError
+
+    def _program(self, objective: SpectrumMargin) -> Any:
+        raise NotImplementedError
+
+
+class JointClassifier(SpectrumClassifier):
+    """Spectrum and classifier in one problem, over one graph or several: what `STORM`, `STOAM` and `MKL` share."""
+
+    _several_graphs: ClassVar[bool] = True
+    _order: ClassVar[bool] = True
+
+    def _objective(self, spectrum: Spectra, labels: Labels) -> SpectrumMargin:
+        return SpectrumMargin(spectrum, labels, C=self.C, order=self._order, eps=getattr(self, "eps", 0.0))
+
+    def _program(self, objective: SpectrumMargin) -> Any:
+        from specmargin import problems
+
+        return problems.storm(objective, "compact")
 
 
 class FixedSpectrumClassifier(SpectrumClassifier):
@@ -229,46 +267,26 @@ class FixedSpectrumClassifier(SpectrumClassifier):
     def _weights(self, spectrum: Spectrum) -> FloatArray:
         raise NotImplementedError
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
-        classifier, bound = within_bound(
-            self._bound, self._trained(spectrum, labels, self._weights(spectrum)), labels.labeled
-        )
-        return Answer(classifier, classifier, bound)
+    def _objective(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
+        return SpectrumMargin(spectrum, labels, C=self.C, delta=self._weights(spectrum))
 
-    def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
+    def _program(self, objective: SpectrumMargin) -> Any:
+        """Return the relative margin machine on the kernel of a given spectrum."""
         from specmargin import problems
 
-        delta = self._weights(spectrum)
-        bound = bound_in_use(self._bound, self._trained(spectrum, labels, delta), labels.labeled)
-        return problems.rmm(_on_kernel(SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)))
+        K = (objective.U * _delta(objective)) @ objective.U.T
+        return problems.rmm(RMM(K, objective.labels, C=objective.C, B=objective.B))
 
-    def _trained(self, spectrum: Spectrum, labels: Labels, delta: FloatArray) -> Callable[[float], SolveResult]:
-        """Return what solves for a given spectrum under a bound; through CVXPY on the kernel that it makes."""
-        solver = part_of(self, "solver")
-
-        def solve(bound: float) -> SolveResult:
-            objective = SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)
-            if solver.name == "auto":
-                return solvers.spectrum_margin(objective, **solver.arguments())
-            from specmargin import problems
-
-            result = solved_by_cvxpy(problems.rmm(_on_kernel(objective)), solver)
-            gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
-            v = weights * (objective.U.T @ gamma)
-            f = objective.decisions_at(v, float(b))
-            return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
-
-        return solve
+    def _by_cvxpy(self, objective: SpectrumMargin, solver: Solver) -> SolveResult:
+        result = super()._by_cvxpy(objective, solver)
+        gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
+        v = weights * (objective.U.T @ gamma)
+        f = objective.decisions_at(v, float(b))
+        return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
 
 
 def _delta(objective: SpectrumMargin) -> FloatArray:
     return objective.cone.weights(np.ones(1))
-
-
-def _on_kernel(objective: SpectrumMargin) -> RMM:
-    """Return the relative margin machine on the kernel of a given spectrum."""
-    U = objective.U
-    return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
 
 
 def is_graph(entry: Any) -> bool:

@@ -7,7 +7,6 @@ labels, the spectrum included: nothing else would be honest, for it is the spect
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -17,11 +16,9 @@ import numpy as np
 from specmargin import solvers
 from specmargin.estimators._bound import within_bound
 from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._label_search import Space, Trials, judged
+from specmargin.estimators._label_search import LabelSearch, Settings, Space
 from specmargin.estimators._spectrum_classifier import Graph, is_graph
-from specmargin.estimators._supervised_twin import TwinnedSearch
-from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
-from specmargin.graphs import check_adjacency
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs.parts import built_each
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
@@ -35,10 +32,6 @@ _LOGGER = logging.getLogger(__name__)
 
 _FREE = 1.0 - 1e-6
 """Share of C below which the largest multiplier does not feel it."""
-_OF_THE_REFIT = (
-    *("classes_", "transduction_", "scores_", "intercept_", "balance_", "result_", "n_iter_", "delta_", "B_"),
-    *("_rounding", "graph_weights_", "eigenvalues_", "eigenvectors_", "spectrum_"),
-)
 
 
 class Neighborhood(NamedTuple):
@@ -54,8 +47,11 @@ def _asked(space: Space) -> list[int]:
     return [USUAL_Q if q is None else int(q) for q in space.values("q")]
 
 
-class SpectrumCV(TwinnedSearch):
-    """Grid, folds, the supervised twin and the refit; a subclass knows the problem that a spectrum makes."""
+class SpectrumCV(LabelSearch):
+    """A search over graphs, eigenvectors, bounds and costs.
+
+    A subclass says which problem its estimator solves for a spectrum: ``_problem_of``.
+    """
 
     _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {
         "graph__n_neighbors": (10, 20, 5),
@@ -66,76 +62,51 @@ class SpectrumCV(TwinnedSearch):
     _searched: ClassVar[tuple[str, ...]] = ("graph", "laplacian", "q", "B", "C")
     _takes_graph_alone: ClassVar[bool] = False  # the twin learns from features
     _Bs: list[Any]
-    _Cs: list[float]
 
     def _problem_of(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
-        """Return the problem of two classes whose C and B are still open."""
         raise NotImplementedError
 
     def _graph(self, X: Matrix, graph: Any) -> Graph | None:
-        if graph is None:
-            return None
         if isinstance(graph, list | tuple) and len(graph) and all(map(is_graph, graph)):
             raise InvalidInputError(f"{type(self).__name__} searches over one graph, got {len(graph)}; pass one.")
-        return graph if isinstance(graph, Spectrum) else check_adjacency(graph, X.shape[0])
+        return graph if isinstance(graph, Spectrum) else super()._graph(X, graph)
 
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None) -> None:
-        """Choose the parameters by the labelled samples, then learn from all."""
-        space = self._space()
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None, sample_weight: Any) -> None:
+        neighborhoods = list(self._neighborhoods(X, graph, self._space()))
+        super()._learn(X, y, labels, neighborhoods, sample_weight)
+
+    def _settings(
+        self, space: Space, X: Matrix, labels: Labels, graph: list[Neighborhood], folds: list[loo.Fold]
+    ) -> Iterator[Settings]:
         self._Bs, self._Cs = space.values("B"), [float(C) for C in space.values("C")]
-        sample_weight, c = self._taken_weight(), labels.weights
-        folds = self._folds(X, labels)
-        kept = self._counted(labels, folds)
-        tested = np.concatenate([fold.test for fold in folds])[kept]
-        shared = space.kept()
-        trials = Trials(self.criterion, tested)
-        neighborhoods = list(self._neighborhoods(X, graph, space))
-        for params, _, spectrum in neighborhoods:
+        for params, _, spectrum in graph:
             for q in dict.fromkeys(min(int(q), spectrum.q) for q in _asked(space)):
-                raw, compared = (f[:, kept] for f in self._left_out_decisions(spectrum.truncate(q), labels, folds))
                 tried = [{**params, "q": q, "B": B, "C": C} for B in self._Bs for C in self._Cs]
-                judgement = judged(raw, compared, labels.sign[tested], self.criterion, None if c is None else c[tested])
-                trials.add(tried, judgement, common=shared)
-        self._record(trials)
-        _LOGGER.info(
-            "%s: %d settings over %d graphs, best %s %.4g at %s",
-            *(type(self).__name__, len(trials), len(neighborhoods)),
-            *(self.criterion, -self.best_score_, self.best_params_),
-        )
-        self._refit(X, y, neighborhoods, sample_weight)
-        self._compare(X, y, labels, folds, trials, self._Cs)
+                yield Settings(tried, *self._left_out_decisions(spectrum.truncate(q), labels, folds))
 
-    def _refit(self, X: Matrix, y: Any, neighborhoods: list[Neighborhood], sample_weight: Any) -> None:
-        """Fit to all samples, with the graph that was chosen, or its eigenpairs where they are all that is needed."""
-        chosen = next(one for one in neighborhoods if one.params.items() <= self.best_params_.items())
-        graph = chosen.spectrum if chosen.spectrum.q == self.best_params_["q"] else chosen.graph
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            self.estimator_ = type(self._template)(**self.best_params_).fit(
-                X, y, graph=graph, sample_weight=sample_weight
-            )
-        for name in _OF_THE_REFIT:
-            setattr(self, name, getattr(self.estimator_, name))
+    def _refit(self, X: Matrix, y: Any, graph: list[Neighborhood], sample_weight: Any) -> None:
+        """Fit with the eigenpairs that are known, where they are all that the chosen setting asks for."""
+        chosen = next(one for one in graph if one.params.items() <= self.best_params_.items())
+        known = chosen.spectrum if chosen.spectrum.q == self.best_params_["q"] else chosen.graph
+        super()._refit(X, y, known, sample_weight)
 
     def _neighborhoods(self, X: Matrix, graph: Graph | None, space: Space) -> Iterator[Neighborhood]:
-        """Yield every graph with the most eigenpairs that are asked for."""
+        """Yield every graph with its eigenpairs, as many as are asked for."""
         searched = any(key.partition("__")[0] == "laplacian" for key in space.tried)
-        if isinstance(graph, Spectrum):
-            for part in space.values("laplacian"):
-                q = min(max(_asked(space)), graph.q)
-                pairs = reused(graph, X.shape[0], q=q, normalized=bool(part.normalized), power=part.power)
-                yield Neighborhood({"laplacian": part} if searched else {}, pairs, pairs)
-            return
-        n, q = X.shape[0], max(_asked(space))
-        graphs: list[tuple[dict[str, Any], Graph]] = [({}, graph)] if graph is not None else []
+        q = max(_asked(space))
+        graphs: list[tuple[dict[str, Any], Any]] = [({}, graph)]
         if graph is None:
             graphs = [({"graph": part}, W) for part, W, _ in built_each(space.values("graph"), X)]
         for params, W in graphs:
             for part in space.values("laplacian"):
                 own = {**params, "laplacian": part} if searched else params
-                yield Neighborhood(
-                    own, W, laplacian_eigenpairs(part(W), q=min(q, n), random_state=self._template.random_state)
-                )
+                if isinstance(W, Spectrum):
+                    kind: dict[str, Any] = {"normalized": bool(part.normalized), "power": part.power}
+                    pairs = reused(W, X.shape[0], q=min(q, W.q), **kind)
+                    yield Neighborhood(own, pairs, pairs)
+                    continue
+                seed = self._template.random_state
+                yield Neighborhood(own, W, laplacian_eigenpairs(part(W), q=min(q, X.shape[0]), random_state=seed))
 
     def _left_out_decisions(
         self, spectrum: Spectrum, labels: Labels, folds: list[loo.Fold]
@@ -144,7 +115,7 @@ class SpectrumCV(TwinnedSearch):
         raw, compared = [], []
         for fold in folds:
             loo.check_fold(fold.left_out, labels.n_labeled)
-            train = _without(labels, fold.left_out)
+            train = labels.at(np.setdiff1d(np.arange(labels.n_labeled), fold.left_out))
             parts = [self._decisions(spectrum, binary) for binary in train.one_vs_rest()]
             f = parts[0] if labels.is_binary else np.stack(parts, axis=-1)
             at = labels.labeled[fold.test]
@@ -192,9 +163,3 @@ class _Path:
         result = solvers.spectrum_margin(self.objective.with_(C=C, B=bound), tol=1e-6)
         self._before[bound] = (C, result)
         return result
-
-
-def _without(labels: Labels, left_out: Any) -> Labels:
-    """Return the labels of the other labelled samples."""
-    kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
-    return labels.at(kept)

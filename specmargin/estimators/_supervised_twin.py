@@ -1,20 +1,14 @@
-"""The supervised twin of a search: an SVM on the features of the labelled samples, chosen by the same folds.
-
-`TwinnedSearch` is a search whose every fold learns anew, and which is held against its twin.
-"""
+"""The supervised twin of a search: an SVM on the features of the labelled samples, chosen by the same folds."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from specmargin.candidates.hinge_duals import solve_hinge_duals
-from specmargin.checks import Rule
-from specmargin.estimators._label_search import LabelSearch, Trials, judged
-from specmargin.estimators._parameters import RULES
+from specmargin.estimators._trials import Trials, judged
 from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import RBF, Kernel, Linear, resolve_gamma
 from specmargin.kernels.matrices import near_origin
@@ -23,7 +17,6 @@ from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.typing import BoolArray, FloatArray, Matrix
 
-_MOST_FOLDS = 10
 _WIDTHS = (0.5, 1.0, 2.0)
 """Multiples of the median distance."""
 
@@ -39,11 +32,15 @@ class Twin(NamedTuple):
     score: float
     wrong: BoolArray
 
-    def fitted(self, X: Matrix, y: Any, weights: FloatArray | None = None, **parameters: Any) -> RMM:
+    def fitted(self, X: Matrix, y: Any, labels: Labels, unlabeled: Any) -> RMM:
         """Return the SVM, fitted to all labels; warnings are those of the estimator that it is held to."""
+        weights = None
+        if labels.weights is not None:
+            weights = np.zeros(labels.n_samples)
+            weights[labels.labeled] = labels.weights
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return RMM(B=np.inf, **self.params, **parameters).fit(X, y, sample_weight=weights)
+            return RMM(B=np.inf, **self.params, unlabeled=unlabeled).fit(X, y, sample_weight=weights)
 
 
 def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[float, ...], criterion: str) -> Twin:
@@ -88,27 +85,3 @@ def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], Cs: FloatArr
     parts = [np.einsum("tl,pcl->ptc", K[fold.test], beta[:, k]) + intercept[:, None, k] for k, fold in enumerate(folds)]
     f = np.concatenate(parts, axis=1)
     return f[..., 0] if labels.is_binary else f
-
-
-class TwinnedSearch(LabelSearch):
-    """A search by folds that are learned from the start, compared with a supervised twin that has the same folds."""
-
-    _parameter_rules: ClassVar[Mapping[str, Rule]] = {
-        "cv": lambda name, value: value if isinstance(value, str) and value == "auto" else RULES["cv"](name, value),
-    }
-
-    def _cv_for(self, labels: Labels) -> Any:
-        if not isinstance(self.cv, str) or self.cv != "auto":
-            return self.cv
-        return "loo" if labels.n_labeled <= _MOST_FOLDS else _MOST_FOLDS
-
-    def _compare(self: Any, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials, Cs: Any) -> None:
-        """Choose and fit the supervised twin, and compare what the labels say of both."""
-        twin = supervised_twin(X, labels, folds, tuple(Cs), self.criterion)
-        weights = None
-        if labels.weights is not None:
-            weights = np.zeros(labels.n_samples)
-            weights[labels.labeled] = labels.weights
-        self.baseline_ = twin.fitted(X, y, weights, unlabeled=self._marker)
-        self.baseline_score_ = twin.score
-        self.comparison_ = self._compared(trials.wrong_when_chosen_by_others(), twin.wrong)

@@ -7,6 +7,7 @@ an absolute or a relative margin. The two steps have different criteria; `STORM`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,21 +148,21 @@ class KTA(FixedSpectrumClassifier):
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
         solver = part_of(self, "solver")
         if solver.name == "auto":
-            result = solvers.alignment(objectives.Alignment(spectrum, _without_weights(labels)), **solver.arguments())
+            result = solvers.alignment(_alignment(spectrum, labels), **solver.arguments())
         else:
             result = solved_by_cvxpy(self._built(spectrum, labels), solver)
-        train = self._trained(spectrum, labels, result.variables["delta"])
-        return Answer(result, *within_bound(self.B, train, labels.labeled))
+        objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, delta=result.variables["delta"])
+        return Answer(result, *within_bound(self.B, partial(self._under, objective), labels.labeled))
 
     def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
         from specmargin import problems
 
-        return problems.kta(objectives.Alignment(spectrum, _without_weights(labels)))
+        return problems.kta(_alignment(spectrum, labels))
 
     def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
         self.margin_result_ = unpacked([answer.classifier for answer in answers])
         return super()._record(spectra, answers)
 
 
-def _without_weights(labels: Labels) -> Labels:
-    return replace(labels, weights=None)
+def _alignment(spectrum: Spectrum, labels: Labels) -> objectives.Alignment:
+    return objectives.Alignment(spectrum, replace(labels, weights=None))  # weights are those of the loss

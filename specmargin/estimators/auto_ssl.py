@@ -26,8 +26,8 @@ from specmargin.candidates import (
 )
 from specmargin.candidates.constants import check_families
 from specmargin.checks import Rule, instance, maybe
+from specmargin.estimators._calibrated import Calibration
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.neighbors import METRIC
@@ -236,7 +236,7 @@ class AutoSSL(SemiSupervisedClassifier):
         return super().fit(X, y, graph)
 
     def _calibrate(self, X: Matrix, labels: Labels, graph: Any) -> None:
-        """Leave it: the mixture is calibrated on its decisions at left-out labels."""
+        self._calibration = Calibration(labels, scale=self._fitted.calibration_)
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
         return None if graph is None else check_adjacency(graph, X.shape[0])
@@ -263,30 +263,13 @@ class AutoSSL(SemiSupervisedClassifier):
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
         self._fitted, self.baseline_ = FittedMixture.of(chosen, labels), FittedMixture.of(baseline, labels)
+        self.held_out_, self.probabilities_ = self._fitted.held_out_, self._fitted.probabilities_
         self.report_ = _report(self._fitted, self.baseline_, labels, sum(len(group.names) for group in bank))
         for one in (chosen, baseline):
             one.forget()
         for group in trained:
             group.map.forget()
         return _log_odds(self._fitted.scaled(chosen.log_probabilities)), []
-
-    @property
-    def held_out_(self) -> FloatArray:
-        """Probabilities of the labelled samples, each computed without its label."""
-        check_is_fitted(self)
-        return self._fitted.held_out_
-
-    @property
-    def calibration_(self) -> float:
-        """The scale T of the mixture's log-probabilities."""
-        check_is_fitted(self)
-        return self._fitted.calibration_
-
-    @property
-    def probabilities_(self) -> FloatArray:
-        """Probabilities of the training samples."""
-        check_is_fitted(self)
-        return self._fitted.probabilities_
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Return the probabilities of the classes at new samples.
@@ -302,9 +285,7 @@ class AutoSSL(SemiSupervisedClassifier):
             Calibrated on left-out labels; the largest is the class that `predict` returns.
         """
         check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return in_batches(self._fitted.predict_proba, X, len(self.transduction_))
+        return self._at_new(X, self._fitted.predict_proba)
 
     def _decision(self, X: Matrix) -> FloatArray:
         return _log_odds(self._fitted.log_proba(X))

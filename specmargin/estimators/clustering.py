@@ -20,12 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, count, maybe, number, outside
-from specmargin.estimators._parameters import Composed, part_of
-from specmargin.estimators._semi_supervised import check_features, fitting, in_batches
+from specmargin.estimators._parameters import part_of
+from specmargin.estimators._semi_supervised import SemiSupervised, check_features, fitting, in_batches
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
-from specmargin.graphs import KNN, Laplacian, check_adjacency, components
-from specmargin.graphs.node_names import in_one_order
-from specmargin.graphs.parts import built, whole_seed
+from specmargin.graphs import KNN, Laplacian, components
+from specmargin.graphs.parts import whole_seed
 from specmargin.kernels import RBF
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import SolveResult, Status
@@ -35,7 +34,7 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 __all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]
 
 
-class _RegularizedEigenfunctions(Composed):
+class _RegularizedEigenfunctions(SemiSupervised):
     """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
 
     gamma_A: float
@@ -43,13 +42,9 @@ class _RegularizedEigenfunctions(Composed):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"gamma_A": number(above=0)}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
+    _without_graph: ClassVar[str] = "fit(K, graph=W) with an adjacency"
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:  # type: ignore[override]  # no labels
         """Find the eigenfunctions, and the clusters or coordinates that they make.
 
         Parameters
@@ -78,23 +73,16 @@ class _RegularizedEigenfunctions(Composed):
             If the graph is not connected.
         """
         with fitting(self):
-            self._learn(X, graph)
+            self._find(X, graph)
         return self
 
-    def _learn(self, X: Matrix, graph: Any) -> None:
+    def _find(self, X: Matrix, graph: Any) -> None:
         self._check_parameters()
         n_functions = self._n_functions()
-        _, graph, nodes = in_one_order(X, None, graph, None)
-        self.__dict__.pop("nodes_", None)
-        if nodes is not None:
-            self.nodes_ = nodes
+        X, _, graph = self._by_node(X, None, graph)
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
-        if graph is None and self._is_precomputed:
-            raise InvalidInputError(
-                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, graph=W) with an adjacency."
-            )
-        W = built(part_of(self, "graph"), X)[0] if graph is None else check_adjacency(graph, X.shape[0])
+        W = self._graph(X, graph)
         self.kernel_ = part_of(self, "kernel").at(X)
         parts = components(W)
         if parts.n > 1:
@@ -229,10 +217,6 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"n_components": maybe(count(1))}
 
-    @property
-    def _by_sign(self) -> bool:
-        return self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)
-
     def _n_functions(self) -> int:
         if self.assign == "sign" and self.n_clusters != 2:
             raise InvalidInputError(
@@ -247,7 +231,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     def _keep(self, result: SolveResult) -> None:
         super()._keep(result)
         self._kmeans = None
-        if not self._by_sign:
+        if not (self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)):
             seed = whole_seed(self.random_state)
             self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed).fit(self.embedding_)
             self.cluster_centers_ = self._kmeans.cluster_centers_

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._conformal import ConformalSets
 from specmargin.estimators._manifold import KernelBlocks
 from specmargin.estimators.lapsvm import LapSVM
+from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.typing import Matrix
 
@@ -136,8 +137,6 @@ class LapRLS(ConformalSets, LapSVM):
 
     _keeps_training: ClassVar[bool] = True
 
-    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
-        labels = self._remembered().labels
-        require_no_weights(labels)
+    def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         blocks, gamma_A = self._kernel_blocks(X)
         return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks

@@ -14,7 +14,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._manifold import ManifoldModel
-from specmargin.estimators._semi_supervised import numerical_failures, unpacked
+from specmargin.estimators._semi_supervised import numerical_failures
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
@@ -150,10 +150,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         base = self._objective(X, targets, graph)
         G = base.reduction.G
         results = [solvers.factorized(base.with_(targets=z), tol=self.tol) for z in targets.columns.T]
-        self.result_ = unpacked(results)
-        self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
-        self.intercept_ = np.array([float(result.variables["b"]) for result in results])
-        self._functions.forget()
+        self._keep_answers(results)
         self.leave_one_out_ = np.full(targets.values.shape, np.nan)
         if len(targets.labeled) > 1:
             if targets.weights is None:
@@ -165,19 +162,15 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
 
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:
         """Return the objective of the first output; set the functions that it chooses from."""
-        L = self._operator(X, graph)
-        self._functions = self._map(X, targets, L)
-        K = self._functions.kernel
         made = partial(
             objectives.LapRLS,
-            K,
-            L,
             labeled=targets.labeled,
             targets=targets.columns[:, 0],
             weights=targets.weights,
             fit_intercept=self.fit_intercept,
         )
-        weighted: objectives.LapRLS = self._with_weights(K, L, made, targets.values, numbers=True)
+        numbers = targets.values
+        weighted: objectives.LapRLS = self._with_weights(X, targets, graph, made, numbers, numbers=True)
         return weighted
 
     def _values(self, X: Matrix) -> FloatArray:

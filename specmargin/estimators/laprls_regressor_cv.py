@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import shown
-from specmargin.estimators._label_search import Judged, Space, Trials, search_space
+from specmargin.estimators._label_search import Judged, Search, Trials
 from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, ManifoldGrid
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
-from specmargin.exceptions import InvalidTypeError
-from specmargin.graphs import check_adjacency
 from specmargin.labels import Targets
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapRLSRegressorCV"]
 
-_LOGGER = logging.getLogger(__name__)
 _UNITS = 10.0 ** np.arange(-4.0, 0.5, 0.5)
-_OF_THE_REFIT = (
-    *("transduction_", "dual_coef_", "intercept_", "result_", "leave_one_out_"),
-    *("kernel_", "gamma_A_", "gamma_I_", "n_iter_"),
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSRegressorCV(SemiSupervisedRegressor):
+class LapRLSRegressorCV(Search, SemiSupervisedRegressor):
     """LapRLS for numbers that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     The grid is that of `LapRLSCV`, the criterion the mean square of what the other labelled samples predict wrongly at
@@ -88,6 +78,8 @@ class LapRLSRegressorCV(SemiSupervisedRegressor):
         The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
+    laplacian_ : Laplacian
+        The Laplacian that was chosen, where a graph was.
 
     Notes
     -----
@@ -113,72 +105,26 @@ class LapRLSRegressorCV(SemiSupervisedRegressor):
     grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
 
     _searched: ClassVar[tuple[str, ...]] = SEARCHED
-    _sample_weight = None
+    _candidates: ClassVar[Mapping[str, Sequence[Any]]] = CANDIDATES
 
     @classmethod
     def _usual(cls) -> LapRLSRegressor:
         return LapRLSRegressor()
 
-    @property
-    def _template(self) -> Any:
-        return self._usual() if self.estimator is None else self.estimator
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return bool(self._template._is_precomputed)
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self._template, LapRLSRegressor):
-            raise InvalidTypeError(
-                f"estimator={shown(self._template)} is no LapRLSRegressor; pass "
-                "specmargin.LapRLSRegressor(...), or None."
-            )
-        self._template._check_parameters()
-        super()._check_parameters()
-
-    def _space(self) -> Space:
-        return search_space(self._template, self.grid, CANDIDATES, self._searched)
-
-    def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
-        return None if graph is None else check_adjacency(graph, X.shape[0])  # the grid makes them
-
-    def _weighted_targets(self, targets: Targets, sample_weight: Any) -> Targets:
-        self._sample_weight = sample_weight
-        return super()._weighted_targets(targets, sample_weight)
-
-    def _learn(self, X: Matrix, y: Any, targets: Targets, graph: SparseArray | None) -> None:
+    def _learn(self, X: Matrix, y: Any, labels: Targets, graph: SparseArray | None, sample_weight: Any) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
-        grid, template = ManifoldGrid(self._space(), _UNITS), self._template
-        sample_weight, c, self._sample_weight = self._sample_weight, targets.weights, None
-        self._one_output = targets.values.ndim == 1
-        trials = Trials("sq", np.arange(len(targets.labeled)))
-        for deformed in grid.factorisations(X, targets, graph):
-            path = loo.RidgePath(deformed.reduction.G, targets.values, template.fit_intercept, c)
+        grid, trials = ManifoldGrid(self._space(), _UNITS), Trials("sq", np.arange(len(labels.labeled)))
+        for deformed in grid.factorisations(X, labels, graph):
+            path = loo.RidgePath(deformed.reduction.G, labels.values, self._template.fit_intercept, labels.weights)
             gamma_As, tried = grid.tried(deformed, path)
-            squares = loo.squares(path.leave_one_out(gamma_As), targets.values)
-            means = np.average(squares, axis=1, weights=c)
+            squares = loo.squares(path.leave_one_out(gamma_As), labels.values)
+            means = np.average(squares, axis=1, weights=labels.weights)
             judgement = Judged({"sq": means}, squares, np.zeros(squares.shape, dtype=bool))
-            trials.add(tried, judgement, common=grid.common, supervised=deformed.is_supervised)
-        self.best_index_ = trials.best()
-        self.cv_results_ = trials.results(["sq"])
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = dict(self.cv_results_["params"][self.best_index_])
-        _LOGGER.info(
-            "%s: %d settings, best mean square %.4g at %s",
-            *(type(self).__name__, len(trials), -self.best_score_, self.best_params_),
-        )
-        self.estimator_ = type(template)(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
-        for name in _OF_THE_REFIT:
-            setattr(self, name, getattr(self.estimator_, name))
-        self.baseline_: LapRLSRegressor | None = None
-        if trials.supervised.any():
-            at = trials.best(trials.supervised)
-            self.baseline_ = self.estimator_
-            if at != self.best_index_:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                    self.baseline_ = type(template)(**trials.params[at]).fit(X, y, sample_weight=sample_weight)
+            trials.add(tried, judgement, common=grid.space.kept(), supervised=deformed.is_supervised)
+        self._record(trials)
+        self._refit(X, y, graph, sample_weight)
+        self.baseline_: LapRLSRegressor | None = self._refit_supervised(trials, X, y, sample_weight)
 
     def _values(self, X: Matrix) -> FloatArray:
         predicted = self.estimator_.predict(X)
-        return predicted[:, None] if self._one_output else predicted
+        return predicted[:, None] if predicted.ndim == 1 else predicted

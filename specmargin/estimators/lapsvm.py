@@ -19,7 +19,7 @@ from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._manifold import ManifoldModel
 from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy, unpacked
+from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
@@ -195,10 +195,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
-        self.result_ = unpacked(results)
-        self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
-        self.intercept_ = np.array([float(result.variables["b"]) for result in results])
-        self._functions.forget()
+        self._keep_answers(results)
         scores = columns([np.asarray(result.variables["f"]) for result in results])
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), results
@@ -210,11 +207,9 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
-        L = self._operator(X, graph)
-        self._functions = self._map(X, labels, L)
-        K, first = self._functions.kernel, next(iter(labels.one_vs_rest()))
-        made = partial(objectives.LapSVM, K, L, first, loss=self.loss, fit_intercept=self.fit_intercept)
-        weighted: objectives.LapSVM = self._with_weights(K, L, made, labels.sign)
+        first = next(iter(labels.one_vs_rest()))
+        made = partial(objectives.LapSVM, labels=first, loss=self.loss, fit_intercept=self.fit_intercept)
+        weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
         return weighted
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:

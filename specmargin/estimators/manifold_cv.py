@@ -8,18 +8,20 @@ problems with l unknowns each (LapSVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._label_search import OF_DECISIONS
-from specmargin.estimators._manifold_grid import Deformed
-from specmargin.estimators._manifold_search import LeftOut, ManifoldCV
+from specmargin.checks import Rule
+from specmargin.estimators._class_balance import Balance, in_force
+from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, Settings, Space, Trials
+from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, Deformed, ManifoldGrid
+from specmargin.estimators._parameters import RULES
 from specmargin.estimators._semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
@@ -30,12 +32,72 @@ from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out
 from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]
 
+_LOGGER = logging.getLogger(__name__)
+
+
+class LeftOut(NamedTuple):
+    """The labels, how they are left out in turn, and the rule by which classes are balanced meanwhile."""
+
+    labels: Labels
+    folds: list[loo.Fold]
+    rule: str | None
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class ManifoldCV(LabelSearch):
+    """A search over kernels, graphs, powers and weights.
+
+    A subclass says how its learner decides about left-out samples: ``_left_out_decisions``.
+    """
+
+    cv: Any = "loo"
+
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {"cv": RULES["cv"]}
+    _candidates: ClassVar[Mapping[str, Sequence[Any]]] = CANDIDATES
+    _searched: ClassVar[tuple[str, ...]] = SEARCHED
+    _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 0.5, 0.5)
+
+    @property
+    def _instead(self) -> str:
+        return f"the setting nearest to the defaults of {type(self._template).__name__} is taken"
+
+    def _settings(
+        self, space: Space, X: Matrix, labels: Labels, graph: SparseArray | None, folds: list[loo.Fold]
+    ) -> Iterator[Settings]:
+        grid, template = ManifoldGrid(space, self._units), self._template
+        left_out = LeftOut(labels, folds, in_force(template.class_balance, labels))
+        can_choose = loo.counted(labels.sign, folds).any()
+        for deformed in grid.factorisations(X, labels, graph):
+            path = loo.RidgePath(deformed.reduction.G, labels.sign, template.fit_intercept, labels.weights)
+            gamma_As, tried = grid.tried(deformed, path)
+            raw, maps = self._left_out_decisions(path, gamma_As, deformed, left_out)
+            compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
+            criteria = {"gcv": path.gcv(gamma_As)} if "gcv" in self._criteria else {}
+            ranks = None if can_choose else [grid.from_defaults(X, deformed, path, one) for one in tried]
+            _LOGGER.debug("%s, ratio %g: %d settings", deformed.params, deformed.ratio, len(tried))
+            yield Settings(tried, raw, compared, deformed.is_supervised, criteria, ranks)
+
+    def _compare(
+        self, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials, sample_weight: Any
+    ) -> None:
+        """Fit the best supervised candidate, and compare what the labels say of both."""
+        self.baseline_ = self._refit_supervised(trials, X, y, sample_weight)
+        self.comparison_ = None
+        if self.baseline_ is not None:
+            without = trials.wrong_when_chosen_by_others(trials.supervised)
+            self.comparison_ = self._compared(trials.wrong_when_chosen_by_others(), without)
+
+    def _left_out_decisions(
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
+    ) -> tuple[FloatArray, list[Balance]]:
+        """Return the decisions at the tested samples, (P, m) or (P, m, K), and the balance of each setting if any."""
+        raise NotImplementedError
+
+
 class LapRLSCV(ManifoldCV):
     """LapRLS that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
@@ -104,6 +166,8 @@ class LapRLSCV(ManifoldCV):
         The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
+    laplacian_ : Laplacian
+        The Laplacian that was chosen, where a graph was.
 
     Notes
     -----
@@ -136,11 +200,6 @@ class LapRLSCV(ManifoldCV):
     True
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "loo"
-
     _criteria: ClassVar[tuple[str, ...]] = (*OF_DECISIONS, "gcv")
 
     @classmethod
@@ -165,7 +224,6 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
     return np.stack([v for v, _ in solutions], axis=1), np.stack([b for _, b in solutions])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class LapSVMCV(ManifoldCV):
     """LapSVM that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
@@ -237,6 +295,8 @@ class LapSVMCV(ManifoldCV):
         The kernel that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
+    laplacian_ : Laplacian
+        The Laplacian that was chosen, where a graph was.
 
     Notes
     -----
@@ -264,11 +324,6 @@ class LapSVMCV(ManifoldCV):
     >>> clf.result_.certificate.is_optimal(1e-6), bool((clf.transduction_ == y_true).mean() > 0.95)
     (True, True)
     """
-
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "loo"
 
     _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 1.0)  # each costs l problems
 

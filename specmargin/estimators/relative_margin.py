@@ -6,8 +6,8 @@ relative to the spread of the data: the decisions stay within [-B, B].
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,9 @@ class RMM(SemiSupervisedClassifier):
 
     def _fit(self, X: Matrix, labels: Labels, graph: None) -> tuple[FloatArray, list[SolveResult]]:
         block, K = self._kernels(X, labels)
-        answers = [within_bound(self.B, self._trained(K, binary), slice(None)) for binary in labels.one_vs_rest()]
+        answers = [
+            within_bound(self.B, partial(self._under, K, binary), slice(None)) for binary in labels.one_vs_rest()
+        ]
         results = [result for result, _ in answers]
         bounds = np.array([bound for _, bound in answers])
         self.B_ = float(bounds[0]) if len(bounds) == 1 else bounds
@@ -136,22 +138,17 @@ class RMM(SemiSupervisedClassifier):
         from specmargin import problems
 
         _, K = self._kernels(X, labels)
-        bound = bound_in_use(self.B, self._trained(K, labels), slice(None))
+        bound = bound_in_use(self.B, partial(self._under, K, labels), slice(None))
         return problems.rmm(objectives.RMM(K, labels, C=self.C, B=bound))
 
-    def _trained(self, K: FloatArray, labels: Labels) -> Callable[[float], SolveResult]:
-        """Return what solves for two classes under a bound."""
-        solver = part_of(self, "solver")
+    def _under(self, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
+        """Return the answer under a bound."""
+        objective, solver = objectives.RMM(K, labels, C=self.C, B=bound), part_of(self, "solver")
+        if solver.name == "auto":
+            return solvers.relative_margin(objective, **solver.arguments())
+        from specmargin import problems
 
-        def solve(bound: float) -> SolveResult:
-            objective = objectives.RMM(K, labels, C=self.C, B=bound)
-            if solver.name == "auto":
-                return solvers.relative_margin(objective, **solver.arguments())
-            from specmargin import problems
-
-            return solved_by_cvxpy(problems.rmm(objective), solver)
-
-        return solve
+        return solved_by_cvxpy(problems.rmm(objective), solver)
 
     def _kernels(self, X: Matrix, labels: Labels) -> tuple[FloatArray, FloatArray]:
         """Return the kernel between all and the labelled samples, (n, l), and that of the labelled ones."""

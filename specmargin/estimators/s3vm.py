@@ -22,16 +22,15 @@ from specmargin.estimators._classifier import SemiSupervisedClassifier
 from specmargin.estimators._feature_maps import (
     FeatureMap,
     KernelFunctions,
-    Nearby,
     RawFeatures,
     feature_map,
-    require_scale,
 )
+from specmargin.estimators._label_weights import of_classes
 from specmargin.estimators._parameters import mean_label, multiple_of, or_word, part_of
 from specmargin.estimators._semi_supervised import columns, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, LaplacianOperator
-from specmargin.kernels import Landmarks, Linear, PrincipalComponents
+from specmargin.kernels import Linear, PrincipalComponents
 from specmargin.labels import Labels
 from specmargin.labels.shares import label_counts, shrunken_shares
 from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
@@ -196,49 +195,38 @@ class S3VM(SemiSupervisedClassifier):
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
-        self._check_parameters()
+    def _read(self, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[Matrix, Any, Any, Any, Any]:
         if graph is not None and not self._needs_graph():
             raise InvalidInputError(
                 "S3VM has gamma_I=0, the weight of a graph, and would ignore graph=; set gamma_I=1.0, say, or leave "
                 "the graph out."
             )
-        functions = part_of(self, "functions")
-        if isinstance(functions, Landmarks) and self._is_precomputed:
-            raise InvalidInputError(
-                f"functions={functions!r} draws samples, and kernel='precomputed' holds none; "
-                "take PrincipalComponents(rank)."
-            )
-        X, labels, graph = super()._validated(X, y, graph)
-        require_scale(X)
-        self._balances(labels)  # a value out of range is named before the work
-        return X, labels, graph
+        read = super()._read(X, y, graph, sample_weight)
+        self._balances(read[2])  # a value out of range is named before the work
+        return read
 
     def _balances(self, labels: Labels) -> list[float | None]:
         """Return the balance of every one-vs-rest problem, None where it is the mean of the labels."""
-        given, classes = self.balance, labels.classes.tolist()
+        given, n_classes = self.balance, len(labels.classes)
         if labels.is_binary:
             values: list[Any] = [given]
         elif given is None or isinstance(given, str):
-            values = [given] * len(classes)
+            values = [given] * n_classes
         elif isinstance(given, Mapping):
-            unknown = [name for name in given if name not in classes]
-            if unknown:
-                raise InvalidInputError(f"balance names the classes {unknown}, but the labels are of {classes}.")
-            values = [given.get(name, "shrunk") for name in classes]
-        elif np.ndim(given) == 1 and len(given) == len(classes):
+            values = of_classes("balance", given, labels, "shrunk")
+        elif np.ndim(given) == 1 and len(given) == n_classes:
             values = list(given)
         else:
             raise InvalidInputError(
-                f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
+                f"balance={given!r} does not tell {n_classes} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
         estimated = (2.0 * shrunken_shares(label_counts(labels)) - 1.0)[1 if labels.is_binary else 0 :]
-        values = [
-            r if isinstance(value, str) and value == "shrunk" else value
-            for value, r in zip(values, estimated, strict=True)
-        ]
-        return [None if value is None else float(mean_label("balance", value)) for value in values]
+        balances: list[float | None] = []
+        for value, share in zip(values, estimated, strict=True):
+            known = share if isinstance(value, str) and value == "shrunk" else value
+            balances.append(None if known is None else float(mean_label("balance", known)))
+        return balances
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         for name in ("coef_", "dual_coef_"):
@@ -284,8 +272,8 @@ class S3VM(SemiSupervisedClassifier):
         else:
             which = "kernel" if isinstance(functions, str | PrincipalComponents) else functions
             held = _HELD if L is None else _HELD_WITH_GRAPH
-            near = Nearby(part_of(self, "graph"), self._place)
-            made = feature_map(which, self.kernel_, X, labels.labeled, L, near, held=held)
+            ties = (part_of(self, "graph"), self._place)
+            made = feature_map(which, self.kernel_, X, labels.labeled, L, *ties, held=held)
         if isinstance(made, KernelFunctions):
             rank = functions.rank if isinstance(functions, PrincipalComponents) else None
             return made, made.deformed(L, self.gamma_I, rank)

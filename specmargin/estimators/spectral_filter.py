@@ -13,16 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
-from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice, number
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets, require_no_weights
+from specmargin.estimators._conformal import ConformalSets
 from specmargin.estimators._filter_model import FilterModel
 from specmargin.estimators._manifold import NO_NODES
 from specmargin.estimators._parameters import or_word
-from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN
 from specmargin.labels import Labels
@@ -199,13 +197,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
         ndarray of shape (k,) or (k, n_classes)
             Positive means ``classes_[1]`` with two classes; with more the largest column wins.
         """
-        if graph is None:
-            return super().decision_function(X)
-        check_is_fitted(self)
-        graph = self._with_new_nodes(X, graph)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return self._finite(self.balance_(self._at_new_nodes(X, graph)))
+        return super().decision_function(X) if graph is None else self.balance_(self._at_new_nodes(X, graph))
 
     def predict(self, X: Matrix, graph: Any = None) -> AnyArray:
         """Return the classes of new samples, or of new nodes.
@@ -224,10 +216,8 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
 
-    def _p_values(self, X: Matrix | None, class_conditional: bool) -> FloatArray:
+    def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
         """Return p-values whose weights of filters, and penalty, are learned anew with each sample and candidate."""
-        labels = self._remembered().labels
-        require_no_weights(labels)
         if X is not None:
             raise InvalidInputError(NO_NODES)
         if not (self.joint or labels.is_binary):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -13,13 +12,11 @@ import numpy as np
 
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._filter_model import decisions_at_nodes, filtered, smooth_first
-from specmargin.estimators._label_search import Trials, judged
+from specmargin.estimators._label_search import LabelSearch, Settings, Space
 from specmargin.estimators._parameters import part_of
 from specmargin.estimators._semi_supervised import columns
-from specmargin.estimators._supervised_twin import TwinnedSearch
 from specmargin.estimators.spectral_filter import TOL, SpectralFilterClassifier
-from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
-from specmargin.graphs import check_adjacency
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -35,16 +32,9 @@ from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix, SparseArra
 __all__ = ["SpectralFilterCV"]
 
 _LOGGER = logging.getLogger(__name__)
-_TWIN_COSTS = (1.0, 10.0, 0.1, 100.0)
-"""C of the supervised twin."""
-_OF_THE_REFIT = (
-    *("classes_", "transduction_", "scores_", "intercept_", "balance_", "result_", "n_iter_", "filter_weights_"),
-    *("bank_", "C_", "penalty_", "leave_one_out_"),
-)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterCV(TwinnedSearch):
+class SpectralFilterCV(LabelSearch):
     """`SpectralFilterClassifier` whose rule, filters and self-loops are chosen by the labelled nodes alone.
 
     Left-out labels are decided about by weights that have not seen them: every fold learns them anew, and chooses C and
@@ -152,53 +142,29 @@ class SpectralFilterCV(TwinnedSearch):
     (['filters', 'learn', 'self_loops'], True)
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "auto"
-
     _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {
         "learn": ("alignment", "margin", "ordered", "single"),
         "filters": ("resolvents", "powers"),
         "self_loops": (1.0,),
     }
     _searched: ClassVar[tuple[str, ...]] = ("learn", "filters", "self_loops")
+    _Cs = (1.0, 10.0, 0.1, 100.0)
 
     @classmethod
     def _usual(cls) -> SpectralFilterClassifier:
         return SpectralFilterClassifier()
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray:
-        if graph is not None:
-            return check_adjacency(graph, X.shape[0])
-        return built(part_of(self._template, "graph"), X)[0]
+        return built(part_of(self._template, "graph"), X)[0] if graph is None else super()._graph(X, graph)
 
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray) -> None:
-        """Choose the parameters by the labelled nodes, then learn from all."""
-        space, template = self._space(), self._template
-        sample_weight, c = self._taken_weight(), labels.weights
-        folds = self._folds(X, labels)
-        kept = self._counted(labels, folds)
-        tested = np.concatenate([fold.test for fold in folds])[kept]
-        trials = Trials(self.criterion, tested)
-        common, learns = space.kept(), space.values("learn")
+    def _settings(
+        self, space: Space, X: Matrix, labels: Labels, graph: SparseArray, folds: list[loo.Fold]
+    ) -> Iterator[Settings]:
+        learns = space.values("learn")
         for filters, loops in product(space.values("filters"), space.values("self_loops")):
-            bank = filtered(X, graph, filters, float(loops), template.normalization)
-            raw, compared = (f[:, kept] for f in self._left_out_decisions(bank, labels, folds, learns))
+            bank = filtered(X, graph, filters, float(loops), self._template.normalization)
             tried = [{"learn": learn, "filters": filters, "self_loops": float(loops)} for learn in learns]
-            weights = None if c is None else c[tested]
-            trials.add(tried, judged(raw, compared, labels.sign[tested], self.criterion, weights), common=common)
-        self._record(trials)
-        _LOGGER.info(
-            "%s: best %s %.4g at %s", type(self).__name__, self.criterion, -self.best_score_, self.best_params_
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            refit = SpectralFilterClassifier(**self.best_params_)
-            self.estimator_ = refit.fit(X, y, graph=graph, sample_weight=sample_weight)
-        for name in _OF_THE_REFIT:
-            setattr(self, name, getattr(self.estimator_, name))
-        self._compare(X, y, labels, folds, trials, _TWIN_COSTS)
+            yield Settings(tried, *self._left_out_decisions(bank, labels, folds, learns))
 
     def _left_out_decisions(
         self, bank: FilterBank, labels: Labels, folds: list[loo.Fold], learns: Sequence[str]

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from sklearn.utils.validation import check_is_fitted
-
 from specmargin.checks import Rule, choice
 from specmargin.estimators._filter_model import FilterModel
-from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.graphs import KNN
 from specmargin.labels import Targets
@@ -137,13 +134,7 @@ class SpectralFilterRegressor(FilterModel, SemiSupervisedRegressor):
         -------
         ndarray of shape (k,) or (k, n_outputs)
         """
-        if graph is None:
-            return super().predict(X)
-        check_is_fitted(self)
-        graph = self._with_new_nodes(X, graph)
-        X = check_features(self, X, reset=False)
-        with numerical_failures(self):
-            return self._finite(self._at_new_nodes(X, graph))
+        return super().predict(X) if graph is None else self._at_new_nodes(X, graph)
 
     def _values(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self._f)

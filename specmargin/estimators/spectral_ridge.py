@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, number, outside
-from specmargin.estimators._class_balance import Balance, in_force
+from specmargin.estimators._class_balance import Balance, codes_of, in_force
 from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets, require_no_weights
-from specmargin.estimators._feature_maps import Nearby
+from specmargin.estimators._conformal import ConformalSets
+from specmargin.estimators._feature_maps import opened
 from specmargin.estimators._manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._parameters import part_of
 from specmargin.exceptions import InvalidInputError
@@ -190,7 +190,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         return reused(graph, X.shape[0], q=self.q, normalized=self._normalized)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
-        _, self._place = Nearby(part_of(self, "graph"), self._place).opened(X)
+        _, self._place = opened(part_of(self, "graph"), self._place, X)
         objective, rule = self._objective(X, labels, graph)
         result = spectral_ridge(objective, tol=self.tol)
         if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
@@ -238,9 +238,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
 
-    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
-        labels = self._remembered().labels
-        require_no_weights(labels)
+    def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         if X is not None:
             raise InvalidInputError(NO_NODES)
         Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
@@ -252,8 +250,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:
     """Return the cosines with the centres of the clusters that start from the predicted classes."""
     binary = labels.is_binary
-    start = (scores > 0).astype(np.intp) if binary else scores.argmax(axis=1)
-    own = (labels.sign > 0).astype(np.intp) if binary else labels.sign.argmax(axis=1)
+    start, own = codes_of(scores), labels.sign_codes
     start[labels.labeled] = own
     # Up to the end of an eigenspace: what is cut off would depend on the order of the nodes.
     ends, asked = np.append(0, spectrum.block_ends()), _CLUSTER_COLUMNS * len(labels.classes)

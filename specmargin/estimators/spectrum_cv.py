@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._spectrum_grid import Neighborhood, SpectrumCV
+from specmargin.estimators._spectrum_grid import SpectrumCV
 from specmargin.estimators.alignment import KTA
 from specmargin.estimators.spectrum_margin import STORM
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.spectra import Spectrum
-from specmargin.typing import Matrix
 
 __all__ = ["KTACV", "STORMCV"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class STORMCV(SpectrumCV):
     """STORM that chooses neighbours, number of eigenvectors, B and C by the labelled samples alone.
 
@@ -132,11 +130,6 @@ class STORMCV(SpectrumCV):
     (True, 'cannot')
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "auto"
-
     @classmethod
     def _usual(cls) -> STORM:
         return STORM()
@@ -145,7 +138,6 @@ class STORMCV(SpectrumCV):
         return SpectrumMargin(spectrum, labels, eps=self._template.eps)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class KTACV(SpectrumCV):
     """KTA that chooses neighbours, number of eigenvectors, B and C by the labelled samples alone.
 
@@ -257,11 +249,6 @@ class KTACV(SpectrumCV):
     (True, True)
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    grid: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=False)
-    criterion: str = "nll"
-    cv: Any = "auto"
-
     _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {**SpectrumCV._candidates, "B": (np.inf,)}
 
     @classmethod
@@ -271,7 +258,3 @@ class KTACV(SpectrumCV):
     def _problem_of(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
         aligned = solvers.alignment(objectives.Alignment(spectrum, replace(labels, weights=None)), tol=1e-6)
         return SpectrumMargin(spectrum, labels, delta=aligned.variables["delta"])
-
-    def _refit(self, X: Matrix, y: object, neighborhoods: list[Neighborhood], sample_weight: object) -> None:
-        super()._refit(X, y, neighborhoods, sample_weight)
-        self.margin_result_ = self.estimator_.margin_result_

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import outside
-from specmargin.estimators._joint_spectrum import JointClassifier
-from specmargin.estimators._spectrum_classifier import Graph
+from specmargin.estimators._spectrum_classifier import Graph, JointClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import warn_of_repeated

@@ -127,7 +127,8 @@ def pack_estimator(estimator: Any, arrays: dict[str, AnyArray], at: str = "") ->
         As `save`.
     """
     _require_ours(estimator)
-    _require_data(estimator)
+    for name, value in estimator.get_params(deep=False).items():
+        Writer().packed(value, name)  # what no file can hold is called by the name of its parameter
     writer = Writer()
     root = writer.packed(estimator, at.rstrip("/"))
     arrays.update(writer.arrays)
@@ -174,23 +175,14 @@ def _require_ours(estimator: Any) -> None:
     if _is_ours(estimator):
         return
     cls = type(estimator)
+    what, remedy = f"is of the class {cls.__module__}.{cls.__qualname__}", "pass an estimator of specmargin"
     if isinstance(estimator, type):
         what, remedy = "is a class", f"pass an estimator, {estimator.__name__}(...)"
     elif hasattr(estimator, "steps"):
-        what = f"is of the class {cls.__module__}.{cls.__qualname__}, which is not the package's"
         remedy = "pass its fitted step, estimator[-1] for the last, or save the whole with skops.io.dump"
     elif hasattr(estimator, "get_params"):
-        what = f"is of the class {cls.__module__}.{cls.__qualname__}, which is not the package's"
         remedy = "pass the estimator that it holds (best_estimator_ of a search), or save the whole with skops"
-    else:
-        what, remedy = f"is of the type {cls.__name__}", "pass an estimator of specmargin"
-    raise InvalidTypeError(f"estimator={shown(estimator)} {what}; {remedy}.")
-
-
-def _require_data(estimator: Any) -> None:
-    """Raise for a parameter that no file can hold, by its name."""
-    for name, value in estimator.get_params(deep=False).items():
-        Writer().packed(value, name)
+    raise InvalidTypeError(f"estimator={shown(estimator)} {what}, which is not the package's; {remedy}.")
 
 
 def _warn_of_versions(path: Any, versions: Mapping[str, Any]) -> None:

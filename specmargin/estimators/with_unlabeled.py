@@ -136,25 +136,26 @@ def _stacked(X: Any, unlabeled: Any) -> Any:
     if hasattr(X, "iloc") and hasattr(unlabeled, "iloc"):
         import pandas as pd
 
-        if list(X.columns) == list(unlabeled.columns):
-            return pd.concat([X, unlabeled], ignore_index=True)
-    named = (("X", X), ("X_unlabeled", unlabeled))
-    first, second = (checked_sparse(name, part) if sp.issparse(part) else np.asarray(part) for name, part in named)
-    for name, given, part in (("X", X, first), ("X_unlabeled", unlabeled, second)):
-        if part.ndim != 2:
+        if list(X.columns) != list(unlabeled.columns):
+            raise InvalidInputError(
+                f"X has the columns {shown(list(X.columns))}, but X_unlabeled {shown(list(unlabeled.columns))}; pass "
+                "the same columns in the same order. Tools that choose columns choose them of X alone: give them y "
+                "with markers instead."
+            )
+        return pd.concat([X, unlabeled], ignore_index=True)
+    parts = []
+    for name, given in (("X", X), ("X_unlabeled", unlabeled)):
+        parts.append(checked_sparse(name, given) if sp.issparse(given) else np.asarray(given))
+        if parts[-1].ndim != 2:
             raise InvalidTypeError(
-                f"{name}={shown(given)} has the shape {part.shape}; pass an array, a frame or a sparse matrix of "
+                f"{name}={shown(given)} has the shape {parts[-1].shape}; pass an array, a frame or a sparse matrix of "
                 "numbers, a row per sample."
             )
+    first, second = parts
     if first.shape[1] != second.shape[1]:
         raise InvalidInputError(
             f"X has the shape {first.shape}, but X_unlabeled {second.shape}; pass the same columns. Tools that choose "
             "columns choose them of X alone: give them y with markers instead."
-        )
-    if hasattr(X, "iloc") and hasattr(unlabeled, "iloc"):
-        raise InvalidInputError(
-            f"X has the columns {shown(list(X.columns))}, but X_unlabeled {shown(list(unlabeled.columns))}; pass the "
-            "same columns in the same order."
         )
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")

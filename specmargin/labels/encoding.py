@@ -170,7 +170,11 @@ def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, I
             f"y[{at[bad][0]}] is {known[bad].tolist()[0]!r}, a missing value, but the marker of unlabelled samples is "
             f"{unlabeled!r}; if it means 'unlabelled', pass unlabeled=np.nan"
         )
-    known = _single_type(known)
+    # Numbers of one type as an array of that type: columns of pandas that may have missing values hold objects.
+    types = {type(value) for value in known} if known.dtype.kind == "O" else set()
+    if len(types) == 1 and issubclass(kind := types.pop(), bool | int | float | np.number | np.bool_):
+        typed = np.array(known.tolist())
+        known = known if typed.dtype.kind == "O" or issubclass(kind, np.longdouble) else typed
     if known.dtype.kind == "f" and np.isinf(known).any():
         k = int(np.isinf(known).argmax())
         raise InvalidInputError(
@@ -185,18 +189,6 @@ def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, I
             f"y mixes class values of the types {kinds}, which cannot be sorted; use one type, and name the "
             f"marker of unlabelled samples with unlabeled= (it is {unlabeled!r})."
         ) from error
-
-
-def _single_type(known: AnyArray) -> AnyArray:
-    """Numbers of one type as an array of that type: columns of pandas that may have missing values hold objects."""
-    if known.dtype.kind == "O" and len(known):
-        kinds = {type(value) for value in known}
-        if len(kinds) == 1 and issubclass(kind := kinds.pop(), bool | int | float | np.number | np.bool_):
-            numbers_of_type = np.array(known.tolist())
-            return (
-                numbers_of_type if numbers_of_type.dtype.kind != "O" and not issubclass(kind, np.longdouble) else known
-            )
-    return known
 
 
 def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:

@@ -498,7 +498,7 @@ def test_neighbours_beyond_the_samples_are_cut():
 def test_bad_input_is_named(moons):
     X, _, y = moons
     for estimator, text in (
-        (LapSVMCV(criterion="gcv"), "criterion='gcv' is unknown here; take one of nll, sq, 01"),
+        (LapSVMCV(criterion="gcv"), "criterion='gcv' is unknown; take one of nll, sq, 01"),
         (
             LapSVMCV(estimator=LapSVM(loss="squared")),
             "loss='squared', and left-out samples follow for 'hinge' or 'squared_hinge' only",

@@ -235,7 +235,7 @@ def test_the_twin_is_the_best_svm_of_its_grid(blobs, weighted):
     assert -twin.score == pytest.approx(min(one.values["nll"][0] for one in found), abs=2e-3)
     chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(9)]
     assert twin.wrong[tested].tolist() == wrong[chosen, np.arange(9)].tolist()
-    svm = twin.fitted(1e3 * X, y, unlabeled="?")
+    svm = twin.fitted(1e3 * X, y, labels, "?")
     assert np.isinf(svm.B)
     assert {**svm.get_params(), **twin.params} == svm.get_params()
 

@@ -103,7 +103,7 @@ def cccp(
     """
     require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
     # What declares `two_ramps` has that width; the type of an unlabelled loss cannot tell.
-    s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
+    s = -obj.unlabeled_loss.flat_half_width
     require_range(obj)
     start = time.perf_counter()
     if obj.is_supervised:
