@@ -13,6 +13,7 @@ from specmargin.objectives import BlockMargin, SpectrumCone, SpectrumMargin
 from specmargin.results import Status
 from specmargin.solvers import block_margin
 from specmargin.solvers.spectrum import block_margin as module
+from specmargin.solvers.spectrum.interior_run import solve
 
 losses = pytest.mark.parametrize("loss", LOSSES)
 classes = pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -27,8 +28,7 @@ def proved(obj, tol=1e-9):
 
 def jointly(obj):
     """By the interior point over classes, even where two classes and the hinge have a solver of their own."""
-    problem = module._Problem.of(obj)
-    return module._interior(problem, 1e-10, 100)[0]
+    return solve(module._over_blocks(obj), 1e-10, 100, None).candidate
 
 
 @losses

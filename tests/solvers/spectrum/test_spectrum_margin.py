@@ -11,7 +11,7 @@ import specmargin as sm
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.solvers import relative_margin, spectrum_margin
 from specmargin.solvers.spectrum.active_set import Solution, _newton, identify
-from specmargin.solvers.spectrum.interior_point import MarginData, _System, interior_step, start
+from specmargin.solvers.spectrum.interior_point import MarginData, _System, interior_step
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import analytic_centre
 
@@ -224,7 +224,7 @@ def test_one_step_solves_the_linearised_conditions(l):
     """With C, kappa and slacks of one size, the linear residuals shrink by exactly the fraction of the step."""
     obj = problem(l, 3.0, 1.5, q=30)
     data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
-    point = start(data)
+    point = data.start()
     for _ in range(3):
         balance = point.gamma.sum()
         trace = 1.0 - obj.cone.c @ point.kappa
@@ -257,7 +257,7 @@ def test_points_that_would_take_turns_come_near_the_path_again():
 def test_a_step_that_centres_brings_the_products_together():
     obj = problem(40, 100.0, q=30)
     data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
-    point = start(data)
+    point = data.start()
     for _ in range(8):
         point = interior_step(data, point).point
 
@@ -274,7 +274,7 @@ def test_a_step_that_centres_brings_the_products_together():
 def test_newton_on_the_active_set_solves_its_equations():
     obj = problem(30, 10.0, 1.5)
     data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
-    point = start(data)
+    point = data.start()
     for _ in range(14):
         point = interior_step(data, point).point
     active = identify(data, point)
