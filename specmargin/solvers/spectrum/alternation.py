@@ -129,14 +129,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
     return SolveResult(
         problem=obj.name,
         status=certificate.status(tol, Status.MAX_ITER if len(history) >= max_iter else None),
-        variables={
-            "delta": point.delta,
-            "kappa": point.kappa,
-            "v": point.v,
-            "b": np.asarray(point.b),
-            "gamma": point.gamma,
-            "f": obj.decisions_at(point.v, point.b),
-        },
+        variables=obj.solution(point),
         duals={"balance": np.asarray(point.b)},
         certificate=certificate,
         history=history,

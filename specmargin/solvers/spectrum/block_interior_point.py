@@ -1,7 +1,7 @@
 """Interior point over blocks of any rank and several classes: what `block_margin` gives the steps of `interior_point`.
 
-The optimality conditions are those of the dual problem of `objectives.BlockMargin`. With
-the kernels K_r of the extreme spectra at the labelled rows (m, l, l), multipliers Gamma (l, K) and signs Y,
+The optimality conditions are those of the dual problem of `objectives.BlockMargin`. With the kernels K_r of the
+extreme spectra at the labelled rows (m, l, l), multipliers Gamma (l, K) and signs Y,
 
     T = Y (K(kappa) Gamma + 1 b'),  1'Gamma = 0,  c'kappa = rho,  w_r = c_r tau - 1/2 sum_k gamma_k'K_r gamma_k,
     kappa w = mu, and per sample and class Y Gamma = alpha (- beta + eta) with
@@ -57,7 +57,7 @@ class BlockData(MarginData):
     def system(self, point: Point, z: FloatArray, delta: FloatArray, W: FloatArray) -> BlockSystem:
         """Return the linear system of a step."""
         kernel = self.kernel(point.kappa + self.eps)
-        return BlockSystem(kernel, self.images(z), W, point.kappa, point.w, self.cone.c, shared=self.loss == "squared")
+        return BlockSystem(kernel, self.images(z), W, point.kappa, point.w, self.cone.c, shared=not self.n_pairs)
 
     def start(self) -> Point:
         """Return a first point inside all bounds, whose multipliers are of the size that the best margin has.
