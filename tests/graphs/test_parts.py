@@ -80,14 +80,11 @@ def test_short_forms() -> None:
     ("value", "words"),
     [
         (0, "graph=0"),
-        (True, "makes no graph"),
-        (2.5, "makes no graph"),
         ("knn", "makes no graph"),
         (KNN, "pass an object, KNN"),
         (RBF(1.0), "makes no graph"),
         (Laplacian(), "makes no graph"),
         (np.eye(3), r"pass it to fit, fit\(X, y, graph=W\)"),
-        (nx.path_graph(3), r"pass it to fit, fit\(X, y, graph=W\)"),
     ],
 )
 def test_what_is_no_graph(value: Any, words: str) -> None:

@@ -69,19 +69,3 @@ def test_full_steps_meet_the_linear_conditions(loss):
     assert point.products() < 1e-8 * max(1.0, abs(point.tau))
     np.testing.assert_allclose(point.gamma.sum(axis=0), 0.0, atol=1e-10)
     assert data.cone.c @ point.kappa == pytest.approx(1.0, abs=1e-10)
-
-
-def test_a_step_that_only_centres_makes_products_alike():
-    data = data_of("hinge")
-    point = data.start()
-    for _ in range(3):
-        point = interior_step(data, point).point
-
-    def spread(at):
-        products = np.concatenate([(at.x * at.s).ravel(), at.kappa * at.w])
-        return products.max() / products.min()
-
-    before = spread(point)
-    for _ in range(3):
-        point = interior_step(data, point, centre=True).point
-    assert spread(point) < 0.5 * before

@@ -30,33 +30,12 @@ def run_of(monkeypatch):
     return make
 
 
-def test_every_fifth_step_without_progress_only_centres_where_margins_are_met(run_of):
-    for residual, expected in ((0.05, [6, 11]), (0.5, [])):
-        run, asked = run_of([1.0] * 13, [residual] * 13)
-        assert all(run.advance() for _ in range(13))
-        assert [k for k, (_, centre) in enumerate(asked) if centre] == expected
-
-
-def test_margins_must_not_drift_once_the_gap_is_small(run_of):
-    run, asked = run_of([1.0, 1e-2, 1e-4, 1e-5], [3.0, 2.0, 1.0, 0.5])
-    while len(asked) < 4:
-        run.advance()
-    assert [last for last, _ in asked] == [np.inf, np.inf, np.inf, 1.0]
-
-
 def test_a_small_gap_that_shrinks_no_more_ends_the_run_and_a_large_one_does_not(run_of):
     for gap, ends in ((1e-6, True), (1e-4, False)):
         run, _ = run_of([gap] * 15)
         given_up = [run.advance() and run.gives_up() for _ in range(14)]
         assert given_up == [False] * 13 + [ends]
         assert run.message == ("the gap shrinks no more" if ends else "")
-
-
-def test_residuals_that_fall_are_progress(run_of):
-    run, _ = run_of([1e-6] * 20, [10.0 * 0.4**k for k in range(20)])
-    stalled = [run.advance() and run.stalled for _ in range(20)]
-    assert stalled[:6] == [0] * 6
-    assert stalled[6:] == list(range(1, 15))
 
 
 def test_what_is_not_finite_ends_the_run_at_the_point_before(run_of):
