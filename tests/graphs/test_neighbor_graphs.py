@@ -324,6 +324,13 @@ def test_errors_say_the_value_and_the_remedy(call, message):
         call()
 
 
+def test_neighbor_weights_precomputed():
+    new = X[:5] + 0.01
+    expected = neighbor_weights(new, X, 3, weight="heat", sigma=1.0).toarray()
+    weights = neighbor_weights(cdist(new, X), cdist(X, X), 3, weight="heat", sigma=1.0, metric="precomputed")
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-10)
+
+
 def test_too_few_rows_with_a_direction():
     rows = np.zeros((8, 2))
     rows[:3] = [[1, 0], [0, 1], [1, 1]]

@@ -47,6 +47,7 @@ def right(fitted):
         (None, Y, listed(), 0),
         (None, {i: int(Y[i]) for i in (0, 1, 2, 31, 32, 33)}, W, None),
         (None, BY_NODE, NAMED, NAMES[ORDER[0]]),
+        (None, pd.Series(BY_NODE), NAMED, NAMES[ORDER[0]]),
         (None, pd.Series(Y, index=NAMES), NAMED, NAMES[0]),
         (FRAME, Y, NAMED, NAMES[0]),
         (FRAME, pd.Series(Y, index=NAMES).iloc[ORDER], NAMED, NAMES[0]),

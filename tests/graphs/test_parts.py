@@ -20,6 +20,7 @@ PARTS = [
     KNN(4, weight="heat"),
     KNN(5, weight="self_tuning", kind="mutual+mst"),
     KNN(4, metric="cosine"),
+    KNN(4, metric=lambda a, b: float(np.abs(a - b).max())),
     KNN(4, weight="cosine"),
     KNN(4, reduce=2),
 ]
@@ -105,6 +106,7 @@ def test_what_is_no_laplacian(value: Any) -> None:
         lambda: KNN(5, weight="heavy"),
         lambda: KNN(5, kind="friends"),
         lambda: KNN(5, metric="taxi driver"),
+        lambda: KNN(5, metric=2),
         lambda: KNN(5, reduce=0),
         lambda: KNN(5, random_state=-1),
         lambda: Laplacian(0),

@@ -257,6 +257,21 @@ def test_residual_bounds_hold(rng, cut):
         assert not S.separates(np.array([1.4, 2.0]))
 
 
+@KINDS
+def test_density_counts_eigenvalues(normalized):
+    W = cloud(1000)
+    L = laplacian(W, normalized=normalized).matrix
+    root = np.sqrt(W.sum(axis=1)) if normalized else np.ones(1000)
+    basis = sp.csr_array(root[:, None] / np.linalg.norm(root))
+    deflate = _filter.Deflation(basis, np.float64)
+    density = _filter.estimate_density(L, deflate, 999, np.random.default_rng(0))
+    exact = np.linalg.eigvalsh(L.toarray())
+    for count in (50, 200, 500):
+        assert abs(np.searchsorted(exact, density.quantile(count)) - count) < 0.25 * count
+    assert 0.97 * exact[-1] < density.largest <= 1.0001 * exact[-1]
+    assert density.quantile(0) == 0.0
+
+
 def test_giving_up_names_the_residual(monkeypatch):
     monkeypatch.setattr(lanczos, "_CYCLES", 1)
     monkeypatch.setattr(lanczos, "_GROWTH", {4: 2.0, 8: 2.0})

@@ -88,8 +88,6 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
         raise InvalidInputError(
             f"eps={obj.eps!r}: the spectrum has a closed form for eps=0 only, which is exact; use that."
         )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     start = time.perf_counter()
     cone, loss, y, U = obj.cone, obj.loss, obj.labels.sign, obj.U
     history = History()

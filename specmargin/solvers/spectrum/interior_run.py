@@ -179,12 +179,6 @@ def solve(problem: Problem, tol: float, max_iter: int, neighbor: Iterate | None)
     Where the labels are separated the answer does not depend on C once it is large, and elsewhere the active set no
     longer does: what is hard from a cold start, where the multipliers may be of any size up to C, is easy from there.
     """
-    if not tol > 0:
-        raise InvalidInputError(
-            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
-        )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
     begin = time.perf_counter()
     history, best = History(), _Best(problem)
     if neighbor is not None:

@@ -10,7 +10,7 @@ import pytest
 import specmargin as sm
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.results import Status
-from specmargin.solvers.spectrum.graph_transducer import graph_transducer
+from specmargin.solvers.spectrum.graph_transducer import _refined, graph_transducer
 from specmargin.spectra import Spectrum
 
 FAMILIES = ("random", "cycle", "mirror", "dark", "dark_pair")
@@ -259,8 +259,26 @@ def test_steps_may_run_out():
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 1
     assert np.linalg.norm(result.variables["w"]) == pytest.approx(np.sqrt(obj.n))
-    with pytest.raises(ValueError, match="max_iter=0 must be at least 1"):
-        graph_transducer(obj, max_iter=0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_refinement_is_a_newton_step(seed):
+    """Near the optimum errors of w and lam are squared, both of them."""
+    obj = case("random", seed)
+    result = graph_transducer(obj)
+    w, lam = result.variables["w"], float(result.variables["lam"])
+    rng = np.random.default_rng(seed)
+    size = 1e-4 * min(1.0, obj.eigen[0].min() - lam)
+    for off, shift in (
+        (size * rng.normal(size=obj.k), 0.0),
+        (np.zeros(obj.k), size),
+        (size * rng.normal(size=obj.k), size),
+    ):
+        start = (w + off) * np.sqrt(obj.n) / np.linalg.norm(w + off)
+        better, better_lam = _refined(obj, start, lam + shift)
+        before = np.linalg.norm(obj.residual(start, lam + shift))
+        assert np.linalg.norm(obj.residual(better, better_lam)) < 1e-2 * before
+        assert np.linalg.norm(better) == pytest.approx(np.sqrt(obj.n), rel=1e-14)
 
 
 @pytest.mark.parametrize("C", [1e-300, 1e-200, 1e-30])
