@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.svm import SVC
 
 from specmargin.kernels import gram, resolve_gamma
+from specmargin.kernels.rules import KERNELS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -56,6 +57,10 @@ def test_mirroring_repairs_an_asymmetric_matrix_of_several_blocks():
     K = gram(noisy, kernel="precomputed")
     np.testing.assert_array_equal(K, exact)
     np.testing.assert_array_equal(noisy, before)
+
+
+def test_every_named_kernel_has_its_formula_here():
+    assert set(KERNELS) == {*EXPLICIT, "polynomial", "precomputed"}
 
 
 def test_callable_gets_both_matrices():

@@ -24,7 +24,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives.block_cone import BlockCone
-from specmargin.solvers.spectrum.interior_point import MarginData, Point, factorised, solved
+from specmargin.solvers.spectrum.interior_point import MarginData, Point
+from specmargin.solvers.spectrum.interior_system import factorised, solved
 from specmargin.typing import FloatArray
 
 __all__ = ["BlockData"]

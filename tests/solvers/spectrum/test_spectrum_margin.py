@@ -10,7 +10,9 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.solvers import relative_margin, spectrum_margin
-from specmargin.solvers.spectrum.interior_point import MarginData, _System
+from specmargin.solvers.spectrum.active_set import Solution, _newton, identify
+from specmargin.solvers.spectrum.interior_point import MarginData, interior_step
+from specmargin.solvers.spectrum.interior_system import MarginSystem
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import analytic_centre
 
@@ -213,6 +215,22 @@ def test_points_that_would_take_turns_come_near_the_path_again():
     assert result.certificate.primal_objective == pytest.approx(by_libsvm, rel=1e-8)
 
 
+def test_newton_on_the_active_set_solves_its_equations():
+    obj = problem(30, 10.0, 1.5)
+    data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
+    point = data.start()
+    for _ in range(14):
+        point = interior_step(data, point).point
+    active = identify(data, point)
+    gamma, kappa, b, tau = _newton(data, active, Solution(point.gamma, point.kappa, point.b, point.tau), 8)
+    z = data.U.T @ gamma
+    t = data.y * (data.U @ (data.cone.weights(kappa) * z) + b)
+    on = ~np.isnan(active.kink)
+    np.testing.assert_allclose(t[on], active.kink[on], atol=1e-12)
+    np.testing.assert_allclose(data.cone.sums(z**2 / 2)[active.rows], (data.cone.c * tau)[active.rows], rtol=1e-12)
+    assert abs(gamma.sum()) < 1e-12 * np.abs(gamma).max()
+
+
 @pytest.fixture(scope="module")
 def gram():
     X, truth = sm.datasets.digits_pair(4, 9, n=60)
@@ -300,7 +318,7 @@ def test_the_eliminated_system_solves_the_whole_one(l, active, kinks, order, rng
     W[:kinks] *= 1e7
     kappa, w = rng.uniform(0.5, 2.0, size=(2, m))
     kappa[:active], w[:active] = 1e3 * kappa[:active], 1e-5 * w[:active]
-    system = _System(data, z, data.cone.weights(kappa), kappa, w, W)
+    system = MarginSystem(data, z, data.cone.weights(kappa), kappa, w, W)
     assert len(system.border) == active
     if l > data.cone.q:
         assert len(system.inverse.on) == kinks

@@ -11,7 +11,7 @@ import specmargin as sm
 from specmargin.objectives import RMM, Alignment, SpectrumMargin
 from specmargin.results import Status
 from specmargin.solvers import relative_margin, spectrum_margin, spectrum_path
-from specmargin.solvers.spectrum.interior_point import _Woodbury
+from specmargin.solvers.spectrum.interior_system import _Woodbury
 from specmargin.spectra import Spectrum
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=")
@@ -65,7 +65,7 @@ def test_points_far_from_the_optimum_are_certified_as_such(C, rng):
 def test_relative_margins_on_a_kernel(C, B, rng):
     X = rng.normal(size=(14, 3))
     labels = sm.encode_labels((X[:, 0] + 0.3 * rng.normal(size=14) > 0).astype(int))
-    for scale in (1e-6, 1.0, 1e6):
+    for scale in (1e-6, 1e6):
         for K in (scale * X @ X.T, scale * sm.kernels.gram(X, kernel="rbf", gamma=0.5)):
             obj = RMM((K + K.T) / 2, labels, C=C / scale, B=B)
             result = relative_margin(obj)
