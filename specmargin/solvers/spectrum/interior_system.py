@@ -1,17 +1,17 @@
-"""The linear system of a step of `interior_point` over eigenvectors, by its smaller side: samples or eigenvectors."""
+"""The linear system of a step of `interior_point` over eigenvectors, by its smaller side: samples or eigenvectors.
+
+`data` is a `MarginData` of that module, which makes the system.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray
-
-if TYPE_CHECKING:
-    from specmargin.solvers.spectrum.interior_point import MarginData
 
 __all__ = ["MarginSystem", "factorised", "solved"]
 
@@ -26,7 +26,7 @@ class MarginSystem:
     """The system over eigenvectors."""
 
     def __init__(
-        self, data: MarginData, z: FloatArray, delta: FloatArray, kappa: FloatArray, w: FloatArray, W: FloatArray
+        self, data: Any, z: FloatArray, delta: FloatArray, kappa: FloatArray, w: FloatArray, W: FloatArray
     ) -> None:
         cone, U, D = data.cone, data.U, kappa / w
         l = len(U)
@@ -115,7 +115,7 @@ class _Direct:
 class _Woodbury:
     """The same by factorisations of the order q: samples off the kinks are eliminated first, the others last."""
 
-    def __init__(self, data: MarginData, z: FloatArray, delta: FloatArray, D: FloatArray, W: FloatArray) -> None:
+    def __init__(self, data: Any, z: FloatArray, delta: FloatArray, D: FloatArray, W: FloatArray) -> None:
         self.data, self.given = data, (z, delta, D, W)
         M = z[:, None] * data.cone.weights(D[:, None] * data.rays) * z
         q = len(M)
