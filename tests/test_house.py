@@ -111,7 +111,6 @@ PRIVATE_READS = {
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators._classifier": "of a clone of the same estimator",
     "specmargin.estimators._label_search": "of the estimator whose parameters it chooses",
-    "specmargin.estimators.laprls_regressor_cv": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectrum_cv": "of the candidates of the class that it derives from",
     "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
@@ -127,7 +126,6 @@ LONG_MODULES = {
     "proofs/bounds.py": "one function for each kind of record",
     "proofs/translation.py": "one function for each kind of objective",
     "solvers/manifold/factorized.py": "one solver with the active set of each loss",
-    "solvers/spectrum/spectrum_margin.py": "one solver with its start and its report",
 }
 
 # How often the old words may still stand in specmargin, figures, docs, notebooks and README: these numbers only fall.

@@ -72,13 +72,6 @@ def from_networkx(
             "each."
         )
     nodes = _row_order(graph, nodelist)
-    if not nodes:
-        raise InvalidInputError("the graph has no nodes; add one node per sample.")
-    unknown = [node for node in nodes if node not in graph]
-    if unknown:
-        raise InvalidInputError(
-            f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}; name nodes of it."
-        )
     if len(set(nodes)) < len(nodes):
         raise InvalidInputError(
             f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes; name each once."
@@ -127,11 +120,6 @@ def node_features(graph: Any, attribute: str, *, nodelist: Sequence[Hashable] | 
     if not isinstance(graph, nx.Graph):
         raise InvalidTypeError(f"graph={shown(graph)} is no networkx.Graph; pass the matrix of features itself.")
     nodes = _row_order(graph, nodelist)
-    if not nodes:
-        raise InvalidInputError(f"{'the graph' if nodelist is None else 'nodelist'} has no nodes; name one at least.")
-    unknown = [node for node in nodes if node not in graph]
-    if unknown:
-        raise InvalidInputError(f"nodelist names {unknown[0]!r}, which the graph lacks; name nodes of it.")
     rows: list[FloatArray] = []
     for node in nodes:
         held = graph.nodes[node].get(attribute)
@@ -168,10 +156,15 @@ def numbered(nodes: Sequence[Hashable]) -> bool:
 
 def _row_order(graph: Any, nodelist: Sequence[Hashable] | None) -> list[Hashable]:
     """Return the nodes in the order of the rows: as listed, by number, or else as the graph has them."""
-    if nodelist is not None:
-        return list(nodelist)
-    nodes = list(graph.nodes)
-    return list(range(len(nodes))) if numbered(nodes) else nodes
+    nodes = list(graph.nodes if nodelist is None else nodelist)
+    if not nodes:
+        raise InvalidInputError("there are no nodes; give the graph, or nodelist, one node per sample.")
+    unknown = [node for node in nodes if node not in graph]
+    if unknown:
+        raise InvalidInputError(
+            f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}; name nodes of it."
+        )
+    return list(range(len(nodes))) if nodelist is None and numbered(nodes) else nodes
 
 
 def _say_weights(graph: Any, weight: str) -> None:

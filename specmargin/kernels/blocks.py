@@ -8,17 +8,17 @@ maps samples to features whose inner products are Nyström's approximation of a 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import number, seed, shown, whole
+from specmargin.checks import seed, shown, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.matrices import Kernel, check_rows, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
-from specmargin.kernels.rules import GAMMA, KERNEL
+from specmargin.kernels.rules import SCALED, check_kernel
 from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
@@ -67,14 +67,11 @@ class BlockKernel(KernelOperator):
     block_elements: int = field(default=_BLOCK_ELEMENTS, kw_only=True)
 
     def __post_init__(self) -> None:
-        KERNEL("kernel", self.kernel)
-        GAMMA("gamma", self.gamma)
-        number(least=0)("degree", self.degree)
-        number()("coef0", self.coef0)
+        check_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         object.__setattr__(self, "X", check_rows(self.X, "X"))
         if self.kernel == "precomputed":
             raise InvalidInputError("kernel='precomputed' is stored already; pass the matrix itself.")
-        if self.kernel in ("rbf", "poly", "polynomial"):
+        if self.kernel in SCALED:
             object.__setattr__(self, "gamma", resolve_gamma(self.X, self.gamma))
         if not is_semidefinite(self.kernel, self.degree, self.coef0):
             # All of K is never there to be checked; every principal block of a kernel is a kernel.
@@ -116,7 +113,7 @@ class BlockKernel(KernelOperator):
         """
         X, n = self.X, self.shape[0]
         entry = gamma(X.shape[1] + 4)
-        if self.kernel in ("rbf", "poly", "polynomial"):
+        if self.kernel in SCALED:
             squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
         if self.kernel == "rbf":
             entry = 8.0 * entry * float(self.gamma) * float(np.max(squares, initial=0.0)) + 8.0 * UNIT
@@ -170,15 +167,10 @@ class LandmarkFeatures:
         """Return the features of samples, (n, r), by blocks of rows."""
         X = check_rows(X, "X", small=False)
         step = max(1, _BLOCK_ELEMENTS // max(1, self.W.shape[0]))
-        kernel: dict[str, Any] = {
-            "kernel": self.kernel,
-            "gamma": self.gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
-        }
+        kernel = partial(gram, kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         out = np.empty((X.shape[0], self.W.shape[1]))
         for start in range(0, X.shape[0], step):
-            out[start : start + step] = gram(X[start : start + step], self.landmarks, **kernel) @ self.W
+            out[start : start + step] = kernel(X[start : start + step], self.landmarks) @ self.W
         return out
 
 
@@ -239,10 +231,7 @@ def landmark_features(
     """
     whole("n_landmarks", n_landmarks)
     seed("random_state", random_state)
-    KERNEL("kernel", kernel)
-    GAMMA("gamma", gamma)
-    number(least=0)("degree", degree)
-    number()("coef0", coef0)
+    check_kernel(kernel, gamma, degree, coef0)
     X = check_rows(X, "X")
     n = X.shape[0]
     if include is not None:
@@ -252,7 +241,7 @@ def landmark_features(
         raise InvalidInputError(
             f"n_landmarks={n_landmarks!r} must be between {max(1, len(kept))} (those to include) and n={n}."
         )
-    width = resolve_gamma(X, gamma) if kernel in ("rbf", "poly", "polynomial") else 1.0
+    width = resolve_gamma(X, gamma) if kernel in SCALED else 1.0
     others = np.setdiff1d(np.arange(n), kept)
     drawn = np.random.default_rng(random_state).permutation(others)[: n_landmarks - len(kept)]
     Z = X[np.sort(np.concatenate([kept, drawn]))]

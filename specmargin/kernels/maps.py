@@ -264,7 +264,7 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
     """
     K = _checked(K)
     n = len(K)
-    _check_graph(L, ratio, n)
+    _check_graph(L, n)
     require_semidefinite(K)
     if ratio == 0:
         return DeformedKernel(K, K, L, 0.0)
@@ -319,7 +319,7 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     if F.ndim != 2 or 0 in F.shape:
         raise InvalidInputError(f"F must be a finite matrix (n, m), got the shape {F.shape}.")
     finite_numbers("F", F, "finite features")
-    _check_graph(L, ratio, len(F), "F")
+    _check_graph(L, len(F), "F")
     with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a remedy
         M = ratio * (F.T @ np.asarray(L @ F))
         M = (M + M.T) / 2
@@ -333,9 +333,7 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     return KernelMap(F @ W, W)
 
 
-def _check_graph(L: MatrixLike, ratio: float, n: int, name: str = "K") -> None:
-    if not (np.isfinite(ratio) and ratio >= 0):
-        raise InvalidInputError(f"ratio={ratio!r} must be a number >= 0: gamma_I / gamma_A.")
+def _check_graph(L: MatrixLike, n: int, name: str = "K") -> None:
     shape = tuple(getattr(L, "shape", (n, n)))
     if shape != (n, n):
         raise InvalidInputError(

@@ -19,9 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
-from specmargin.checks import number
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.rules import GAMMA, KERNEL, multiple_of_median
+from specmargin.kernels.rules import GAMMA, check_kernel, multiple_of_median
 from specmargin.kernels.semidefinite import blocks, require_symmetric
 from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
@@ -95,10 +94,7 @@ def gram(
     [[0.0, 2.0]]
     """
     name = "callable" if callable(kernel) else kernel
-    KERNEL("kernel", kernel)
-    GAMMA("gamma", gamma)
-    number(least=0)("degree", degree)
-    number()("coef0", coef0)
+    check_kernel(kernel, gamma, degree, coef0)
     X = check_rows(X, "X", small=Y is None)
     if Y is not None:
         Y = check_rows(Y, "Y")

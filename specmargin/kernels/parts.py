@@ -62,7 +62,8 @@ class Kernel(Part):
 
     def at(self, X: Matrix) -> Self:
         """Return the kernel with a number for its width on the rows of X, where a rule names it."""
-        return self
+        width = self.arguments.get("gamma")
+        return self if width is None else self.with_(gamma=resolve_gamma(X, width))
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix of the rows of X, or the block of the rows of X with those of Y."""
@@ -95,10 +96,6 @@ class RBF(Kernel):
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `specmargin.kernels.gram`."""
         return {"kernel": "rbf", "gamma": self.gamma}
-
-    def at(self, X: Matrix) -> Self:
-        """Return the kernel with a number for gamma, on the rows of X where a rule names it."""
-        return self.with_(gamma=resolve_gamma(X, self.gamma))
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,10 +130,6 @@ class Polynomial(Kernel):
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `specmargin.kernels.gram`."""
         return {"kernel": "poly", "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-
-    def at(self, X: Matrix) -> Self:
-        """Return the kernel with a number for gamma, on the rows of X where a rule names it."""
-        return self.with_(gamma=resolve_gamma(X, self.gamma))
 
 
 @dataclass(frozen=True, repr=False)

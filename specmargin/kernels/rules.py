@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import NUMBERS, among, shown
+from specmargin.checks import NUMBERS, among, number, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["GAMMA", "KERNEL", "KERNELS", "WIDTHS", "multiple_of_median"]
+__all__ = ["GAMMA", "KERNEL", "KERNELS", "SCALED", "WIDTHS", "check_kernel", "multiple_of_median"]
 
 WIDTHS = ("scale", "median", "local")
 """Rules for the width of a kernel."""
 
-KERNELS = ("rbf", "poly", "polynomial", "linear", "cosine", "precomputed")
+SCALED = ("rbf", "poly", "polynomial")
+"""Kernels that have a width."""
+
+KERNELS = (*SCALED, "linear", "cosine", "precomputed")
 
 
 def KERNEL(name: str, value: Any) -> Any:
@@ -57,3 +60,11 @@ def GAMMA(name: str, value: Any) -> Any:
             "'median' or 'local'."
         )
     return value
+
+
+def check_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
+    """Check the arguments of `specmargin.kernels.gram`."""
+    KERNEL("kernel", kernel)
+    GAMMA("gamma", gamma)
+    number(least=0)("degree", degree)
+    number()("coef0", coef0)

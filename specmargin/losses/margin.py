@@ -52,10 +52,6 @@ class Hinge(MarginLoss):
         """-1 left of the kink at t = 1, 0 from there on."""
         return np.where(t < 1.0, -1.0, 0.0)
 
-    def curvature(self, t: FloatArray) -> FloatArray:
-        """Zero: the loss is piecewise linear."""
-        return np.zeros_like(t)
-
     def dual_value(self, beta: FloatArray) -> FloatArray:
         """Beta on [0, 1]."""
         return np.where((beta >= 0.0) & (beta <= 1.0), beta, -np.inf)
@@ -347,10 +343,6 @@ class Ramp(Loss):
     def gradient(self, t: FloatArray) -> FloatArray:
         """-1 from s to 1, 0 elsewhere."""
         return np.where((t >= self.s) & (t < 1.0), -1.0, 0.0)
-
-    def curvature(self, t: FloatArray) -> FloatArray:
-        """Zero: the loss is piecewise linear."""
-        return np.zeros_like(t)
 
 
 LOSSES: dict[str, MarginLoss] = {

@@ -44,6 +44,10 @@ class Loss(SmoothLoss, Protocol):
     false. Tests hold every declaration against the numbers.
     """
 
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """V''(t), elementwise: zero unless it is curved."""
+        return np.zeros_like(t)
+
     @property
     def convex(self) -> bool:
         """Whether it is convex."""

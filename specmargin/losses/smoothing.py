@@ -124,9 +124,22 @@ def _(loss: SmoothHinge, sigma: FloatArray) -> SmoothLoss:
 
 
 class _Smoothed:
-    """What every smoothed loss declares (`specmargin.losses.Loss`): it is curved."""
+    """What smoothed losses share: that they are curved (`specmargin.losses.Loss`), and derivatives by their order."""
 
     curved = True
+
+    def derivative(self, t: FloatArray, order: int) -> FloatArray:
+        """Return the value (order 0), the gradient (1) or the curvature (2)."""
+        raise NotImplementedError
+
+    def value(self, t: FloatArray) -> FloatArray:
+        return self.derivative(t, 0)
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        return self.derivative(t, 1)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        return self.derivative(t, 2)
 
 
 def _density(e: FloatArray) -> FloatArray:
@@ -167,15 +180,6 @@ class _Pieces(_Smoothed):
             total += weight * (-1.0) ** order * _positive_part(kink - t, sigma, power)[order]
         return total
 
-    def value(self, t: FloatArray) -> FloatArray:
-        return self.derivative(t, 0)
-
-    def gradient(self, t: FloatArray) -> FloatArray:
-        return self.derivative(t, 1)
-
-    def curvature(self, t: FloatArray) -> FloatArray:
-        return self.derivative(t, 2)
-
 
 def _quadrature(ends: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights of Gauss-Legendre rules on consecutive intervals."""
@@ -196,14 +200,10 @@ class _Even(_Smoothed):
     loss: Callable[[FloatArray], FloatArray]
     kinks: tuple[float, ...]
 
-    def value(self, f: FloatArray) -> FloatArray:
-        return self._evaluate(np.abs(f), 0)
-
-    def gradient(self, f: FloatArray) -> FloatArray:
-        return np.sign(f) * self._evaluate(np.abs(f), 1)
-
-    def curvature(self, f: FloatArray) -> FloatArray:
-        return self._evaluate(np.abs(f), 2)
+    def derivative(self, t: FloatArray, order: int) -> FloatArray:
+        """Return the value (order 0), the gradient (1) or the curvature (2)."""
+        at_size = self._evaluate(np.abs(t), order)
+        return np.sign(t) * at_size if order == 1 else at_size
 
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
@@ -277,16 +277,8 @@ class _SmoothedLogistic(_Smoothed):
     loss: SmoothHinge
     sigma: FloatArray
 
-    def value(self, t: FloatArray) -> FloatArray:
-        return self._evaluate(t, 0)
-
-    def gradient(self, t: FloatArray) -> FloatArray:
-        return self._evaluate(t, 1)
-
-    def curvature(self, t: FloatArray) -> FloatArray:
-        return self._evaluate(t, 2)
-
-    def _evaluate(self, t: FloatArray, order: int) -> FloatArray:
+    def derivative(self, t: FloatArray, order: int) -> FloatArray:
+        """Return the value (order 0), the gradient (1) or the curvature (2)."""
         sigma = np.broadcast_to(self.sigma, np.shape(t))
         wide = sigma * self.loss.s > 1.0
         out = np.empty(np.shape(t))

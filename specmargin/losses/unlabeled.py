@@ -92,10 +92,6 @@ class SymmetricHinge(UnlabeledLoss):
         """-sign(f) inside (-1, 1), 0 outside and at the kink f = 0."""
         return np.where(np.abs(f) < 1.0, -np.sign(f), 0.0)
 
-    def curvature(self, f: FloatArray) -> FloatArray:
-        """Zero: the loss is piecewise linear."""
-        return np.zeros_like(f)
-
     def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
         """Return the value: its roundings are its own."""
         return value
@@ -253,10 +249,6 @@ class SymmetricRamp(UnlabeledLoss):
         """-sign(f) for -s <= |f| < 1, 0 elsewhere and at f = 0."""
         size = np.abs(f)
         return np.where((size >= -self.s) & (size < 1.0), -np.sign(f), 0.0)
-
-    def curvature(self, f: FloatArray) -> FloatArray:
-        """Zero: the loss is piecewise linear."""
-        return np.zeros_like(f)
 
 
 def _safe(f: FloatArray) -> FloatArray:

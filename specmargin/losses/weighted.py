@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.losses.pieces import Pieces
 from specmargin.losses.protocols import MarginLoss
 from specmargin.typing import FloatArray
 
@@ -53,11 +52,6 @@ class Weighted:
     def upper(self) -> FloatArray:
         """C times the upper bound of a multiplier."""
         return self.weights * self.loss.upper
-
-    @property
-    def pieces(self) -> Pieces | None:
-        """Those of V, without weights."""
-        return self.loss.pieces
 
     def _c(self, of: FloatArray) -> FloatArray:
         return self.weights if np.ndim(of) == 1 else self.weights[:, None]

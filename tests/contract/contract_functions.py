@@ -183,7 +183,7 @@ def graph_functions() -> Iterator[Cell]:
         {"graph": named, "attribute": "x"},
         graph=(*(W, "graph", None), Bad(nx.Graph(), "no nodes", "a graph without nodes")),
         attribute=(Bad("y", "has no attribute 'y'"), Bad("word", "not finite numbers"), Bad(None, "has no attribute")),
-        nodelist=(Bad([9], "names 9"), Bad([], "nodelist")),
+        nodelist=(Bad([9], "first 9"), Bad([], "nodelist")),
         called="attributes",
     )
     yield from nonsense(

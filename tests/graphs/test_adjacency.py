@@ -6,16 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graph_samples import adjacency
 
-from specmargin.graphs import check_adjacency, components, knn_graph, laplacian
-
-
-def adjacency(n=25, seed=0, isolated=()):
-    rng = np.random.default_rng(seed)
-    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.3), 1)
-    W[list(isolated)] = 0.0
-    W[:, list(isolated)] = 0.0
-    return W + W.T
+from specmargin.graphs import check_adjacency, knn_graph, laplacian
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.coo_matrix, sp.csc_array, sp.csr_matrix, nx.from_numpy_array])
@@ -93,8 +86,3 @@ def test_folds_of_cross_validation_are_recognised():
         check_adjacency([graph[0], graph[1]])
     with pytest.raises(ValueError, match=r"got the shape \(3, 25\)\. Cross-validation"):
         check_adjacency(adjacency()[:3], n_samples=3)
-
-
-def test_other_functions_read_the_same_graphs():
-    assert components(nx.path_graph(4)).n == 1
-    np.testing.assert_array_equal(laplacian(nx.path_graph(4)).degrees, [1.0, 2.0, 2.0, 1.0])

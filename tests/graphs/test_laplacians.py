@@ -7,17 +7,10 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graph_samples import adjacency
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import laplacian, normalized_adjacency
-
-
-def adjacency(n=25, seed=0, isolated=()):
-    rng = np.random.default_rng(seed)
-    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.3), 1)
-    W[list(isolated)] = 0.0
-    W[:, list(isolated)] = 0.0
-    return W + W.T
 
 
 def explicit(W, normalized):

@@ -1,6 +1,5 @@
 """The search for neighbours against brute force, scikit-learn's pipeline and a stand-in for pynndescent."""
 
-import math
 import pickle
 import re
 import sys
@@ -20,7 +19,6 @@ from specmargin.graphs import (
     components,
     knn_graph,
     neighbor_weights,
-    neighbors,
     resolve_sigma,
 )
 
@@ -151,14 +149,9 @@ def test_projection_is_that_of_scikit_learn(size, rng, tol):
     np.testing.assert_array_equal(indices, expected[1])
     np.testing.assert_allclose(distances, expected[0], rtol=tol["linalg"])
     # Graphs and new points see the projected rows and nothing else.
-    for weight in ("binary", "heat", "self_tuning"):
-        W = knn_graph(rows, 6, weight=weight, reduce=4, random_state=3)
-        np.testing.assert_allclose(
-            W.toarray(), knn_graph(pca.transform(rows), 6, weight=weight).toarray(), rtol=tol["linalg"]
-        )
-        weights = neighbor_weights(new, rows, 6, weight=weight, reduce=4, random_state=3)
-        expected = neighbor_weights(pca.transform(new), pca.transform(rows), 6, weight=weight)
-        np.testing.assert_allclose(weights.toarray(), expected.toarray(), rtol=tol["linalg"])
+    weights = neighbor_weights(new, rows, 6, weight="self_tuning", reduce=4, random_state=3)
+    expected = neighbor_weights(pca.transform(new), pca.transform(rows), 6, weight="self_tuning")
+    np.testing.assert_allclose(weights.toarray(), expected.toarray(), rtol=tol["linalg"])
 
 
 @pytest.mark.parametrize(
@@ -172,13 +165,6 @@ def test_projection_is_not_centred_where_angles_count(as_input, metric, rng, tol
     np.testing.assert_allclose(abs(search.rows), abs(svd.transform(counts)), atol=1e-9)
     D = others(cdist(svd.transform(counts), svd.transform(counts), metric))
     np.testing.assert_array_equal(search.lists(5), np.argsort(D, axis=1)[:, :5])
-
-
-def test_projection_for_cosine_weights(rng, tol):
-    rows = np.abs(rng.normal(size=(60, 20)))
-    projected = TruncatedSVD(5, random_state=0).fit_transform(rows)
-    W = knn_graph(rows, 4, weight="cosine", reduce=5)
-    np.testing.assert_allclose(W.toarray(), knn_graph(projected, 4, weight="cosine").toarray(), rtol=tol["linalg"])
 
 
 @pytest.mark.parametrize(
@@ -199,13 +185,6 @@ def test_automatic_projection(rows, options, expected, rng):
     search = NeighborSearch(data, reduce="auto", **options)
     assert search.n_components == expected
     assert search.rows.shape == (rows[0], expected or rows[1])
-
-
-def test_no_projection_by_itself_or_onto_as_much_as_there_is(rng):
-    rows = rng.normal(size=(30, 40))
-    for reduce in (30, 40, 1000):
-        np.testing.assert_array_equal(NeighborSearch(rows, reduce=reduce).rows, rows)
-    np.testing.assert_array_equal(NeighborSearch(rng.normal(size=(10_001, 101))).n_components, None)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -294,15 +273,6 @@ def test_candidates_are_cut_to_the_best(metric, as_input, stand_in):
     assert components(W).n == 1
 
 
-def test_more_candidates_than_neighbours_are_asked_for(monkeypatch, stand_in):
-    asked, lists = [], StandIn._lists
-    monkeypatch.setattr(StandIn, "_lists", lambda self, rows, width: asked.append(width) or lists(self, rows, width))
-    search = NeighborSearch(X, search="approximate")
-    search.lists(10)
-    search.kneighbors(X[:20], 10)
-    assert asked == [math.ceil(1.5 * 10) + 1] * 2
-
-
 def test_few_rows_are_compared_with_all(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace())
     W = knn_graph(X, 5, search="approximate")
@@ -345,8 +315,8 @@ def test_pynndescent_finds_nearly_all(rng):
 # One search for several graphs
 
 
-@pytest.mark.parametrize("options", [{}, {"reduce": 3}, {"metric": "cosine"}, {"metric": "manhattan"}])
-@pytest.mark.parametrize("weight", ["binary", "heat", "self_tuning"])
+@pytest.mark.parametrize("options", [{"reduce": 3}, {"metric": "cosine"}])
+@pytest.mark.parametrize("weight", ["heat", "self_tuning"])
 def test_a_search_stands_for_its_rows(options, weight, tol):
     search, new = NeighborSearch(X, **options), X[:9] + 0.05
     for kind in ("symmetric", "mutual+mst"):
@@ -361,33 +331,15 @@ def test_a_search_stands_for_its_rows(options, weight, tol):
     np.testing.assert_allclose(weights.toarray(), expected.toarray(), rtol=tol["exact"])
 
 
-def test_rows_are_searched_once(monkeypatch):
-    calls, exact = [], neighbors.exact_neighbors
-    monkeypatch.setattr(neighbors, "exact_neighbors", lambda *args: calls.append(args[1].shape[0]) or exact(*args))
-    search = NeighborSearch(X)
-    assert not calls
-    for weight in ("binary", "heat", "self_tuning"):
-        knn_graph(search, 5, weight=weight)
-        neighbor_weights(X[:7], search, 5, weight=weight)
-    assert calls == [90, 7, 7, 7]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: NeighborSearch(X, search="quick"), "search='quick' is unknown; take one of exact, approximate."),
         (lambda: NeighborSearch(X, search="approximate", metric="manhattan"), "not 'manhattan'; take search='exact'."),
         (lambda: NeighborSearch(X, reduce=0), "reduce=0; take a number of components >= 1, 'auto', or None"),
-        (lambda: NeighborSearch(X, reduce=2.5), "reduce=2.5; take a number of components"),
-        (lambda: NeighborSearch(X, reduce=True), "reduce=True; take a number of components"),
-        (lambda: NeighborSearch(X, reduce="pca"), "reduce='pca'; take a number of components"),
         (lambda: NeighborSearch(X, reduce=2, metric="manhattan"), "not metric='manhattan'; take reduce=None"),
         (lambda: NeighborSearch(cdist(X, X), reduce=2, metric="precomputed"), "not metric='precomputed'"),
-        (lambda: NeighborSearch([[1.0], [np.nan]]), "X[1, 0] is nan"),
-        (lambda: NeighborSearch(X).kneighbors([[np.inf] * 6], 2), "X_new[0, 0] is inf"),
-        (lambda: NeighborSearch(X).kneighbors(X[:, :4], 2), "X_new has 4 columns but 6 were expected"),
         (lambda: NeighborSearch(X).kneighbors(n_neighbors=90), "n_neighbors=90, but X has 90 rows; take 1 to 89."),
-        (lambda: NeighborSearch(X).kneighbors(X, 91), "n_neighbors=91, but X has 90 rows; take 1 to 90."),
         (lambda: knn_graph(NeighborSearch(X), metric="cosine"), "the NeighborSearch was made with 'euclidean'"),
         (lambda: knn_graph(NeighborSearch(X), reduce=3), "reduce=3, but the NeighborSearch was made with None"),
         (lambda: knn_graph(NeighborSearch(X), search="approximate"), "search='approximate', but the NeighborSearch"),
@@ -397,13 +349,6 @@ def test_rows_are_searched_once(monkeypatch):
 def test_errors_say_the_value_and_the_remedy(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
-
-
-def test_one_nan_among_many_rows_of_single_precision(rng):
-    rows = rng.normal(size=(10_001, 2)).astype(np.float32)
-    rows[10_000, 1] = np.nan
-    with pytest.raises(ValueError, match=r"X\[10000, 1\] is nan"):
-        NeighborSearch(rows)
 
 
 def test_a_generator_is_a_seed():

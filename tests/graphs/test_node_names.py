@@ -44,7 +44,6 @@ def right(fitted):
     ("X", "y", "graph", "first"),
     [
         (None, Y, W, None),
-        (np.eye(34), Y, listed(), 0),
         (None, Y, listed(), 0),
         (None, {i: int(Y[i]) for i in (0, 1, 2, 31, 32, 33)}, W, None),
         (None, BY_NODE, NAMED, NAMES[ORDER[0]]),
@@ -55,7 +54,6 @@ def right(fitted):
         (FRAME.iloc[ORDER], BY_NODE, NAMED, NAMES[ORDER[0]]),
         (FRAME, Y, nx.to_pandas_adjacency(NAMED), NAMES[0]),
         (None, BY_NODE, from_networkx(NAMED), NAMES[ORDER[0]]),
-        (None, Y, from_networkx(NAMED, nodelist=NAMES), NAMES[0]),
         (FRAME, BY_NODE, nx.to_pandas_edgelist(NAMED), NAMES[0]),
         (None, Y, nx.to_pandas_edgelist(listed()), 0),
         (None, Y, [listed(), CLUB], 0),

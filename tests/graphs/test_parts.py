@@ -20,6 +20,7 @@ PARTS = [
     KNN(4, weight="heat"),
     KNN(5, weight="self_tuning", kind="mutual+mst"),
     KNN(4, metric="cosine"),
+    KNN(4, metric=lambda a, b: float(np.abs(a - b).max())),
     KNN(4, weight="cosine"),
     KNN(4, reduce=2),
 ]
@@ -80,14 +81,11 @@ def test_short_forms() -> None:
     ("value", "words"),
     [
         (0, "graph=0"),
-        (True, "makes no graph"),
-        (2.5, "makes no graph"),
         ("knn", "makes no graph"),
         (KNN, "pass an object, KNN"),
         (RBF(1.0), "makes no graph"),
         (Laplacian(), "makes no graph"),
         (np.eye(3), r"pass it to fit, fit\(X, y, graph=W\)"),
-        (nx.path_graph(3), r"pass it to fit, fit\(X, y, graph=W\)"),
     ],
 )
 def test_what_is_no_graph(value: Any, words: str) -> None:
@@ -108,6 +106,7 @@ def test_what_is_no_laplacian(value: Any) -> None:
         lambda: KNN(5, weight="heavy"),
         lambda: KNN(5, kind="friends"),
         lambda: KNN(5, metric="taxi driver"),
+        lambda: KNN(5, metric=2),
         lambda: KNN(5, reduce=0),
         lambda: KNN(5, random_state=-1),
         lambda: Laplacian(0),

@@ -1,11 +1,6 @@
 """The registry of edge weights: one function makes a weight that every graph and every estimator takes."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,56 +9,7 @@ import specmargin as sm
 from specmargin.graphs import KNN, NeighborSearch, knn_graph, neighbor_weights, radius_graph
 from specmargin.graphs.weights import EDGE_WEIGHTS, edge_weight
 
-ROOT = Path(__file__).resolve().parents[2]
 X = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 1.0], [7.0, 5.0], [8.0, 5.0], [9.0, 7.0]])
-
-PLANTED = '''
-
-@edge_weight()
-def inverse_planted(edges):
-    """1 / (1 + d), planted by a test."""
-    return 1.0 / (1.0 + edges.distances)
-'''
-
-PROGRAM = """
-import numpy as np
-import specmargin as sm
-
-X = np.random.default_rng(0).normal(size=(40, 3))
-y = np.where(np.arange(40) < 6, np.arange(40) % 2, -1)
-W = sm.graphs.knn_graph(X, 4, weight="inverse_planted").tocoo()
-expected = 1.0 / (1.0 + np.linalg.norm(X[W.row] - X[W.col], axis=1))
-np.testing.assert_allclose(W.data, expected, rtol=1e-12)
-fitted = sm.LapSVM(graph=sm.graphs.KNN(4, weight="inverse_planted")).fit(X, y)
-given = sm.LapSVM().fit(X, y, graph=W.tocsr())
-np.testing.assert_array_equal(fitted.dual_coef_, given.dual_coef_)
-assert 'weight : {"binary", "heat", "cosine", "self_tuning", "inverse_planted"}' in sm.graphs.KNN.__doc__
-assert 'kind : {"symmetric", "mutual", "mutual+mst"}' in sm.graphs.KNN.__doc__
-listed = sm.graphs.knn_graph.__doc__
-assert '"inverse_planted"}' in listed and '* "inverse_planted": 1 / (1 + d), planted by a test.' in listed
-try:
-    sm.graphs.KNN(4, weight="no such weight")
-except ValueError as error:
-    assert "inverse_planted" in str(error)
-else:
-    raise AssertionError("a weight that does not exist was taken")
-"""
-
-
-def test_one_function_in_one_file_makes_a_weight(tmp_path):
-    """A copy of the package with one function more."""
-    shutil.copytree(ROOT / "specmargin", tmp_path / "specmargin", ignore=shutil.ignore_patterns("__pycache__"))
-    with (tmp_path / "specmargin" / "graphs" / "weights.py").open("a") as file:
-        file.write(PLANTED)
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.fixture

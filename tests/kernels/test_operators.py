@@ -78,12 +78,6 @@ def test_a_factor_is_solved_like_its_product(loss, gammas):
     np.testing.assert_allclose(span.variables["f"], full.variables["f"], atol=1e-6)
 
 
-def test_in_a_span_nothing_of_the_order_n_is_factorised(monkeypatch):
-    _, L, labels, F = case()
-    monkeypatch.setattr("scipy.linalg.lu_factor", lambda *a, **k: pytest.fail("an LU of the order n"))
-    sm.solvers.factorized(sm.objectives.LapSVM(LowRankKernel(F), L, labels, gamma_A=0.1, gamma_I=1.0))
-
-
 def test_a_sparse_kernel_is_its_dense_self():
     X, L, labels, _ = case()
     K = np.where(gram(X, gamma=3.0) > 0.02, gram(X, gamma=3.0), 0.0) + 2 * np.eye(50)

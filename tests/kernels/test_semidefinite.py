@@ -95,15 +95,6 @@ def test_manifold_classifiers_refuse_indefinite_kernels(rng, indefinite, estimat
         estimator(kernel=tanh, graph=3, functions=Landmarks(12)).fit(X, y)
 
 
-def test_model_selection_and_clustering_refuse_indefinite_kernels(rng, indefinite):
-    y = [0] * 3 + [1] * 3 + [-1] * 6
-    graph = np.ones((12, 12)) - np.eye(12)
-    with pytest.raises(ValueError, match="no kernel"):
-        sm.LapRLSCV(grid={"kernel": ["precomputed"]}).fit(indefinite, y, graph=graph)
-    with pytest.raises(ValueError, match="K is no kernel"):
-        sm.RegularizedSpectralClustering(kernel="precomputed").fit(indefinite, graph=graph)
-
-
 def test_objectives_and_maps_refuse_indefinite_kernels(rng, indefinite):
     labels = sm.encode_labels([0] * 3 + [1] * 3 + [-1] * 6)
     with pytest.raises(ValueError, match="K is no kernel"):

@@ -1,4 +1,4 @@
-"""Graphs of which the spectra are known, or hard."""
+"""Graphs of which the spectra are known, or hard, and random adjacencies."""
 
 import networkx as nx
 import numpy as np
@@ -20,3 +20,12 @@ def pieces():
     blocks = [cloud(n, seed=n) for n in (25, 15, 10)] + [sp.csr_array((2, 2))]
     order = np.random.default_rng(1).permutation(52)
     return sp.csr_array(sp.block_diag(blocks, format="csr"))[order][:, order]
+
+
+def adjacency(n=25, seed=0, isolated=()):
+    """Random weights between n nodes, some of them without edges."""
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.3), 1)
+    W[list(isolated)] = 0.0
+    W[:, list(isolated)] = 0.0
+    return W + W.T

@@ -38,20 +38,6 @@ def test_bands_hold_the_squares_of_the_coefficients(kind):
     assert energy.total == pytest.approx((rows**2).sum() / len(X))
 
 
-def test_total_is_the_power_of_the_filter_that_leaves_the_features():
-    S, X = block_model(0.5)
-    bank = sm.spectra.filter_bank(S, X, sm.spectra.Resolvents([0.0, 0.5]))
-    assert spectral_energy(bank).total == pytest.approx(bank.power[0])
-
-
-def test_energy_lies_where_neighbours_agree_or_differ():
-    centres = []
-    for h in (0.95, 0.33, 0.02):
-        energy = spectral_energy(sm.spectra.filter_bank(*block_model(h)))
-        centres.append(float(energy.share @ (energy.edges[1:] + energy.edges[:-1]) / 2))
-    assert centres[0] < centres[1] - 0.1 < centres[2] - 0.2
-
-
 @pytest.mark.parametrize("features", ["dense", "sparse", "many", "none"])
 def test_polynomial_method_agrees_with_the_eigenvectors(features, monkeypatch):
     S, X = block_model(0.8, n=600, d=400 if features == "many" else 40)
@@ -68,16 +54,6 @@ def test_polynomial_method_agrees_with_the_eigenvectors(features, monkeypatch):
     # The width of the damped steps is left; of the random columns much less, for hundreds of directions average.
     assert np.abs(near.share - exact.share).max() < 0.012
     assert near.share.min() >= 0
-
-
-def test_moments_are_those_of_the_chebyshev_polynomials(monkeypatch):
-    S, X = block_model(0.8, n=60, d=5)
-    monkeypatch.setattr(feature_energy, "_DEGREE", 8)
-    moments, _ = feature_energy._moments(S, X)
-    values, vectors = np.linalg.eigh(S.toarray())
-    squares = ((vectors.T @ (X - X.mean(axis=0))) ** 2).sum(axis=1)
-    expected = [squares @ np.cos(k * np.arccos(np.clip(values, -1, 1))) / squares.sum() for k in range(9)]
-    assert moments == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_star_has_three_frequencies():

@@ -95,21 +95,6 @@ def test_without_features_the_graph_alone_is_seen(graph):
         np.testing.assert_array_equal(first, second)
 
 
-def test_isolated_nodes_keep_their_features(X):
-    """Low-pass filters leave them as they are; the others turn no row and change lengths alone."""
-    W = np.zeros((34, 34))
-    W[0, 1] = W[1, 0] = 1
-    for F in filter_bank(normalized_adjacency(W), X, Resolvents([-0.5, 0.9]), normalization="trace").blocks:
-        np.testing.assert_allclose(unit(F)[2:], unit(X)[2:], atol=1e-12)
-
-
-def test_rows_of_zeros_stay_so_until_they_are_centred():
-    X = np.vstack([np.zeros((2, 3)), np.eye(3), np.eye(3)])
-    bank = filter_bank(sp.eye_array(8), X, Resolvents([0.0]), normalization="trace")
-    assert not bank.blocks[0][:2].any()
-    assert np.isfinite(filter_bank(sp.eye_array(8), X).blocks[0]).all()
-
-
 def test_the_response_adds_filters_in_one_unit(graph, X):
     """The trace of h(S) X X' h(S) of a learned kernel, frequency by frequency."""
     bank = filter_bank(graph, X, Resolvents([-0.5, 0.0, 0.8]))

@@ -6,23 +6,16 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graph_samples import cloud, sparse
 from numpy.polynomial import chebyshev
 from scipy.linalg import subspace_angles
 
 from specmargin.exceptions import SolverError
-from specmargin.graphs import knn_graph, laplacian
+from specmargin.graphs import laplacian
 from specmargin.spectra import _filter, eigenpairs, lanczos, laplacian_eigenpairs
 
 KINDS = pytest.mark.parametrize("normalized", [False, True])
 SINGLE_AND_DOUBLE = pytest.mark.parametrize("tol", [1e-5, 1e-9])
-
-
-def sparse(graph):
-    return nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
-
-
-def cloud(n, seed=0, weight="heat"):
-    return knn_graph(np.random.default_rng(seed).normal(size=(n, 3)), 6, weight=weight)
 
 
 def bound_of(W, normalized):
@@ -72,29 +65,8 @@ def test_default_residual(normalized, monkeypatch):
     assert 1e-9 < s.residual <= asked  # float32, and no better than it has to be
 
 
-def test_precision_follows_the_tolerance(monkeypatch):
-    used, honest = [], lanczos.ChebyshevFilter
-    monkeypatch.setattr(lanczos, "ChebyshevFilter", lambda *a: used.append(a[-1]) or honest(*a))
-    for tol in (None, 5e-6, 4e-6):
-        laplacian_eigenpairs(cloud(300), 10, method="lanczos", tol=tol)
-    monkeypatch.setattr(eigenpairs, "_EXACT_NODES", 299)
-    laplacian_eigenpairs(cloud(300), 10, method="lanczos")
-    assert used == [np.float64, np.float32, np.float64, np.float32]
-
-
-def test_random_state_decides():
-    W = cloud(600)
-    first, again, other = (
-        laplacian_eigenpairs(W, 30, method="lanczos", random_state=seed) for seed in (0, np.random.default_rng(0), 1)
-    )
-    np.testing.assert_array_equal(first.eigenvectors, again.eigenvectors)
-    np.testing.assert_array_equal(first.eigenvalues, again.eigenvalues)
-    assert not np.array_equal(first.eigenvectors, other.eigenvectors)
-    np.testing.assert_allclose(first.eigenvalues, other.eigenvalues, atol=first.residual)
-
-
 @KINDS
-@pytest.mark.parametrize("q", [1, 2, 7, 8, 40, 250, 299, 300])
+@pytest.mark.parametrize("q", [1, 7, 8, 40, 300])
 def test_disconnected_graph(normalized, q):
     # Three components and five isolated nodes, shuffled: 300 nodes, 8 components.
     blocks = [cloud(n, seed=n) for n in (170, 85, 40)] + [sp.csr_array((5, 5))]
@@ -150,18 +122,6 @@ def test_a_cut_tie_is_not_missed_at_a_loose_tolerance():
     W = sparse(nx.cycle_graph(500))
     for q, tie in ((40, True), (41, False)):
         assert laplacian_eigenpairs(W, q, method="lanczos", tol=1e-4).cuts_tie == tie
-
-
-@pytest.mark.parametrize("power", [2, 3])
-@KINDS
-def test_laplacian_with_a_power(normalized, power):
-    L = laplacian(cloud(500), normalized=normalized, power=power)
-    s = laplacian_eigenpairs(L, 30, method="lanczos", tol=1e-10)
-    dense = laplacian_eigenpairs(laplacian(cloud(500), normalized=normalized), 30, method="dense")
-    np.testing.assert_allclose(s.eigenvalues, dense.eigenvalues**power, rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(s.eigenvectors, dense.eigenvectors, atol=1e-6)
-    recomputed = np.linalg.norm(L @ s.eigenvectors - s.eigenvectors * s.eigenvalues, axis=0).max()
-    assert s.residual == pytest.approx(recomputed, rel=1e-6, abs=1e-13)
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
@@ -240,15 +200,6 @@ def test_a_cut_that_is_too_low_is_raised(monkeypatch, share, tol):
     assert counts == sorted(counts)
 
 
-@SINGLE_AND_DOUBLE
-def test_an_interval_that_ends_too_early_does_no_harm(monkeypatch, tol):
-    # What lies above it grows too, but downwards: the degree is odd.
-    honest = _filter.Density.largest.fget
-    monkeypatch.setattr(_filter.Density, "largest", property(lambda self: 0.97 * honest(self)))
-    W = cloud(800)
-    assert_agrees(laplacian_eigenpairs(W, 60, normalized=True, method="lanczos", tol=tol), W, 60, True, tol)
-
-
 def test_restarts(monkeypatch):
     # A residual that one cycle does not reach: the last block carries over.
     W, cycles, honest = cloud(800), [], lanczos._expanded
@@ -257,24 +208,6 @@ def test_restarts(monkeypatch):
     for tol in (1e-5, 1e-11):
         assert_agrees(laplacian_eigenpairs(W, 40, method="lanczos", tol=tol), W, 40, False, tol)
     assert len(cycles) > 2
-
-
-def test_basis_stays_orthonormal_and_its_projection_exact():
-    # The star's Krylov space ends after two blocks: all others are refilled with random columns.
-    L = laplacian(sparse(nx.star_graph(299)), normalized=False).matrix / 300.0
-    deflate = _filter.Deflation(sp.csr_array(np.full((300, 1), 300**-0.5)), np.float32)
-    S = _filter.ChebyshevFilter(L, 0.1, 1.01, 6.0, np.float32)
-    krylov = lanczos._Krylov(S, deflate, np.empty((300, 299), np.float32, order="F"), 299, np.random.default_rng(0))
-    W = krylov.random_block(32)
-    while krylov.fits(W):
-        W = krylov.expand(W)
-    assert krylov.size == 299
-    V = krylov.V.astype(np.float64)
-    np.testing.assert_allclose(V.T @ V, np.eye(299), atol=1e-5)
-    assert abs(V.sum(axis=0)).max() < 1e-4
-    x = (S.centre * np.eye(300) - L.toarray()) / S.half_width
-    P = chebyshev_of(x, S.degree)
-    np.testing.assert_allclose(krylov.H, V.T @ P @ V, atol=1e-4 * S.value(0.0))
 
 
 def chebyshev_of(x, degree):
@@ -362,11 +295,11 @@ def test_a_method_that_fails_leaves_it_to_the_other_one(monkeypatch, method):
 
 
 @pytest.mark.parametrize("method", ["arpack", "lanczos"])
-@pytest.mark.parametrize("random_state", [0, 1, 2])
+@pytest.mark.parametrize("random_state", [0, 1])
 def test_graphs_of_few_distinct_eigenvalues(method, random_state):
     """Every second one of these was given up by one of the two methods."""
     graphs = nx.complete_graph(200), nx.ring_of_cliques(6, 50), nx.complete_bipartite_graph(40, 300)
-    for graph, q, normalized in itertools.product(graphs, (2, 5, 30), (False, True)):
+    for graph, q, normalized in itertools.product(graphs, (2, 30), (False, True)):
         W = nx.to_scipy_sparse_array(graph, dtype=float)
         spectrum = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
         exact = laplacian_eigenpairs(W, q, method="dense", normalized=normalized)
@@ -388,15 +321,6 @@ def test_every_route_is_held_to_its_residual(monkeypatch, method, tol):
         monkeypatch.setattr(eigenpairs, name, sloppy(getattr(eigenpairs, name)))
     with pytest.raises(SolverError, match=rf"method='{method}' left the residual \d\.\de-\d\d .*tol=\d\.\de-\d\d .*; "):
         laplacian_eigenpairs(cloud(300), 20, method=method, tol=tol, normalized=True)
-
-
-@KINDS
-@pytest.mark.parametrize("method", ["dense", "arpack"])
-@pytest.mark.parametrize("tol", [0, 1e-2, 1e-6])
-def test_other_routes_take_a_tolerance(method, tol, normalized):
-    W = cloud(500)
-    s = laplacian_eigenpairs(W, 40, normalized=normalized, method=method, tol=tol)
-    assert_agrees(s, W, 40, normalized, max(tol, 1e-11))
 
 
 @pytest.mark.parametrize("tol", [-1e-3, 1.0, np.nan, np.inf])

@@ -9,7 +9,7 @@ from sklearn.decomposition import KernelPCA
 
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.labels import encode_labels
-from specmargin.objectives import SpectrumCone, SpectrumMargin
+from specmargin.objectives import SpectrumMargin
 from specmargin.problems import mkl, solve
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.spectra.transforms import (
@@ -122,12 +122,6 @@ def test_every_transform_is_an_admissible_spectrum(whole, name):
     np.testing.assert_array_equal(delta, TRANSFORMS[name](whole.eigenvalues))
 
 
-@NAMES
-def test_by_default_the_scale_of_the_laplacian_does_not_matter(whole, name, tol):
-    scaled = TRANSFORMS[name](1e3 * whole.eigenvalues)
-    np.testing.assert_allclose(scaled, TRANSFORMS[name](whole), rtol=tol["exact"])
-
-
 def test_the_default_width_is_the_mean_of_the_five_smallest_nonzero_eigenvalues(whole):
     theta = np.array([0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0])
     for transform in (diffusion, gaussian_field):
@@ -230,11 +224,6 @@ def test_the_centre_maximises_the_logarithms_of_the_slacks(w, ties):
     np.testing.assert_allclose(analytic_centre(theta, w), delta.value, atol=1e-6)
 
 
-def test_its_drops_are_the_inverse_traces(whole, tol):
-    cone = SpectrumCone(14, ends=whole.block_ends())
-    np.testing.assert_allclose(cone.drops(analytic_centre(whole)), 1 / (14 * cone.c), atol=tol["exact"])
-
-
 def test_many_eigenvectors_and_a_steep_ratio_neither_over_nor_underflow():
     for w in (1.0, 1.01, 10.0):
         delta = analytic_centre(np.arange(1500.0), w)
@@ -265,18 +254,11 @@ def test_in_the_problem_of_xu_et_al_the_spectrum_plays_no_part(whole):
         problem.solve(**tight)
         return problem.value
 
-    # Other labels change the value, and leave the choice of the spectrum as free as it was.
-    flipped = y * np.where(np.arange(len(y)) % 3 == 0, -1, 1)
-    values = []
-    for signs in (y, flipped):
-        free = literal(signs)
-        values.append(free)
-        assert literal(signs, w=1.5) == pytest.approx(free, rel=1e-7)
-        for delta, w in ((np.eye(q)[0], 1.5), (np.full(q, 1 / q), 1.0), (analytic_centre(spectrum, 1.5), 1.5)):
-            assert literal(signs, delta, w) == pytest.approx(free, rel=1e-7)
-    assert abs(values[0] - values[1]) > 0.1 * min(values)
+    free = literal(y)
+    for delta, w in ((None, 1.5), (np.eye(q)[0], 1.5), (np.full(q, 1 / q), 1.0), (analytic_centre(spectrum, 1.5), 1.5)):
+        assert literal(y, delta, w) == pytest.approx(free, rel=1e-7)
     twice = 2 * solve(mkl(SpectrumMargin(spectrum, labels, C=C, order=False))).certificate.primal_objective
-    assert values[0] == pytest.approx(twice, rel=1e-6)
+    assert free == pytest.approx(twice, rel=1e-6)
 
 
 def test_geometric_weights_by_the_loop_and_on_the_border_of_xu(whole):

@@ -22,7 +22,6 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.results import History, SolveResult, Status
@@ -89,8 +88,6 @@ def alignment(obj: Alignment | BlockAlignment, *, tol: float = 1e-10, max_iter: 
     (True, 1.0)
     """
     start = time.perf_counter()
-    if max_iter is not None and max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
     rays, history = _Rays(obj), History()
     kappa, message = _active_set(rays, 3 * obj.cone.m if max_iter is None else max_iter, history)
     multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.target_norm * obj.unit)

@@ -88,8 +88,6 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
         raise InvalidInputError(
             f"eps={obj.eps!r}: the spectrum has a closed form for eps=0 only, which is exact; use that."
         )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     start = time.perf_counter()
     cone, loss, y, U = obj.cone, obj.loss, obj.labels.sign, obj.U
     history = History()
@@ -129,14 +127,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
     return SolveResult(
         problem=obj.name,
         status=certificate.status(tol, Status.MAX_ITER if len(history) >= max_iter else None),
-        variables={
-            "delta": point.delta,
-            "kappa": point.kappa,
-            "v": point.v,
-            "b": np.asarray(point.b),
-            "gamma": point.gamma,
-            "f": obj.decisions_at(point.v, point.b),
-        },
+        variables=obj.solution(point),
         duals={"balance": np.asarray(point.b)},
         certificate=certificate,
         history=history,

@@ -20,7 +20,6 @@ import time
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import FloatArray
@@ -85,8 +84,6 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     ('OPTIMAL', True, 6)
     """
     start = time.perf_counter()
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     history = History()
     a, E = obj.eigen
     lowest = float(a.min())

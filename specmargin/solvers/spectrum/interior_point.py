@@ -18,27 +18,24 @@ iteration go on below a gap of 1e-6.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
 from specmargin.objectives.cone import Cone
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.objectives.margin_over_cone import squared_lengths
+from specmargin.solvers.spectrum.interior_system import MarginSystem
 from specmargin.typing import FloatArray
 
-__all__ = ["MarginData", "Point", "Step", "interior_step", "start"]
+__all__ = ["MarginData", "Point", "Step", "StepSystem", "interior_step"]
 
-_BORDER = 1e3  # rows whose D G'G exceeds this many times the mean diagonal of the kernel (one) border the system
-_KINK = 1e3  # the same for samples in Woodbury's form
-_WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
 _PROXIMAL = 1e-9  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
 _PROXIMAL_MOVE = 1e-4  # that times the largest multiplier, at most: it must not outweigh small eigenvalues then
 _LEAST_PROXIMAL = 1e-13  # whatever the multipliers
-_DIGITS = 1e-9  # residual of a linear system, relative to its right-hand side, that is left alone
-_CORRECTIONS = 4  # at most; two are usual where samples of all weights meet, W from 1e-7 to 1e9
 _TO_BOUNDARY = 0.995
 _CENTRED = 0.5  # of the products, after a step that only centres
 _DRIFT = 0.1  # error of a margin, where 1 is what a margin should be, from which on the linearisation is in doubt
@@ -46,7 +43,10 @@ _DRIFT = 0.1  # error of a margin, where 1 is what a margin should be, from whic
 
 @dataclass(frozen=True, eq=False)
 class MarginData:
-    """The numbers of a problem: labelled rows U (l, q), signs y, spectra, C of all or of each, B, rho and eps."""
+    """The numbers of a problem: labelled rows U (l, q), signs y, spectra, C of all or of each, B, rho and eps.
+
+    Signs (l, K) are of K classes, or of one that shares its weights with blocks; the loss is the hinge but for those.
+    """
 
     U: FloatArray
     y: FloatArray
@@ -55,11 +55,14 @@ class MarginData:
     B: float
     rho: float = 1.0
     eps: float = 0.0
+    loss: str = "hinge"
 
     @property
     def n_pairs(self) -> int:
-        """Complementary pairs per sample."""
-        return 4 if np.isfinite(self.B) else 2
+        """Complementary pairs per sample and class."""
+        if self.loss == "hinge":
+            return 4 if np.isfinite(self.B) else 2
+        return 1 if self.loss == "squared_hinge" else 0
 
     @cached_property
     def rays(self) -> FloatArray:
@@ -80,6 +83,70 @@ class MarginData:
         """Return delta."""
         return self.cone.weights(kappa + self.eps)
 
+    def decisions(self, delta: FloatArray, z: FloatArray) -> FloatArray:
+        """Return U (delta z), which is K(delta) gamma, of scores z = U'gamma."""
+        return self.U @ ((delta if z.ndim == 1 else delta[:, None]) * z)
+
+    def squares(self, z: FloatArray) -> FloatArray:
+        """Return 1/2 sum_k gamma_k'K_r gamma_k, (m,)."""
+        return self.cone.sums(squared_lengths(z) / 2)
+
+    def system(self, point: Point, z: FloatArray, delta: FloatArray, W: FloatArray) -> StepSystem:
+        """Return the linear system of a step."""
+        # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
+        size = max(float(np.abs(point.gamma).max()), 1e-300)
+        proximal = min(_PROXIMAL, max(_PROXIMAL_MOVE / size, _LEAST_PROXIMAL))
+        return MarginSystem(self, z, delta, point.kappa, point.w, W / (1.0 + proximal * W))
+
+    def value(self, point: Point) -> float:
+        """Return the dual objective of an iterate plus its products: a cheap stand-in for the primal one."""
+        if self.n_pairs < 2:
+            s = self.y * point.gamma
+            value = float(s.sum() - (s**2 / (2 * self.C)).sum())
+        else:
+            value = float(point.x[0].sum())
+        value -= self.rho * point.tau
+        if self.n_pairs == 4:
+            value -= self.B * float(point.x[2].sum() + point.x[3].sum())
+        if self.eps:
+            value -= self.eps * float(self.squares(self.U.T @ point.gamma).sum())
+        return abs(value) + point.products()
+
+    def start(self) -> Point:
+        """Return a first point inside all bounds whose complementary products are of one size.
+
+        The sum of the multipliers is at most twice any primal value: that is their scale, C is only their limit.
+        """
+        y, C, cone = self.y, self.C, self.cone
+        positive = y > 0
+        share = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
+        z = self.U.T @ (y * share)
+        S = self.squares(z)
+        most = self.rho * float((S / cone.c).max()) + self.eps * float(S.sum())
+        limit = float((C / share).min())
+        multiple = min(0.5 / most, limit) if most > 0 else limit
+        kappa = self.rho / (cone.m * cone.c)
+        delta = self.weights(kappa)
+        t = multiple * y * self.decisions(delta, z)
+        value = 0.5 * multiple**2 * float(delta @ z**2) + float((C * np.maximum(1.0 - t, 0.0)).sum())
+        value = min(value, 2 * float(min((C * positive).sum(), (C * ~positive).sum())))
+        alpha = np.minimum(0.5 * C, np.full(len(y), 2.0 * value / len(y)))
+        S *= multiple**2
+        tau = float((S / cone.c).max()) + float(alpha.mean()) * cone.m / self.rho
+        return self.inside(alpha, multiple * y * share, kappa, S, tau)
+
+    def inside(self, alpha: FloatArray, gamma: FloatArray, kappa: FloatArray, S: FloatArray, tau: float) -> Point:
+        """Return the point of these multipliers and squares, with margins and slacks to match and no intercept."""
+        C, B = self.C, self.B
+        x, s, t = [alpha], [np.ones(alpha.shape)], 2.0 - alpha / C
+        if self.n_pairs > 1:
+            x, s = [alpha, C - alpha], [*s, alpha / (C - alpha)]
+            t = np.minimum(1.0 + s[0] - s[1], 0.5 * (1.0 + B))
+        if self.n_pairs == 4:
+            s += [np.maximum(B - t, 1.0), np.maximum(B + t, 1.0)]
+            x += [alpha / s[2], alpha / s[3]]
+        return Point.of(x, s, kappa, self.cone.c * tau - S, t, gamma, np.zeros(gamma.shape[1:]), tau)
+
 
 class Point:
     """An iterate, or a direction: one array for all unknowns, with views by name.
@@ -91,29 +158,47 @@ class Point:
 
     __slots__ = ("b_tau", "gamma", "kappa", "pos", "s", "slack", "t", "values", "w", "x")
 
-    def __init__(self, values: FloatArray, l: int, m: int) -> None:
-        pairs = (len(values) - 2 * m - 2 * l - 2) // (2 * l)
+    def __init__(self, values: FloatArray, shape: tuple[int, ...], m: int) -> None:
+        l, n_b = math.prod(shape), math.prod(shape[1:])
+        pairs = (len(values) - 2 * m - 2 * l - n_b - 1) // (2 * l)
         p = pairs * l + m
         self.values = values
         self.pos, self.slack = values[:p], values[p : 2 * p]
-        self.x, self.s = self.pos[: pairs * l].reshape(pairs, l), self.slack[: pairs * l].reshape(pairs, l)
+        self.x, self.s = (part[: pairs * l].reshape(pairs, *shape) for part in (self.pos, self.slack))
         self.kappa, self.w = self.pos[pairs * l :], self.slack[pairs * l :]
-        self.t, self.gamma = values[2 * p : 2 * p + l], values[2 * p + l : 2 * p + 2 * l]
+        self.t, self.gamma = (values[at : at + l].reshape(shape) for at in (2 * p, 2 * p + l))
         self.b_tau = values[2 * p + 2 * l :]
 
+    @classmethod
+    def of(
+        cls,
+        x: Sequence[FloatArray],
+        s: Sequence[FloatArray],
+        kappa: FloatArray,
+        w: FloatArray,
+        t: FloatArray,
+        gamma: FloatArray,
+        b: FloatArray,
+        tau: float,
+    ) -> Point:
+        """Return the point of these values."""
+        parts: list[Any] = [*x, kappa, *s, w, t, gamma, b, tau]
+        values = [np.ravel(part) for part in parts]
+        return cls(np.concatenate(values), gamma.shape, len(kappa))
+
     @property
-    def b(self) -> float:
-        """Intercept."""
-        return float(self.b_tau[0])
+    def b(self) -> Any:
+        """Intercept, of several classes one for each."""
+        return self.b_tau[:-1].reshape(self.t.shape[1:])[()]
 
     @property
     def tau(self) -> float:
         """Multiplier of the trace."""
-        return float(self.b_tau[1])
+        return float(self.b_tau[-1])
 
     def like(self, values: FloatArray) -> Point:
         """Return a point of the same shape over other values."""
-        return Point(values, len(self.t), len(self.kappa))
+        return Point(values, self.t.shape, len(self.kappa))
 
     def products(self) -> float:
         """Return the sum of all complementary products."""
@@ -134,34 +219,13 @@ class Step(NamedTuple):
     residual: float
 
 
-def start(data: MarginData) -> Point:
-    """Return a first point inside all bounds whose complementary products are of one size.
+class StepSystem(Protocol):
+    """The linear system of a step, factorised once and solved for two right-hand sides."""
 
-    The sum of the multipliers is at most twice any primal value: that is their scale, C is only their limit.
-    """
-    y, C, B, cone = data.y, data.C, data.B, data.cone
-    positive = y > 0
-    share = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
-    z = data.U.T @ (y * share)
-    S = cone.sums(z**2 / 2)
-    most = data.rho * float((S / cone.c).max()) + data.eps * float(S.sum())
-    limit = float((C / share).min())
-    multiple = min(0.5 / most, limit) if most > 0 else limit
-    kappa = data.rho / (cone.m * cone.c)
-    delta = data.weights(kappa)
-    t = multiple * y * (data.U @ (delta * z))
-    value = 0.5 * multiple**2 * float(delta @ z**2) + float((C * np.maximum(1.0 - t, 0.0)).sum())
-    value = min(value, 2 * float(min((C * positive).sum(), (C * ~positive).sum())))
-    alpha = np.minimum(0.5 * C, np.full(len(y), 2.0 * value / len(y)))
-    x, s = [alpha, C - alpha], [np.ones(len(y)), alpha / (C - alpha)]
-    t = np.minimum(1.0 + s[0] - s[1], 0.5 * (1.0 + B))
-    if data.n_pairs == 4:
-        s += [np.maximum(B - t, 1.0), np.maximum(B + t, 1.0)]
-        x += [alpha / s[2], alpha / s[3]]
-    S *= multiple**2
-    tau = float((S / cone.c).max()) + float(alpha.mean()) * cone.m / data.rho
-    values = [*x, kappa, *s, cone.c * tau - S, t, multiple * y * share, np.array([0.0, tau])]
-    return Point(np.concatenate(values), len(y), cone.m)
+    def solve(
+        self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: Any, r_trace: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the changes of gamma, of b and tau, of kappa and of w; `rho` is the right-hand side of kappa w."""
 
 
 def interior_step(data: MarginData, point: Point, last: float = np.inf, *, centre: bool = False) -> Step:
@@ -175,221 +239,85 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf, *, centr
     away from the path, and the next one back: two such points may take turns for ever. With `centre` there is no
     correction, and the products are halved at the most, so that the point comes near the path again.
     """
-    y, cone = data.y, data.cone
-    x, s, t, gamma = point.x, point.s, point.t, point.gamma
-    bounded = len(x) == 4
-    z = data.U.T @ gamma
-    delta = data.weights(point.kappa)
-    over = x / s  # alpha, ... over their slacks
-    theta = 1.0 / (1.0 / over[0] + 1.0 / over[1])
-    W = theta + over[2] + over[3] if bounded else theta
-    # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
-    proximal = min(_PROXIMAL, max(_PROXIMAL_MOVE / max(float(np.abs(gamma).max()), 1e-300), _LEAST_PROXIMAL))
-    system = _System(data, z, delta, point.kappa, point.w, W / (1.0 + proximal * W))
-    r_s = np.zeros_like(s)
-    r_s[0] = t - 1.0 + s[1] - s[0]
-    r_gamma = x[0] - y * gamma
-    if bounded:
-        r_s[2], r_s[3] = data.B - t - s[2], data.B + t - s[3]
-        r_gamma += x[3] - x[2]
-    r_t = y * (data.U @ (delta * z) + point.b) - t
-    r_w = cone.c * point.tau - cone.sums(z**2 / 2) - point.w
-    r_balance, r_trace = -float(gamma.sum()), data.rho - float(cone.c @ point.kappa)
+    near = _Linearised(data, point)
     pairs = len(point.pos)
     mu = point.products() / pairs
-
-    def direction(rho: FloatArray, r_t: FloatArray, r_w: FloatArray) -> Point:
-        """Solve for complementary products that change by rho."""
-        d = point.like(np.empty_like(point.values))
-        u = rho[: x.size].reshape(x.shape) / x - r_s
-        e = theta * (u[0] - u[1]) + r_gamma
-        if bounded:
-            e += over[3] * u[3] - over[2] * u[2]
-        d.gamma[:], d.b_tau[:], d.kappa[:], d.w[:] = system.solve(
-            y * (e / W - r_t), rho[x.size :], r_w, r_balance, r_trace
-        )
-        np.divide(e - y * d.gamma, W, out=d.t)
-        d.x[0] = theta * (u[0] - u[1] - d.t)
-        np.negative(d.x[0], out=d.x[1])
-        d.s[1] = u[1] - d.x[1] / over[1]
-        d.s[0] = d.t + d.s[1] + r_s[0]
-        if bounded:
-            d.s[2], d.s[3] = r_s[2] - d.t, r_s[3] + d.t
-            d.x[2], d.x[3] = over[2] * (u[2] + d.t), over[3] * (u[3] - d.t)
-        return d
-
     rho = -(point.pos * point.slack)
-    affine = direction(rho, r_t, r_w)
+    affine = near.direction(rho, near.r_t, near.r_w)
     step = point.largest_step(affine)
     after = float((point.pos + step * affine.pos) @ (point.slack + step * affine.slack)) / pairs
-    residual = max(float(np.abs(r_t).max()), float(np.abs(r_gamma).max()), abs(r_balance), abs(r_trace))
-    sigma = 1.0 if residual > max(_DRIFT, last) else min(1.0, max(after, 0.0) / mu) ** 3
+    sigma = 1.0 if near.residual > max(_DRIFT, last) else min(1.0, max(after, 0.0) / mu) ** 3
     # The corrector also takes the second order of the two products in the conditions: delta z and z^2 / 2.
     dz = data.U.T @ affine.gamma
     damp = 0.0 if centre else step**2
     sigma = max(sigma, _CENTRED) if centre else sigma
     second = 0.0 if centre else affine.pos * affine.slack
-    corrected = direction(
+    corrected = near.direction(
         rho + (sigma * mu - second),
-        r_t + damp * y * (data.U @ (cone.weights(affine.kappa) * dz)),
-        r_w - damp * cone.sums(dz**2 / 2),
+        near.r_t + damp * data.y * data.decisions(data.cone.weights(affine.kappa), dz),
+        near.r_w - damp * data.squares(dz),
     )
     length = min(1.0, _TO_BOUNDARY * point.largest_step(corrected, most=2.0))
-    return Step(point.like(point.values + length * corrected.values), length, residual)
+    return Step(point.like(point.values + length * corrected.values), length, near.residual)
 
 
-class _System:
-    """The linear system of a step, factorised once and solved for two right-hand sides."""
+class _Linearised:
+    """The conditions at a point, linearised: their residuals, and the directions that they ask for."""
 
-    def __init__(
-        self, data: MarginData, z: FloatArray, delta: FloatArray, kappa: FloatArray, w: FloatArray, W: FloatArray
-    ) -> None:
-        cone, U, D = data.cone, data.U, kappa / w
-        l = len(U)
-        self.data, self.z, self.c, self.kappa, self.w, self.D = data, z, cone.c, kappa, w, D
-        wide = l <= _WIDE * cone.q
-        G = cone.sums(z[:, None] * U.T) if wide else None  # transposed, (m, l)
-        if G is not None:
-            lengths = np.einsum("ij,ij->i", G, G)
+    def __init__(self, data: MarginData, point: Point) -> None:
+        y, cone = data.y, data.cone
+        x, s, t, gamma = point.x, point.s, point.t, point.gamma
+        self.data, self.point, self.pairs = data, point, len(x)
+        z = data.U.T @ gamma
+        delta = data.weights(point.kappa)
+        self.over = over = x / s  # alpha, ... over their slacks
+        if self.pairs > 1:
+            self.theta = 1.0 / (1.0 / over[0] + 1.0 / over[1])
+        elif self.pairs:
+            self.theta = 1.0 / (1.0 / over[0] + 1.0 / data.C)
         else:
-            lengths = cone.sums(cone.sums(z[:, None] * data.gram * z).T).diagonal()
-        self.border = border = np.flatnonzero(D * lengths > _BORDER * l)
-        D_in = D.copy()
-        D_in[border] = 0.0
-        k = 2 + len(border)
-        self.edge = np.empty((l, k))
-        self.edge[:, 0] = 1.0
-        self.edge[:, 1] = -self._image(D_in * cone.c)
-        self.edge[:, 2:] = G[border].T if G is not None else U @ (z[:, None] * data.rays[border].T)
-        self.inverse = _Direct(U, delta, G, D_in, W) if G is not None else _Woodbury(data, z, delta, D_in, W)
-        self.image = self.inverse.solve(self.edge)
-        schur = -(self.edge.T @ self.image)
-        schur[1, 1] += cone.c @ (D_in * cone.c)
-        schur[1, 2:] -= cone.c[border]
-        schur[2:, 1] -= cone.c[border]
-        schur[np.arange(2, k), np.arange(2, k)] -= 1.0 / D[border]
-        self.scale = 1.0 / np.sqrt(np.maximum(np.abs(schur.diagonal()), 1e-300))
-        self.factor = lapack.dgetrf(schur * np.outer(self.scale, self.scale))
+            self.theta = np.broadcast_to(data.C, y.shape)
+        self.W = self.theta + over[2] + over[3] if self.pairs == 4 else self.theta
+        self.system = data.system(point, z, delta, self.W)
+        self.r_s = r_s = np.zeros_like(s)
+        self.alpha = x[0] if self.pairs else y * gamma
+        self.r_gamma = self.alpha - y * gamma
+        if self.pairs > 1:
+            r_s[0] = t - 1.0 + s[1] - s[0]
+        elif self.pairs:
+            r_s[0] = t - 1.0 + self.alpha / data.C - s[0]
+        if self.pairs == 4:
+            r_s[2], r_s[3] = data.B - t - s[2], data.B + t - s[3]
+            self.r_gamma += x[3] - x[2]
+        self.r_t = y * (data.decisions(delta, z) + point.b) - t
+        self.r_w = cone.c * point.tau - data.squares(z) - point.w
+        self.r_balance, self.r_trace = -gamma.sum(axis=0), data.rho - float(cone.c @ point.kappa)
+        self.residual = max(float(np.abs(r).max()) for r in (self.r_t, self.r_gamma, self.r_balance, self.r_trace))
 
-    def _image(self, a: FloatArray) -> FloatArray:
-        """Return G a."""
-        return self.data.U @ (self.z * self.data.cone.weights(a))
-
-    def _adjoint(self, x: FloatArray) -> FloatArray:
-        """Return G'x."""
-        return self.data.cone.sums(self.z * (self.data.U.T @ x))
-
-    def solve(
-        self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: float, r_trace: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the changes of gamma, of b and tau, of kappa and of w; `rho` is the right-hand side of kappa w."""
-        border = self.border
-        free = rho / self.w - self.D * r_w
-        free[border] = 0.0
-        r = r - self._image(free) + r_balance  # N was given 1 1' to be definite: the balance takes it back
-        rhs = np.concatenate([[r_balance, self.c @ free - r_trace], (r_w - rho / self.kappa)[border]])
-        X = self.inverse.solve(r)
-        small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
-        dgamma = X - self.image @ small
-        dw = self.c * small[1] - self._adjoint(dgamma) + r_w
-        dkappa = rho / self.w - self.D * dw
-        dkappa[border] = small[2:]
-        dw[border] = ((rho - self.w * dkappa) / self.kappa)[border]
-        return dgamma, small[:2], dkappa, dw
-
-
-def _cholesky(N: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a symmetric matrix in LAPACK's order; N is used up."""
-    factor = cholesky(N.T, clean=False, overwrite=True)
-    if factor is None:
-        raise np.linalg.LinAlgError(f"a pivot of {len(N)} is not positive")
-    return factor
-
-
-def _solved(factor: FloatArray, r: FloatArray) -> FloatArray:
-    """Solve with a factor of `_cholesky`."""
-    return np.asarray(lapack.dpotrs(factor, r, lower=1)[0])
-
-
-class _Direct:
-    """Inverse of N + 1 1' by one Cholesky factorisation of the order l."""
-
-    def __init__(self, U: FloatArray, delta: FloatArray, G: FloatArray, D: FloatArray, W: FloatArray) -> None:
-        root = np.sqrt(delta), np.sqrt(D)
-        factor = np.empty((len(delta) + len(D), len(U)))
-        np.multiply(root[0][:, None], U.T, out=factor[: len(delta)])
-        np.multiply(root[1][:, None], G, out=factor[len(delta) :])
-        N = factor.T @ factor
-        N += 1.0
-        N.reshape(-1)[:: len(N) + 1] += 1.0 / W
-        self.factor = _cholesky(N)
-
-    def solve(self, r: FloatArray) -> FloatArray:
-        return _solved(self.factor, r)
-
-
-class _Woodbury:
-    """The same by factorisations of the order q: samples off the kinks are eliminated first, the others last."""
-
-    def __init__(self, data: MarginData, z: FloatArray, delta: FloatArray, D: FloatArray, W: FloatArray) -> None:
-        self.data, self.given = data, (z, delta, D, W)
-        M = z[:, None] * data.cone.weights(D[:, None] * data.rays) * z
-        q = len(M)
-        M.reshape(-1)[:: q + 1] += delta
-        root = np.sqrt(np.maximum(M.diagonal(), 1e-300))
-        M /= np.outer(root, root)
-        M.reshape(-1)[:: q + 1] += 1e-14
-        # T = (U, 1) P is never formed: products with U and with the small P are cheaper.
-        self.P = np.zeros((q + 1, q + 1))
-        np.multiply(root[:, None], np.linalg.cholesky(M), out=self.P[:q, :q])
-        self.P[q, q] = 1.0
-        last = np.argsort(W)[-q:]
-        self.on = last[W[last] > _KINK]
-        self.W = W.copy()
-        self.W[self.on] = 0.0
-        # Kinks that are eliminated all the same, or a large share of scores in M: digits go.
-        self.doubtful = len(self.on) == q or float(np.abs(self.P).max()) > 2.0
-        self.U = data.with_ones
-        half = np.sqrt(self.W)[:, None] * self.U
-        K = self.P.T @ (half.T @ half) @ self.P
-        K.reshape(-1)[:: q + 2] += 1.0
-        self.factor = _cholesky(K)
-        if len(self.on):
-            self.T_on = self.U[self.on] @ self.P
-            half = lapack.dtrtrs(self.factor, self.T_on.T, lower=1)[0]
-            N = half.T @ half
-            N.reshape(-1)[:: len(N) + 1] += 1.0 / W[self.on]
-            self.last = _cholesky(N)
-
-    def solve(self, r: FloatArray) -> FloatArray:
-        """Solve, and correct by the residual where the elimination lost digits."""
-        x = self._eliminate(r)
-        if not self.doubtful:
-            return x
-        size = float(np.abs(r).max())
-        last = np.inf
-        for _ in range(_CORRECTIONS):
-            left = r - self._times(x)
-            error = float(np.abs(left).max())
-            if not _DIGITS * size < error < 0.5 * last:
-                break
-            x, last = x + self._eliminate(left), error
-        return x
-
-    def _times(self, x: FloatArray) -> FloatArray:
-        """Return (N + 1 1') x."""
-        data, (z, delta, D, W) = self.data, (a if x.ndim == 1 else a[:, None] for a in self.given)
-        scores = data.U.T @ x
-        inner = delta * scores + z * data.cone.weights(D * data.cone.sums(z * scores))
-        return np.asarray(x / W + data.U @ inner + x.sum(axis=0))
-
-    def _eliminate(self, r: FloatArray) -> FloatArray:
-        W = self.W if r.ndim == 1 else self.W[:, None]
-        u = self.P.T @ (self.U.T @ (W * r))
-        if len(self.on):
-            x_on = _solved(self.last, r[self.on] - self.T_on @ _solved(self.factor, u))
-            u += self.T_on.T @ x_on
-        x = W * (r - self.U @ (self.P @ _solved(self.factor, u)))
-        if len(self.on):
-            x[self.on] = x_on
-        return np.asarray(x)
+    def direction(self, rho: FloatArray, r_t: FloatArray, r_w: FloatArray) -> Point:
+        """Solve for complementary products that change by rho."""
+        point, over, theta, r_s, W, C = self.point, self.over, self.theta, self.r_s, self.W, self.data.C
+        d = point.like(np.empty_like(point.values))
+        u = rho[: point.x.size].reshape(point.x.shape) / point.x - r_s
+        gain = u[0] if self.pairs else 1.0 - point.t - self.alpha / C
+        if self.pairs > 1:
+            gain = gain - u[1]
+        e = theta * gain + self.r_gamma
+        if self.pairs == 4:
+            e += over[3] * u[3] - over[2] * u[2]
+        d.gamma[:], d.b_tau[:], d.kappa[:], d.w[:] = self.system.solve(
+            self.data.y * (e / W - r_t), rho[point.x.size :], r_w, self.r_balance, self.r_trace
+        )
+        np.divide(e - self.data.y * d.gamma, W, out=d.t)
+        if self.pairs:
+            d.x[0] = theta * (gain - d.t)
+        if self.pairs == 1:
+            d.s[0] = d.t + d.x[0] / C + r_s[0]
+        elif self.pairs:
+            np.negative(d.x[0], out=d.x[1])
+            d.s[1] = u[1] - d.x[1] / over[1]
+            d.s[0] = d.t + d.s[1] + r_s[0]
+        if self.pairs == 4:
+            d.s[2], d.s[3] = r_s[2] - d.t, r_s[3] + d.t
+            d.x[2], d.x[3] = over[2] * (u[2] + d.t), over[3] * (u[3] - d.t)
+        return d

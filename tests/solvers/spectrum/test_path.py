@@ -7,7 +7,6 @@ import pytest
 
 import specmargin as sm
 from specmargin.objectives import SpectrumMargin
-from specmargin.solvers.spectrum import path as module
 from specmargin.solvers.spectrum.path import spectrum_path
 from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
 
@@ -68,21 +67,6 @@ def test_answers_come_in_the_order_asked_for(spectrum_data):
     shuffled, sorted_path = spectrum_path(obj, CS[order]), spectrum_path(obj, np.sort(CS[order]))
     assert optima(shuffled).tolist() == pytest.approx(optima(sorted_path)[[2, 0, 4, 3, 1]].tolist(), rel=1e-9)
     assert optima(shuffled)[1] < optima(shuffled)[4] < optima(shuffled)[0]
-
-
-def test_each_answer_starts_the_next(spectrum_data, monkeypatch):
-    obj = objective(spectrum_data(), "STORM")
-    calls = []
-
-    def spy(current, *, warm_start, **options):
-        calls.append((current.C, warm_start, options))
-        return spectrum_margin(current, warm_start=warm_start, **options)
-
-    monkeypatch.setattr(module, "spectrum_margin", spy)
-    path = spectrum_path(obj, [2.0, 0.1, 0.5], tol=1e-8, max_iter=50)
-    assert [call[0] for call in calls] == [0.1, 0.5, 2.0]
-    assert [call[1] for call in calls] == [None, path[1], path[2]]
-    assert all(call[2] == {"tol": 1e-8, "max_iter": 50} for call in calls)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
-from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 import specmargin as sm
@@ -54,8 +53,8 @@ def test_it_is_scikit_learns_ridge(l, q, n_classes, tol):
     assert result.n_iter == 1
 
 
-@pytest.mark.parametrize("penalty", [1e-8, 1e-5, 1e-3, 0.1, 10.0, 1e4])
-@pytest.mark.parametrize("power", [0.0, 2.0, 4.0])
+@pytest.mark.parametrize("penalty", [1e-8, 0.1, 1e4])
+@pytest.mark.parametrize("power", [0.0, 4.0])
 @pytest.mark.parametrize(("l", "q"), [(4, 25), (24, 25), (25, 25), (26, 25), (40, 25)])
 def test_the_gap_is_closed_over_twelve_orders_of_the_penalty(penalty, power, l, q):
     for n_classes in (2, 3):
@@ -73,28 +72,6 @@ def test_labels_that_contradict_each_other_on_copies(tol):
     for penalty in (1e-8, 1e-2, 10.0):
         obj = SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum), penalty)
         assert abs(spectral_ridge(obj).certificate.relative_gap) <= 1e-12
-
-
-def test_one_factorisation_solves_every_class_as_if_alone(tol):
-    obj = objective(n_classes=4, l=12, n=80)
-    together = spectral_ridge(obj).variables
-    for k, binary in enumerate(obj.labels.one_vs_rest()):
-        alone = spectral_ridge(SpectralRidge(obj.spectrum, binary, obj.delta, obj.penalty)).variables
-        np.testing.assert_allclose(together["f"][:, k], alone["f"], atol=tol["linalg"])
-        assert together["b"][k] == pytest.approx(float(alone["b"]))
-
-
-def test_the_status_is_the_certificates(monkeypatch):
-    obj = objective()
-    assert spectral_ridge(obj).status is Status.OPTIMAL
-    shifted = obj.prove
-
-    def off(self, v, b, theta=None):
-        return shifted(v + 0.01 * (obj.delta > 0)[:, None], b, theta)
-
-    monkeypatch.setattr(SpectralRidge, "prove", off)
-    assert spectral_ridge(obj).status is Status.OPTIMAL_INACCURATE
-    assert spectral_ridge(obj, tol=1.0).status is Status.OPTIMAL
 
 
 def test_a_vanishing_penalty_is_an_error_with_a_remedy():
@@ -132,7 +109,7 @@ def literal_loss(obj, penalty, standardize, rows):
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("counts", [(5, 6), (8, 5, 6), (7, 3, 5)])
+@pytest.mark.parametrize("counts", [(5, 6), (7, 3, 5)])
 def test_the_penalty_is_that_of_the_least_literal_loss(counts, standardize):
     penalties, chosen = (0.003, 0.3, 30.0), set()
     for seed in range(5):
@@ -147,21 +124,6 @@ def test_the_penalty_is_that_of_the_least_literal_loss(counts, standardize):
             assert losses[penalties.index(found)] <= min(losses) * (1 + 1e-6)
         chosen.add(found)
     assert len(chosen) > 1
-
-
-def test_the_scale_of_the_loss_is_a_logistic_regression_without_an_intercept():
-    """With two classes the best scale is the coefficient of a logistic regression on the decisions."""
-    from specmargin.solvers.spectrum.spectral_ridge import _scaled_loss
-
-    rng = np.random.default_rng(1)
-    f, sign = rng.normal(size=30), rng.choice([-1.0, 1.0], size=30)
-    f += 0.7 * sign
-    model = LogisticRegression(C=1e12, fit_intercept=False, tol=1e-12).fit(f[:, None], sign)
-    expected = np.logaddexp(0, -sign * model.coef_[0, 0] * f).mean()
-    one_hot = np.column_stack([-sign, sign]) > 0
-    for unit in (1e-8, 1.0, 1e8):
-        found = _scaled_loss(unit * np.column_stack([-f, f]) / 2, one_hot, np.ones(30, dtype=bool))
-        assert found == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("counts", [(1, 1, 1), (4, 4, 4), (9, 4, 1), (4, 4), (8, 1)])
@@ -223,39 +185,13 @@ def test_the_best_of_all_starts_is_the_optimum_by_brute_force(rng):
     assert max(values) <= best + 1e-12
 
 
-def test_it_is_scikit_learns_kmeans_where_directions_are_clear(rng):
-    """Well-separated directions: unit centres or mean centres, the clusters are the same."""
-    centres = np.eye(4)[:3] + 0.1
-    truth = rng.integers(3, size=90)
-    rows = centres[truth] + 0.15 * rng.normal(size=(90, 4))
-    seeds = np.array([np.flatnonzero(truth == k)[0] for k in range(3)])
-    start = rng.integers(3, size=90)
-    start[seeds] = np.arange(3)
-    Z = rows / np.linalg.norm(rows, axis=1)[:, None]
-    found = seeded_kmeans(rows, start, seeds)
-    reference = KMeans(3, init=np.stack([Z[start == k].mean(axis=0) for k in range(3)]), n_init=1).fit(Z)
-    np.testing.assert_array_equal(found.cluster, reference.labels_)
-    assert found.n_iter > 1
-    assert found.similarities.shape == (90, 3)
-    assert np.abs(found.similarities).max() <= 1 + 1e-12
-    free = np.setdiff1d(np.arange(90), seeds)
-    np.testing.assert_array_equal(found.similarities.argmax(axis=1)[free], found.cluster[free])
-
-
-def test_seeds_stay_where_nothing_else_would_keep_them():
-    rows = np.array([[1.0, 0.0]] * 6 + [[0.0, 1.0]] * 6)
-    start = np.array([0] * 6 + [1] * 6)
-    start[0], start[11] = 1, 0
-    found = seeded_kmeans(rows, start, np.array([0, 11]))
-    assert found.cluster.tolist() == [1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
-
-
 def test_a_row_of_zeros_stays_and_rounds_are_counted():
     rows = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     start, seeds = np.array([0, 1, 1, 1]), np.array([0, 2])
     found = seeded_kmeans(rows, start, seeds)
     assert found.cluster.tolist() == [0, 1, 1, 0]
     assert found.n_iter == 2
+    assert found.similarities[2, 1] == pytest.approx(1.0)
     assert seeded_kmeans(rows, start, seeds, max_iter=1).n_iter == 1
 
 

@@ -10,8 +10,8 @@ from exact_values import aligned, on_kernel, over_spectrum
 import specmargin as sm
 from specmargin.objectives import RMM, Alignment, SpectrumMargin
 from specmargin.results import Status
-from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path
-from specmargin.solvers.spectrum.interior_point import _Woodbury
+from specmargin.solvers import relative_margin, spectrum_margin, spectrum_path
+from specmargin.solvers.spectrum.interior_system import _Woodbury
 from specmargin.spectra import Spectrum
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=")
@@ -60,25 +60,12 @@ def test_points_far_from_the_optimum_are_certified_as_such(C, rng):
             assert_not_short(obj.prove(point), *over_spectrum(obj, variables))
 
 
-@pytest.mark.parametrize("delta", [None, "fixed"])
-def test_the_alternation_and_given_spectra(delta, rng):
-    for C, B in ((1.0, np.inf), (1e6, 1.1)):
-        obj = problem(3, C, B)
-        if delta:
-            obj = replace(obj, delta=rng.exponential(size=obj.q))
-            results = [spectrum_margin(obj)]
-        else:
-            results = [alternation(obj, max_iter=5), sm.solve(sm.problems.storm(obj))]
-        for result in results:
-            assert_not_short(result.certificate, *over_spectrum(obj, result.variables))
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e5, 1e10])
-@pytest.mark.parametrize("B", [np.inf, 1.05, 2.0])
+@pytest.mark.parametrize("C", [1e-2, 1e5, 1e10])
+@pytest.mark.parametrize("B", [np.inf, 1.05])
 def test_relative_margins_on_a_kernel(C, B, rng):
     X = rng.normal(size=(14, 3))
     labels = sm.encode_labels((X[:, 0] + 0.3 * rng.normal(size=14) > 0).astype(int))
-    for scale in (1e-6, 1.0, 1e6):
+    for scale in (1e-6, 1e6):
         for K in (scale * X @ X.T, scale * sm.kernels.gram(X, kernel="rbf", gamma=0.5)):
             obj = RMM((K + K.T) / 2, labels, C=C / scale, B=B)
             result = relative_margin(obj)
@@ -142,17 +129,6 @@ def test_elimination_corrects_itself_where_samples_of_all_weights_meet(monkeypat
     assert max(before) > 1e-8
     assert max(after) < 0.2 * max(before)
     assert max(after) < 2e-9
-
-
-@pytest.mark.parametrize("B", [np.inf, 2.0])
-def test_what_is_no_kernel_is_refused(B):
-    A = np.random.default_rng(0).standard_normal((12, 12))
-    with pytest.raises(ValueError, match="eigenvalue"):
-        sm.RMM(C=0.1, B=B, kernel="precomputed").fit(A + A.T, [0] * 6 + [1] * 6)
-    with pytest.raises(ValueError, match="symmetric"):
-        RMM(A @ A.T + np.triu(A), sm.encode_labels([0] * 6 + [1] * 6))
-    with pytest.raises(ValueError, match="eigenvalue"):
-        sm.RMM(B=B, kernel=lambda x, y: np.tanh(3 * x @ y - 2)).fit(A, [0] * 6 + [1] * 6)
 
 
 @pytest.mark.parametrize("seed", range(4))
