@@ -400,24 +400,24 @@ def test_planted_preposition_is_noticed(copy: Path) -> None:
 # Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.
 CEILINGS = {
     "specmargin": {
-        "(modules)": 1690,  # what parts share
-        "assessment": 3190,
-        "candidates": 1190,
+        "(modules)": 1670,  # what parts share
+        "assessment": 3080,
+        "candidates": 1180,
         "datasets": 800,
         "diagnosis": 830,
-        "estimators": 4480,
+        "estimators": 4160,
         "graphs": 1360,  # KNN and Laplacian as objects
-        "kernels": 850,  # kernels as objects
-        "labels": 400,
-        "losses": 710,
-        "objectives": 5470,
-        "plots": 1730,
-        "problems": 1140,
-        "proofs": 1730,
-        "solvers": 6790,  # Solver and Search as objects
+        "kernels": 830,  # kernels as objects
+        "labels": 390,
+        "losses": 690,
+        "objectives": 5250,
+        "plots": 1720,
+        "problems": 1100,
+        "proofs": 1680,
+        "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
-    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5400},
+    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5260},
 }
 
 

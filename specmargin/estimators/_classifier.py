@@ -110,7 +110,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
         y : array-like of shape (m,)
             Labels and markers.
         sample_weight : array-like of shape (m,), optional
@@ -171,7 +171,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         Parameters
         ----------
         X, y, graph, sample_weight
-            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
+            The same as for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
 
         Returns
         -------

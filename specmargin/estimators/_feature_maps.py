@@ -203,12 +203,12 @@ def feature_map(
     ----------
     functions : {"kernel"} or part
     kernel : Kernel
-        Of known width.
+        Kernel of known width.
     X : {ndarray, sparse matrix} of shape (n, d)
     labeled : ndarray of shape (l,)
         Rows of the labelled samples.
     L : LaplacianOperator, optional
-        Of the graph, where one takes part.
+        Laplacian of the graph, where one takes part.
     graph, place : object
         The graph that ties new samples to old ones, and the samples, or their search, that it finds neighbours in.
     held : mapping

@@ -260,7 +260,7 @@ class LabelSearch(Search, SemiSupervisedClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
+            The same as for `decision_function`.
 
         Returns
         -------

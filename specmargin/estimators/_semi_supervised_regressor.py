@@ -66,7 +66,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `predict`.
+            The same as for `predict`.
         y : array-like of shape (m,) or (m, n_outputs)
             Targets, NaN for unlabelled samples.
         sample_weight : array-like of shape (m,), optional
@@ -75,7 +75,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         Returns
         -------
         float
-            At most 1; 0 for the mean of the targets.
+            Number, at most 1; 0 for the mean of the targets.
 
         Raises
         ------

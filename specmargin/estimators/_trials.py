@@ -43,7 +43,7 @@ def judged(
     criterion : str
         The one that chooses; where it looks at no sample, `losses` are those of "nll".
     weights : ndarray of shape (m,), optional
-        Of the losses; the criteria are means by them.
+        Weights of the losses; the criteria are means by them.
     """
     if not len(sign):
         nothing = np.zeros((len(raw), 0))

@@ -61,9 +61,9 @@ def cccp(
     Parameters
     ----------
     obj : S3VM
-        With the hinge, and `SymmetricHinge` or `SymmetricRamp`.
+        Objective with the hinge, and `SymmetricHinge` or `SymmetricRamp`.
     w : ndarray of shape (size,), optional
-        Where beta comes from first; by default the supervised SVM.
+        Weights that beta comes from first; by default the supervised SVM.
     schedule : array-like of float, default (1.0,)
         Factors of C*, >= 0; the last should be 1. UniverSVM has that one alone; (1e-4, 1e-3, 0.01, 0.1, 1) anneals.
     tol : float, default 1e-9
