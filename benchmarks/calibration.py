@@ -33,7 +33,7 @@ from _harness import RESULTS, Report, default
 from scipy.special import expit, softmax
 
 import specmargin as sm
-from reproduction.papers._auto_ssl_sets import SETS
+from reproduction.papers._protocols.auto_ssl_sets import SETS
 from reproduction.tasks import samples
 from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
 

@@ -29,7 +29,7 @@ import numpy as np
 from sklearn.datasets import make_swiss_roll
 
 import specmargin as sm
-from reproduction.papers._auto_ssl_sets import SETS, SEVERAL
+from reproduction.papers._protocols.auto_ssl_sets import SETS, SEVERAL
 from reproduction.papers.auto_ssl import draw_labels
 from reproduction.tasks import samples
 from specmargin.graphs import Laplacian

@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction.papers._auto_ssl_sets import CHOOSING, SETS, SEVERAL
+from reproduction.papers._protocols.auto_ssl_sets import CHOOSING, SETS, SEVERAL
 from reproduction.papers.auto_ssl import draw_labels, tuned_svm
 from reproduction.tasks import Task, samples
 from specmargin import estimators

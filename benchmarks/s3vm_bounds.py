@@ -19,9 +19,9 @@ from reproduction.papers.global_optima import rows, summary, tasks
 from specmargin.objectives.s3vm import S3VM
 from specmargin.problems import solve
 from specmargin.problems.relaxation import s3vm_relaxation
-from specmargin.solvers.s3vm.bound import s3vm_bound
-from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.s3vm.probing import probe
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound
+from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.exact_s3vm.probing import probe
 
 
 def named(options: Any, name: str, u: int, C: float, **losses: Any) -> S3VM:

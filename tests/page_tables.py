@@ -10,7 +10,15 @@ import page_numbers
 
 from reproduction.engine.records import Row
 from reproduction.headlines import headline_rows
-from reproduction.papers._auto_ssl_sets import CHOOSING, CONFIRMING, PUBLISHED, SETS, SEVERAL, TEST_TUNED, UNSEEN
+from reproduction.papers._protocols.auto_ssl_sets import (
+    CHOOSING,
+    CONFIRMING,
+    PUBLISHED,
+    SETS,
+    SEVERAL,
+    TEST_TUNED,
+    UNSEEN,
+)
 from reproduction.recorded import RecordedTable, recorded_tables
 from specmargin.candidates import FAMILIES
 

@@ -30,7 +30,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.labels.targets.Targets",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
-    "specmargin.objectives.margin_over_cone.SpectrumPoint",
+    "specmargin.objectives.cones.margin_over_cone.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",
     "specmargin.problems.base.Recovered",
     "specmargin.results.SolveResult",

@@ -86,14 +86,15 @@ OF_NO_MODULE = {
 
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
+    "assessment/predictions.py": "assessment/test_outcomes.py",
     "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "commands.py": "test_cli.py",
     "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
-    "objectives/over_spectrum.py": "objectives/test_contract.py",
+    "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
-    "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
+    "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
     "typing.py": "test_layers.py",
 }
@@ -107,13 +108,13 @@ LATE_CIRCLES: list[list[str]] = []
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
-    "specmargin.estimators._calibrated": "of the estimator that is calibrated, and of clones of it",
-    "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
-    "specmargin.estimators._classifier": "of a clone of the same estimator",
-    "specmargin.estimators._label_search": "of the estimator whose parameters it chooses",
+    "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
+    "specmargin.estimators._base.manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
+    "specmargin.estimators._base.classifier": "of a clone of the same estimator",
+    "specmargin.estimators._base.label_search": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectrum_cv": "of the candidates of the class that it derives from",
-    "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
+    "specmargin.estimators._base.spectrum_classifier": "of a clone of the same estimator",
 }
 
 # Modules of more than 400 lines, and what holds each together.
@@ -417,7 +418,7 @@ CEILINGS = {
         "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
-    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5260},
+    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5270},
 }
 
 

@@ -28,7 +28,7 @@ from scipy.stats import ttest_rel
 
 from reproduction.blocks import grouped
 from reproduction.engine.records import Cell, Row
-from reproduction.papers._auto_ssl_sets import (
+from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
     FLOORS,

@@ -63,8 +63,8 @@ from reproduction.blocks import Blocks
 from reproduction.claims import LAPLACIANS
 from reproduction.comparison import mean_and_deviation
 from reproduction.engine.records import Cell, Row, worst_gap
-from reproduction.papers import _belkin_claims as claims
-from reproduction.papers import _belkin_fits as fits
+from reproduction.papers._claims import belkin as claims
+from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, sources_of

@@ -30,8 +30,8 @@ from reproduction.claims import objective_and_error, order, significance, wins, 
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.judging import TABLE_CLAIMS, judge
-from reproduction.papers import _chapelle_claims as claims
-from reproduction.papers._chapelle_blocks import (
+from reproduction.papers._claims import chapelle as claims
+from reproduction.papers._protocols.chapelle_blocks import (
     DIRECTION,
     INSTEAD,
     S3VMBlock,

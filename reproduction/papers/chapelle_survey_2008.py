@@ -30,7 +30,7 @@ from typing import Any
 from reproduction.blocks import Blocks, Published, available_blocks, grouped
 from reproduction.engine.published import published, published_parameters
 from reproduction.engine.records import Row
-from reproduction.papers._chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
+from reproduction.papers._protocols.chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
 from reproduction.run import Experiment, Findings, Options, Setup
 
 __all__ = ["ALL", "NEAREST", "S3VM_SURVEY", "SurveyBlock", "blocks", "bundled_blocks"]

@@ -1,8 +1,8 @@
 """Claims of the five papers that need a computation of their own: small studies, a verdict each, minutes in all.
 
 The tables of the papers judge what their rows can; here is the rest. A study measures something on one draw of a set,
-generated or published; a cell is one draw. What the studies do stands in the parts of this module: `_claims_manifold`,
-`_claims_primal`, `_claims_spectrum`, `_claims_s3vm`, the claims on their rows in `_study_claims`. Seconds are those of
+generated or published; a cell is one draw. What the studies do stands in the parts of this module: `_claims.manifold`,
+`_claims.primal`, `_claims.spectrum`, `_claims.s3vm`, the claims on their rows in `_claims.study`. Seconds are those of
 the processor, of one computer; they say how costs grow, and compare methods, and no more.
 """
 
@@ -17,14 +17,9 @@ from reproduction.claims import RULE
 from reproduction.comparison import mean_and_deviation
 from reproduction.engine.records import Cell, Row
 from reproduction.judging import frame_of, judge
-from reproduction.papers import (
-    _claims_manifold,
-    _claims_primal,
-    _claims_s3vm,
-    _claims_spectrum,
-    _study_claims,
-)
-from reproduction.papers._gieseke_fits import SETS as GIESEKE_SETS
+from reproduction.papers._claims import manifold, primal, s3vm, spectrum
+from reproduction.papers._claims import study as of_studies
+from reproduction.papers._protocols.gieseke_fits import SETS as GIESEKE_SETS
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, is_available, missing_data
@@ -32,7 +27,7 @@ from specmargin.exceptions import InvalidInputError
 
 __all__ = ["CLAIMS", "STUDIES", "Plan", "work"]
 
-_PARTS = (_claims_manifold, _claims_primal, _claims_spectrum, _claims_s3vm)
+_PARTS = (manifold, primal, spectrum, s3vm)
 STUDIES = {name: study for part in _PARTS for name, study in part.STUDIES.items()}
 """Every study: what computes one draw, its sets, how many draws; what begins with "generated" needs no data."""
 
@@ -108,12 +103,12 @@ def _setup(options: Options) -> Setup:
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
     sections, remarks = [], []
     good = [row for row in rows if row["status"] == "ok"]
-    for paper, claims in _study_claims.CLAIMS.items():
+    for paper, claims in of_studies.CLAIMS.items():
         names = dict.fromkeys(one.source for one in claims)
         mine = {name: each for name in names if (each := [row for row in good if row["method"] == name])}
         if mine:
             sections.append(Section(paper, [line for study, each in mine.items() for line in _lines(study, each)]))
-            frames = {study: frame_of(each, _study_claims.DERIVED.get(study)) for study, each in mine.items()}
+            frames = {study: frame_of(each, of_studies.DERIVED.get(study)) for study, each in mine.items()}
             remarks += [f"{paper} ({RULE}):", *judge(claims, frames), ""]
     return Findings(sections, _PROTOCOL, remarks[:-1])
 

@@ -44,8 +44,8 @@ from typing import Any
 from reproduction.blocks import Block, Blocks, Published, available_blocks
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
-from reproduction.papers import _gieseke_claims as claims
-from reproduction.papers._gieseke_fits import (
+from reproduction.papers._claims import gieseke as claims
+from reproduction.papers._protocols.gieseke_fits import (
     RULES,
     Partition,
     divided,
@@ -55,7 +55,7 @@ from reproduction.papers._gieseke_fits import (
     task_named,
     work,
 )
-from reproduction.papers._s3vm_methods import Setting, fit
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.verdicts import agreement_sentences

@@ -31,10 +31,10 @@ from typing import Any, TypeAlias
 
 from reproduction.engine.protocol import select
 from reproduction.engine.records import Cell, Row
-from reproduction.papers import _melacci_belkin_claims as claims
-from reproduction.papers._melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
-from reproduction.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
-from reproduction.papers._melacci_belkin_fits import (
+from reproduction.papers._claims import melacci_belkin as claims
+from reproduction.papers._protocols.melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
+from reproduction.papers._protocols.melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
+from reproduction.papers._protocols.melacci_belkin_fits import (
     BUNDLED,
     LARGE,
     RULES,
@@ -48,8 +48,8 @@ from reproduction.papers._melacci_belkin_fits import (
     tasks_available,
     work,
 )
-from reproduction.papers._melacci_belkin_iterates import iterates
-from reproduction.papers._melacci_belkin_sections import (
+from reproduction.papers._protocols.melacci_belkin_iterates import iterates
+from reproduction.papers._protocols.melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
     laplacian_findings,

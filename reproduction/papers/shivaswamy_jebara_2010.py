@@ -32,8 +32,8 @@ from typing import Any, TypeAlias
 
 from reproduction.engine.records import Cell, Row
 from reproduction.engine.significance import Errors, significance_marks
-from reproduction.papers import _shivaswamy_jebara_claims as claims
-from reproduction.papers import _shivaswamy_jebara_fits as fits
+from reproduction.papers._claims import shivaswamy_jebara as claims
+from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
 from reproduction.report import MarkedRow, MarkedSection
 from reproduction.run import Experiment, Findings, Options, Run, Setup
 from reproduction.tasks import checksums

@@ -26,10 +26,10 @@ import numpy as np
 
 from reproduction.engine.published import published
 from reproduction.engine.records import Cell, Row
-from reproduction.papers._node_claims import DEFAULT, RULES, Place, judge, places
-from reproduction.papers._node_filters import OURS, WEIGHTS
-from reproduction.papers._node_rivals import RIVALS
-from reproduction.papers._node_sets import (
+from reproduction.papers._claims.node import DEFAULT, RULES, Place, judge, places
+from reproduction.papers._protocols.node_filters import OURS, WEIGHTS
+from reproduction.papers._protocols.node_rivals import RIVALS
+from reproduction.papers._protocols.node_sets import (
     NODE_TASKS,
     STAND_IN,
     NodeTask,

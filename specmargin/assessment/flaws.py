@@ -26,7 +26,7 @@ _SCALES = 1e3
 _UNEQUAL = 5.0
 _MARKERS = ("-1", "unlabeled", "unlabelled", "unknown", "none", "?", "-")
 _LISTED = 5
-_Found = Iterator[tuple[str, str]]
+_Named = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
     constant column: 'z' holds one value, 3, in all rows; it is not used.
     """
     of_numbers = any(isinstance(label, float) for label in labels)
-    found = (
+    named = (
         (("file", note) for note in table.notes),
         (_dropped(name, reason) for name, reason in roles.dropped.items()),
         (("column that tells too much", f"{name!r} {doubt}; it is used.") for name, doubt in roles.doubts.items()),
@@ -98,7 +98,7 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
         () if of_numbers else _classes(labels, target, exact),
         _contradictions(table, labels, roles),
     )
-    return [Flaw(kind, text) for kind, text in chain.from_iterable(found)]
+    return [Flaw(kind, text) for kind, text in chain.from_iterable(named)]
 
 
 def _dropped(name: str, reason: str) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def _dropped(name: str, reason: str) -> tuple[str, str]:
 _DECIDED = ("column that numbers the rows", "the label in other words", "column that tells too much")
 
 
-def _odd(table: Table, roles: Roles) -> _Found:
+def _odd(table: Table, roles: Roles) -> _Named:
     """Cells that cannot be read, and numbers that stand for missing ones."""
     for name in roles.used:
         kind, odd = table.types[name], table.odd(name)
@@ -141,7 +141,7 @@ def _plain(number: float) -> str:
     return f"{number:.0f}" if abs(number) < 1e15 and number == round(number) else f"{number:g}"
 
 
-def _missing(table: Table, roles: Roles) -> _Found:
+def _missing(table: Table, roles: Roles) -> _Named:
     for name, role in roles.used.items():
         n = int(missing_in(table.columns[name]).sum()) - len(table.odd(name))
         if n:
@@ -153,7 +153,7 @@ def _missing(table: Table, roles: Roles) -> _Found:
             yield "missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {done}."
 
 
-def _infinite(table: Table, roles: Roles) -> _Found:
+def _infinite(table: Table, roles: Roles) -> _Named:
     for name in roles.used:
         column = table.columns[name]
         n = int(np.isinf(column).sum()) if column.dtype.kind == "f" else 0
@@ -161,7 +161,7 @@ def _infinite(table: Table, roles: Roles) -> _Found:
             yield "infinite entries", f"{name!r} holds {n}; they count as missing."
 
 
-def _scales(table: Table, roles: Roles) -> _Found:
+def _scales(table: Table, roles: Roles) -> _Named:
     """Deviations that differ by a thousand, of numbers; of the columns of a sparse matrix, by their largest entries."""
     if table.matrix is not None:
         largest = np.abs(table.matrix).max(axis=0).toarray().ravel()
@@ -190,7 +190,7 @@ def _scales(table: Table, roles: Roles) -> _Found:
     )
 
 
-def _classes(labels: AnyArray, target: str, exact: bool) -> _Found:
+def _classes(labels: AnyArray, target: str, exact: bool) -> _Named:
     counts = Counter(label for label in labels if label is not None)
     ordered, total = counts.most_common(), sum(counts.values())
     single = [label for label, n in ordered if n == 1]
@@ -220,7 +220,7 @@ def _classes(labels: AnyArray, target: str, exact: bool) -> _Found:
             yield "label that looks like a marker", f"{told}; if it means 'no label', name it by unlabeled=."
 
 
-def _contradictions(table: Table, labels: AnyArray, roles: Roles) -> _Found:
+def _contradictions(table: Table, labels: AnyArray, roles: Roles) -> _Named:
     """Rows that are equal but for their labels, and rows that are equal altogether."""
     if table.matrix is not None:
         return

@@ -72,7 +72,7 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         y = np.asarray(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            return self._keep(X, y, {}, "one class")
+            return self.fit_with(X, y, {}, "one class")
         kernels = _kernels(X, self.width)
         folds = stratified_folds(
             as_they_appear(codes), min(_FOLDS, len(codes)), np.random.default_rng(self.random_state)
@@ -82,14 +82,14 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         )
         (name, options, G), C = kernels[best[2]], _CS[best[1]]
         unit = float(np.mean(np.diag(G)))
-        return self._keep(X, y, {"C": C / unit if unit > 0 else C, **options}, f"{name} kernel, C = {C:g}")
+        return self.fit_with(X, y, {"C": C / unit if unit > 0 else C, **options}, f"{name} kernel, C = {C:g}")
 
     @classmethod
     def refitted(cls, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
         """Return what `fit` has left, from the samples and what it has chosen."""
-        return cls()._keep(X, y, dict(options), chosen)
+        return cls().fit_with(X, y, dict(options), chosen)
 
-    def _keep(self, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
+    def fit_with(self, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
         """Fit to all samples with what is chosen."""
         self.X_, self.y_, self.options_, self.chosen_ = X, y, options, chosen
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._bound import within_bound
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import solved_by_cvxpy, unpacked
-from specmargin.estimators._spectrum_classifier import Answer, FixedSpectrumClassifier
+from specmargin.estimators._base.bound import within_bound
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
+from specmargin.estimators._base.spectrum_classifier import Answer, FixedSpectrumClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum

@@ -26,8 +26,8 @@ from specmargin.candidates import (
 )
 from specmargin.candidates.constants import check_families
 from specmargin.checks import Rule, instance, maybe
-from specmargin.estimators._calibrated import Calibration
-from specmargin.estimators._classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.calibrated import Calibration
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.neighbors import METRIC

@@ -20,8 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, count, maybe, number, outside
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import SemiSupervised, check_features, fitting, in_batches
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.semi_supervised import SemiSupervised, check_features, fitting, in_batches
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import KNN, Laplacian, components
 from specmargin.graphs.parts import whole_seed

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._spectrum_classifier import FixedSpectrumClassifier
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.spectrum_classifier import FixedSpectrumClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum, Transform
 from specmargin.spectra.transforms import analytic_centre

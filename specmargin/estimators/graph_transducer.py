@@ -10,7 +10,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import outside
-from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
+from specmargin.estimators._base.spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.exceptions import EigenspaceWarning
 from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels

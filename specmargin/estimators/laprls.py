@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from specmargin.estimators._conformal import ConformalSets
-from specmargin.estimators._manifold import KernelBlocks
+from specmargin.estimators._base.conformal import ConformalSets
+from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._manifold import ManifoldModel
-from specmargin.estimators._semi_supervised import numerical_failures
-from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
+from specmargin.estimators._base.manifold import ManifoldModel
+from specmargin.estimators._base.semi_supervised import numerical_failures
+from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF

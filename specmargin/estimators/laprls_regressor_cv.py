@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.estimators._label_search import Judged, Search, Trials
-from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, ManifoldGrid
-from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
+from specmargin.estimators._base.label_search import Judged, Search, Trials
+from specmargin.estimators._base.manifold_grid import CANDIDATES, SEARCHED, ManifoldGrid
+from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
 from specmargin.labels import Targets
 from specmargin.objectives.held_out import leave_one_out as loo

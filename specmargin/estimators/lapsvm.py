@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._calibrated import OnReduction
-from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._manifold import ManifoldModel
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import columns, solved_by_cvxpy
+from specmargin.estimators._base.calibrated import OnReduction
+from specmargin.estimators._base.class_balance import Balance
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.manifold import ManifoldModel
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels

@@ -18,11 +18,11 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import Rule
-from specmargin.estimators._class_balance import Balance, in_force
-from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, Settings, Space, Trials
-from specmargin.estimators._manifold_grid import CANDIDATES, SEARCHED, Deformed, ManifoldGrid
-from specmargin.estimators._parameters import RULES
-from specmargin.estimators._semi_supervised import columns
+from specmargin.estimators._base.class_balance import Balance, in_force
+from specmargin.estimators._base.label_search import OF_DECISIONS, LabelSearch, Settings, Space, Trials
+from specmargin.estimators._base.manifold_grid import CANDIDATES, SEARCHED, Deformed, ManifoldGrid
+from specmargin.estimators._base.parameters import RULES
+from specmargin.estimators._base.semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._bound import bound_in_use, within_bound
-from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._memory import require_memory
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import solved_by_cvxpy, unpacked
+from specmargin.estimators._base.bound import bound_in_use, within_bound
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.memory import require_memory
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import RBF, Linear, gram
 from specmargin.kernels.matrices import near_origin

@@ -18,16 +18,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from specmargin import objectives, solvers
 from specmargin.checks import Rule, number, outside
-from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._feature_maps import (
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.feature_maps import (
     FeatureMap,
     KernelFunctions,
     RawFeatures,
     feature_map,
 )
-from specmargin.estimators._label_weights import of_classes
-from specmargin.estimators._parameters import mean_label, multiple_of, or_word, part_of
-from specmargin.estimators._semi_supervised import columns, unpacked
+from specmargin.estimators._base.label_weights import of_classes
+from specmargin.estimators._base.parameters import mean_label, multiple_of, or_word, part_of
+from specmargin.estimators._base.semi_supervised import columns, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, LaplacianOperator
 from specmargin.kernels import Linear, PrincipalComponents

@@ -15,12 +15,12 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.checks import Rule, choice, number
-from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets
-from specmargin.estimators._filter_model import FilterModel
-from specmargin.estimators._manifold import NO_NODES
-from specmargin.estimators._parameters import or_word
+from specmargin.estimators._base.class_balance import Balance
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.conformal import ConformalSets
+from specmargin.estimators._base.filter_model import FilterModel
+from specmargin.estimators._base.manifold import NO_NODES
+from specmargin.estimators._base.parameters import or_word
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN
 from specmargin.labels import Labels

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._filter_model import decisions_at_nodes, filtered, smooth_first
-from specmargin.estimators._label_search import LabelSearch, Settings, Space
-from specmargin.estimators._parameters import part_of
-from specmargin.estimators._semi_supervised import columns
+from specmargin.estimators._base.class_balance import Balance
+from specmargin.estimators._base.filter_model import decisions_at_nodes, filtered, smooth_first
+from specmargin.estimators._base.label_search import LabelSearch, Settings, Space
+from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.semi_supervised import columns
 from specmargin.estimators.spectral_filter import TOL, SpectralFilterClassifier
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs.parts import built

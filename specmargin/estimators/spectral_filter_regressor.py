@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from specmargin.checks import Rule, choice
-from specmargin.estimators._filter_model import FilterModel
-from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
+from specmargin.estimators._base.filter_model import FilterModel
+from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.graphs import KNN
 from specmargin.labels import Targets
 from specmargin.results import SolveResult

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, number, outside
-from specmargin.estimators._class_balance import Balance, codes_of, in_force
-from specmargin.estimators._classifier import SemiSupervisedClassifier
-from specmargin.estimators._conformal import ConformalSets
-from specmargin.estimators._feature_maps import opened
-from specmargin.estimators._manifold import NO_NODES, KernelBlocks
-from specmargin.estimators._parameters import part_of
+from specmargin.estimators._base.class_balance import Balance, codes_of, in_force
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.conformal import ConformalSets
+from specmargin.estimators._base.feature_maps import opened
+from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
+from specmargin.estimators._base.parameters import part_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.parts import laplacian_of

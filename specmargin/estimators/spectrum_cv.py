@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._spectrum_grid import SpectrumCV
+from specmargin.estimators._base.spectrum_grid import SpectrumCV
 from specmargin.estimators.alignment import KTA
 from specmargin.estimators.spectrum_margin import STORM
 from specmargin.labels import Labels

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import outside
-from specmargin.estimators._spectrum_classifier import Graph, JointClassifier
+from specmargin.estimators._base.spectrum_classifier import Graph, JointClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import warn_of_repeated

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import shown
-from specmargin.estimators._object_graph import Reader, Writer, class_name, known_classes
+from specmargin.estimators._base.object_graph import Reader, Writer, class_name, known_classes
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
 from specmargin.proofs.packing import contents_of, package_versions
 from specmargin.typing import AnyArray

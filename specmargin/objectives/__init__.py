@@ -18,10 +18,10 @@ from specmargin.labels import Labels, Targets
 from specmargin.losses import LOSSES, get_loss
 from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.block_alignment import BlockAlignment
-from specmargin.objectives.block_cone import BlockCone, MonotoneCone
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
-from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.objectives.cones.block_cone import BlockCone, MonotoneCone
+from specmargin.objectives.cones.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.contract import Objective, certify
 from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer

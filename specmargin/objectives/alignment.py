@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from specmargin.labels import Labels
-from specmargin.objectives.alignment_over_cone import AlignmentOverCone
+from specmargin.objectives.cones.alignment_over_cone import AlignmentOverCone
+from specmargin.objectives.cones.over_spectrum import OverSpectrum
 from specmargin.objectives.contract import Shapes
-from specmargin.objectives.over_spectrum import OverSpectrum
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 

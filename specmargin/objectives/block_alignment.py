@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from specmargin.labels import Labels, Targets
-from specmargin.objectives.alignment_over_cone import AlignmentOverCone
-from specmargin.objectives.cone import Cone
+from specmargin.objectives.cones.alignment_over_cone import AlignmentOverCone
+from specmargin.objectives.cones.cone import Cone
+from specmargin.objectives.cones.over_blocks import OverBlocks
 from specmargin.objectives.contract import Arrays, Shapes
-from specmargin.objectives.over_blocks import OverBlocks
 from specmargin.typing import FloatArray
 
 __all__ = ["BlockAlignment"]

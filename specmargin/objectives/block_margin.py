@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from specmargin.labels import Labels
-from specmargin.objectives.cone import Cone
+from specmargin.objectives.cones.cone import Cone
+from specmargin.objectives.cones.margin_over_cone import MarginOverCone, SpectrumPoint
+from specmargin.objectives.cones.over_blocks import OverBlocks
 from specmargin.objectives.contract import Arrays, Shapes
-from specmargin.objectives.margin_over_cone import MarginOverCone, SpectrumPoint
-from specmargin.objectives.over_blocks import OverBlocks
 from specmargin.objectives.squared_losses import loss_of
 from specmargin.typing import FloatArray
 

@@ -30,10 +30,10 @@ from functools import cached_property
 import numpy as np
 
 from specmargin.labels import Labels
-from specmargin.objectives.cone import Cone, FixedSpectrum
+from specmargin.objectives.cones.cone import Cone, FixedSpectrum
+from specmargin.objectives.cones.margin_over_cone import MarginOverCone, SpectrumPoint
+from specmargin.objectives.cones.over_spectrum import OverSpectrum
 from specmargin.objectives.contract import Shapes
-from specmargin.objectives.margin_over_cone import MarginOverCone, SpectrumPoint
-from specmargin.objectives.over_spectrum import OverSpectrum
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray

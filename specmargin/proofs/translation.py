@@ -41,7 +41,7 @@ from specmargin.objectives import (
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.results import CHANGED, Certificate, SolveResult
-from specmargin.solvers.s3vm.bound import s3vm_bound
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["DENSE", "lacks_its_tree", "record_of", "tree_record_of"]

@@ -23,6 +23,9 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
 )
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound, with_bound
+from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.exact_s3vm.probing import probe
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
@@ -30,8 +33,6 @@ from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.manifold.stopping import RULES
 from specmargin.solvers.parts import Search, Solver
 from specmargin.solvers.s3vm.annealing import annealing
-from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
-from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.cccp import cccp
 from specmargin.solvers.s3vm.continuation import continuation
 from specmargin.solvers.s3vm.finite_newton import finite_newton
@@ -40,7 +41,6 @@ from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.solvers.s3vm.polish import polish
-from specmargin.solvers.s3vm.probing import probe
 from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.solvers.spectrum.alignment import alignment

@@ -34,7 +34,7 @@ SOLVERS: dict[str, dict[str, str]] = {
     },
     "S3VM": {
         "annealing": ".s3vm.annealing",
-        "branch_and_bound": ".s3vm.branch_and_bound",
+        "branch_and_bound": ".exact_s3vm.branch_and_bound",
         "cccp": ".s3vm.cccp",
         "continuation": ".s3vm.continuation",
         "gradient": ".s3vm.gradient",
@@ -42,14 +42,12 @@ SOLVERS: dict[str, dict[str, str]] = {
         "multi_switch": ".s3vm.multi_switch",
         "one_flip": ".s3vm.one_flip",
         "polish": ".s3vm.polish",
-        "probe": ".s3vm.probing",
+        "probe": ".exact_s3vm.probing",
         "quasi_newton": ".s3vm.quasi_newton",
-        "s3vm_bound": ".s3vm.bound",
+        "s3vm_bound": ".exact_s3vm.bound",
     },
 }
-"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements.
-
-Relative, so that a fingerprint of who asks does not take every solver for one of his."""
+"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements."""
 
 _ALWAYS = {"LapSVM": "problems.lapsvm_dual, the CVXPY problem of any convex loss"}
 """What is left where no solver takes a convex loss."""

@@ -11,7 +11,7 @@ from contract_estimators import CLUSTERING, REGRESSORS, make
 from contract_inputs import NEW, W, X, Y
 
 from specmargin import estimators
-from specmargin.estimators._semi_supervised import SemiSupervised
+from specmargin.estimators._base.semi_supervised import SemiSupervised
 from specmargin.exceptions import SolverError
 
 
@@ -52,7 +52,7 @@ def test_what_was_learned_is_still_there(name: str, monkeypatch: pytest.MonkeyPa
         else:
             monkeypatch.setattr(SemiSupervised, "_warn_of_gaps", _raising(error))
             monkeypatch.setattr(type(estimator), "_warn_of_gaps", _raising(error))
-        monkeypatch.setattr("specmargin.estimators._label_search.LabelSearch._record", _raising(error))
+        monkeypatch.setattr("specmargin.estimators._base.label_search.LabelSearch._record", _raising(error))
         with pytest.raises(BaseException, match=r"^$|no answer"):
             fit(estimator, X[::-1])
         unchanged()

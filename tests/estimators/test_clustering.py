@@ -179,7 +179,7 @@ def test_every_way_to_pass_the_same_problem(three_blobs, monkeypatch):
     ]:
         block = sm.kernels.gram(X, gamma=0.5) if points is None else points
         np.testing.assert_allclose(other.decision_function(block), f, atol=1e-9)
-    monkeypatch.setattr("specmargin.estimators._semi_supervised.BATCH_ELEMENTS", 450)  # three rows at a time
+    monkeypatch.setattr("specmargin.estimators._base.semi_supervised.BATCH_ELEMENTS", 450)  # three rows at a time
     np.testing.assert_allclose(plain.decision_function(X), f, atol=1e-12)
     np.testing.assert_array_equal(plain.predict(X), plain.labels_)
 

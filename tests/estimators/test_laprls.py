@@ -6,7 +6,7 @@ from scipy.stats import chisquare
 from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
-from specmargin.estimators._class_balance import Balance, in_force
+from specmargin.estimators._base.class_balance import Balance, in_force
 from specmargin.estimators.laprls import LapRLS
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF

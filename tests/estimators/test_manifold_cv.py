@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 import specmargin as sm
-from specmargin.estimators._class_balance import Balance
-from specmargin.estimators._feature_maps import FeatureMap, usual_functions
+from specmargin.estimators._base.class_balance import Balance
+from specmargin.estimators._base.feature_maps import FeatureMap, usual_functions
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
@@ -279,7 +279,7 @@ def test_fewer_functions_for_many_samples(moons, functions, monkeypatch):
 
 def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 17.9 * 120**2 / 0.9)
+    monkeypatch.setattr("specmargin.estimators._base.memory.available_memory", lambda: 17.9 * 120**2 / 0.9)
     with pytest.raises(MemoryError, match="sharing L K among the settings of 120 samples needs about"):
         LapRLSCV(grid=SMALL).fit(X, y)
 
@@ -370,9 +370,9 @@ def test_the_unit_of_the_features_changes_nothing(moons, kernel, scale):
 
 
 def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch):
-    monkeypatch.setattr("specmargin.estimators._feature_maps._FULL_SAMPLES", 100)
+    monkeypatch.setattr("specmargin.estimators._base.feature_maps._FULL_SAMPLES", 100)
     fewer = {Eigenvectors(): Eigenvectors(20), Landmarks(): Landmarks(20)}
-    monkeypatch.setattr("specmargin.estimators._manifold.usual_functions", lambda *of: fewer[usual_functions(*of)])
+    monkeypatch.setattr("specmargin.estimators._base.manifold.usual_functions", lambda *of: fewer[usual_functions(*of)])
     X, _, y = moons
     clf = LapRLSCV(
         grid={

@@ -18,7 +18,7 @@ from contract_estimators import make
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin import estimators, graphs, kernels, solvers, spectra
-from specmargin.estimators._parameters import Composed
+from specmargin.estimators._base.parameters import Composed
 from specmargin.parts import Part
 
 PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.estimators import _feature_maps, _memory
-from specmargin.estimators._feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
+from specmargin.estimators._base import feature_maps, memory
+from specmargin.estimators._base.feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
 from specmargin.kernels import RBF, Landmarks, LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
 from specmargin.solvers import Solver
@@ -84,16 +84,16 @@ def test_several_classes_of_fewer_functions(blobs):
 
 def test_the_size_decides(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr(_feature_maps, "_FULL_SAMPLES", len(X) - 1)
+    monkeypatch.setattr(feature_maps, "_FULL_SAMPLES", len(X) - 1)
     assert isinstance(sm.LapSVM().fit(X, y)._functions, EigenvectorFunctions)
     assert isinstance(sm.LapSVM(gamma_I=0.0).fit(X, y)._functions, LandmarkFunctions)
-    monkeypatch.setattr(_feature_maps, "_FULL_SAMPLES", len(X))
+    monkeypatch.setattr(feature_maps, "_FULL_SAMPLES", len(X))
     assert isinstance(sm.LapSVM().fit(X, y)._functions, KernelFunctions)
 
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr(_memory, "available_memory", lambda: 1e5)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1e5)
     monkeypatch.setattr(KernelFunctions, "values", lambda *a: pytest.fail("computed"))
     with pytest.raises(
         MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take functions=Eigenvectors"
@@ -101,12 +101,12 @@ def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
         sm.LapSVM().fit(X, y)
     with pytest.raises(MemoryError, match="landmarks for 120 samples"):
         sm.LapSVM(functions=Landmarks()).fit(X, y)
-    monkeypatch.setattr(_memory, "available_memory", lambda: None)
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
     sm.LapSVM().fit(X, y)
 
 
 def test_the_memory_of_this_computer_is_known_or_unknown():
-    free = _memory.available_memory()
+    free = memory.available_memory()
     assert free is None or 1e6 < free < 1e15
 
 

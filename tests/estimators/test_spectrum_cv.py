@@ -11,10 +11,10 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.candidates.comparison import compare_errors
-from specmargin.estimators import _spectrum_grid
-from specmargin.estimators._label_search import judged
-from specmargin.estimators._spectrum_grid import _Path
-from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.estimators._base import spectrum_grid
+from specmargin.estimators._base.label_search import judged
+from specmargin.estimators._base.spectrum_grid import _Path
+from specmargin.estimators._base.supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, parts
 from specmargin.solvers import Solver
@@ -162,7 +162,7 @@ def test_a_left_out_label_is_not_looked_at(moons, cls):
 def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
     X, _, y = moons
     calls = []
-    for place, name in ((parts, "NeighborSearch"), (parts, "knn_graph"), (_spectrum_grid, "laplacian_eigenpairs")):
+    for place, name in ((parts, "NeighborSearch"), (parts, "knn_graph"), (spectrum_grid, "laplacian_eigenpairs")):
         genuine = getattr(place, name)
 
         class Spy(genuine if isinstance(genuine, type) else object):

@@ -27,7 +27,7 @@ from specmargin import estimators
 from specmargin.archive import read_archive, write_archive
 from specmargin.candidates.constants import CONSTANTS
 from specmargin.estimators import storage
-from specmargin.estimators._spectrum_classifier import GraphSpectrumClassifier
+from specmargin.estimators._base.spectrum_classifier import GraphSpectrumClassifier
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
 from specmargin.graphs import KNN
 from specmargin.kernels import RBF, Landmarks

@@ -13,7 +13,7 @@ from specmargin.objectives import S3VM, RegularizedClustering, S3VMRelaxation, S
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import clustering as bound
 from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
-from specmargin.solvers.s3vm import bound as s3vm_bound
+from specmargin.solvers.exact_s3vm import bound as s3vm_bound
 from specmargin.spectra import Spectrum
 
 fractions = np.vectorize(Fraction, otypes=[object])

@@ -55,7 +55,7 @@ GROUPS = {
     "objectives": ["specmargin/objectives/**/*.py"],
     "losses": ["specmargin/losses/*.py"],
     "certificates": ["specmargin/results.py", "specmargin/rounding.py"],
-    "bounds": ["specmargin/solvers/s3vm/bound.py"],
+    "bounds": ["specmargin/solvers/exact_s3vm/bound.py"],
     "verify": [
         f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
     ],
@@ -68,7 +68,7 @@ _OF_ANSWERS = [
     "tests/exact",
     "tests/test_results.py",
     "tests/test_rounding.py",
-    "tests/solvers/s3vm/test_bound.py",
+    "tests/solvers/exact_s3vm/test_bound.py",
     "tests/solvers/spectrum/test_spectrum_rounding.py",
 ]
 TESTS = {

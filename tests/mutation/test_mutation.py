@@ -115,15 +115,15 @@ def test_every_group_has_its_modules_and_every_folder_its_tests():
 
 
 def test_defaults_meet_the_tests_of_signatures_whichever_lines_these_reach():
-    ours, other = "tests/objectives/test_cone.py::a", "tests/losses/test_margin.py::a"
+    ours, other = "tests/objectives/cones/test_cone.py::a", "tests/losses/test_margin.py::a"
     args = mutation.OF_SIGNATURES["specmargin/objectives/"] + "::defaults"
     names = [ours, other, args]
     reached = {
         "names": names,
         "seconds": {ours: 0.2, other: 0.1, args: 0.3},
-        "lines": {"specmargin/objectives/cone.py": {"7": [0]}},
+        "lines": {"specmargin/objectives/cones/cone.py": {"7": [0]}},
     }
-    mutant = SimpleNamespace(path="specmargin/objectives/cone.py", static=True, lines=(7, 7))
+    mutant = SimpleNamespace(path="specmargin/objectives/cones/cone.py", static=True, lines=(7, 7))
     assert list(mutation.chosen(mutant, reached)) == [ours, args]
     mutant.static = False
     assert list(mutation.chosen(mutant, reached)) == [ours]

@@ -14,9 +14,9 @@ from specmargin.objectives import (
     S3VMRelaxation,
     SpectrumMargin,
     clustering,
-    margin_over_cone,
     relative_margin_loss,
 )
+from specmargin.objectives.cones import margin_over_cone
 from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding

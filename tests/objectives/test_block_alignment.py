@@ -7,7 +7,8 @@ from block_problems import blocks_of, labels_of
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_targets
-from specmargin.objectives import Alignment, BlockAlignment, SpectrumCone, alignment_over_cone
+from specmargin.objectives import Alignment, BlockAlignment, SpectrumCone
+from specmargin.objectives.cones import alignment_over_cone
 
 classes = pytest.mark.parametrize("n_classes", [2, 4])
 

@@ -98,7 +98,7 @@ def test_a_certificate_repairs_any_point_and_its_rounding_is_small(loss, n_class
 
 def test_sums_over_columns_and_classes_are_charged_for_every_term(monkeypatch):
     """With a unit of 1e-6 for that of long doubles: q columns and K classes make sums of q + K - 1 terms."""
-    from specmargin.objectives import margin_over_cone
+    from specmargin.objectives.cones import margin_over_cone
 
     labels = labels_of(4)
     obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")

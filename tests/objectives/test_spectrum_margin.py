@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import specmargin as sm
-from specmargin.objectives import Alignment, SpectrumMargin, alignment_over_cone
+from specmargin.objectives import Alignment, SpectrumMargin
+from specmargin.objectives.cones import alignment_over_cone
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 

@@ -14,7 +14,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.problems.base import solve
 from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.results import Status
-from specmargin.solvers.s3vm.bound import s3vm_bound
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 
 LOSSES = {
     "hinge": {"loss": "hinge"},

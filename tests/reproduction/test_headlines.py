@@ -10,7 +10,8 @@ import pytest
 import reproduction.engine.published as published_module
 from reproduction import Line, Report, Section
 from reproduction.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
-from reproduction.papers import _shivaswamy_jebara_claims, chapelle_2006, gieseke_2014, tables
+from reproduction.papers import chapelle_2006, gieseke_2014, tables
+from reproduction.papers._claims import shivaswamy_jebara
 from reproduction.papers.bibliography import PAPERS
 from reproduction.recorded import RecordedTable, recorded_folder, recorded_tables
 from specmargin.exceptions import InvalidInputError
@@ -127,6 +128,6 @@ def test_the_remarks_of_the_spectrum_table_have_the_counts():
         for task, shift in (("one", 0.0), ("two", 1.0))
     ]
     (headline,) = [headline for headline in HEADLINES if headline.table == "spectrum_learning"]
-    report = report_of(remarks=_shivaswamy_jebara_claims.sentences(cells, list(errors)))
+    report = report_of(remarks=shivaswamy_jebara.sentences(cells, list(errors)))
     # STOAM errs less than MKL-S in both cells, STORM more than MKL-R; STOAM errs least of all.
     assert [number.reproduced(report) for number in headline.numbers] == ["2 of 4", "2 of 2"]

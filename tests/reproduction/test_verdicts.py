@@ -11,7 +11,7 @@ import pytest
 
 from reproduction import claims
 from reproduction.judging import TABLE_CLAIMS, judge
-from reproduction.papers import _melacci_belkin_sections as sections
+from reproduction.papers._protocols import melacci_belkin_sections as sections
 from reproduction.report import Line, Report, Section
 from reproduction.verdicts import VERDICTS, Claim, agreement, figure_claims, parse_claims, parse_sentences
 

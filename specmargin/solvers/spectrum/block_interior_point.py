@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.objectives.block_cone import BlockCone
+from specmargin.objectives.cones.block_cone import BlockCone
 from specmargin.solvers.spectrum.interior_point import MarginData, Point
 from specmargin.solvers.spectrum.interior_system import factorised, solved
 from specmargin.typing import FloatArray

@@ -7,7 +7,7 @@ import pytest
 
 from reproduction.engine.records import Cell
 from reproduction.papers import tables
-from reproduction.papers._auto_ssl_sets import (
+from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
     FLOORS,

@@ -14,7 +14,7 @@ from reproduction import published_parameters
 from reproduction.gallery import run_figures
 from reproduction.papers import chapelle_2006 as experiment
 from reproduction.papers import run_table
-from reproduction.papers._chapelle_blocks import INSTEAD, work
+from reproduction.papers._protocols.chapelle_blocks import INSTEAD, work
 from reproduction.tasks import missing_data
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from reproduction import published, published_parameters
-from reproduction.papers import _chapelle_blocks as s3vm_blocks
 from reproduction.papers import chapelle_survey_2008 as experiment
 from reproduction.papers import run_table
-from reproduction.papers._s3vm_methods import METHODS
+from reproduction.papers._protocols import chapelle_blocks as s3vm_blocks
+from reproduction.papers._protocols.s3vm_methods import METHODS
 
 
 def test_settings_are_the_surveys():

@@ -13,11 +13,12 @@ from sklearn.kernel_ridge import KernelRidge
 import specmargin as sm
 from reproduction.engine.records import Cell
 from reproduction.judging import frame_of, judge
-from reproduction.papers import _claims_manifold as manifold
-from reproduction.papers import _claims_primal as primal
-from reproduction.papers import _claims_s3vm as s3vm
-from reproduction.papers import _claims_spectrum as spectrum
-from reproduction.papers import _study_claims, claims, run_table
+from reproduction.papers import claims, run_table
+from reproduction.papers._claims import manifold as manifold
+from reproduction.papers._claims import primal as primal
+from reproduction.papers._claims import s3vm as s3vm
+from reproduction.papers._claims import spectrum as spectrum
+from reproduction.papers._claims import study as of_studies
 from reproduction.verdicts import VERDICTS, parse_claims
 from specmargin.exceptions import InvalidInputError
 
@@ -51,7 +52,7 @@ They are the claims that on the recorded rows would be called the same if a comp
 
 @pytest.mark.parametrize(("study", "text", "good", "bad"), CASES)
 def test_a_verdict_comes_out_each_way(study, text, good, bad):
-    of_study = [one for each in _study_claims.CLAIMS.values() for one in each if one.source == study]
+    of_study = [one for each in of_studies.CLAIMS.values() for one in each if one.source == study]
     for columns, expected in ((good, "reproduced"), (good | bad, "not reproduced")):
         judged = judge(of_study, {study: frame_of([row(**columns), row(**columns)])})
         assert line_on(text, judged).split(":")[0] == expected
@@ -59,9 +60,9 @@ def test_a_verdict_comes_out_each_way(study, text, good, bad):
 
 def test_every_study_is_complete_and_of_one_paper():
     studies = sorted(claims.STUDIES)
-    judged_by = {one.source: one.paper for each in _study_claims.CLAIMS.values() for one in each}
+    judged_by = {one.source: one.paper for each in of_studies.CLAIMS.values() for one in each}
     assert sorted(judged_by) == studies
-    assert all(one.paper == judged_by[one.source] for each in _study_claims.CLAIMS.values() for one in each)
+    assert all(one.paper == judged_by[one.source] for each in of_studies.CLAIMS.values() for one in each)
     for _, names, draws in claims.STUDIES.values():
         assert names
         assert draws >= 1

@@ -13,11 +13,11 @@ from reproduction import tasks as common
 from reproduction.blocks import available_blocks
 from reproduction.gallery import run_figures
 from reproduction.methods import decide
-from reproduction.papers import _gieseke_fits as fits
 from reproduction.papers import gieseke_2014 as experiment
 from reproduction.papers import run_table
-from reproduction.papers._gieseke_fits import Partition
-from reproduction.papers._s3vm_methods import Setting, fit
+from reproduction.papers._protocols import gieseke_fits as fits
+from reproduction.papers._protocols.gieseke_fits import Partition
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.tasks import labels_of
 from specmargin.objectives.s3vm import S3VM
 

@@ -8,7 +8,7 @@ from reproduction.methods import Method
 from reproduction.papers import global_optima
 from reproduction.papers.global_optima import METHODS, Problem, rows, summary, tasks
 from specmargin.exceptions import DataNotFoundError
-from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
 
 
 @pytest.mark.data

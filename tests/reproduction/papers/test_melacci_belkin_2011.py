@@ -19,11 +19,11 @@ from reproduction import Cell, Line, Report, Section, SweepInterruptedError, eva
 from reproduction.engine.published import published_parameters, published_sizes
 from reproduction.engine.records import make_row
 from reproduction.gallery import run_figures
-from reproduction.papers import _melacci_belkin_fits as methods
-from reproduction.papers import _melacci_belkin_sections as report
 from reproduction.papers import melacci_belkin_2011 as table
 from reproduction.papers import run_table
 from reproduction.papers import tables as all_tables
+from reproduction.papers._protocols import melacci_belkin_fits as methods
+from reproduction.papers._protocols import melacci_belkin_sections as report
 from reproduction.run import Options
 from reproduction.tasks import Samples, samples, splits
 from specmargin.graphs import KNN, Laplacian

@@ -12,9 +12,9 @@ import specmargin as sm
 from reproduction import Cell, SweepInterruptedError, evaluate
 from reproduction.engine.records import make_row
 from reproduction.gallery import run_figures
-from reproduction.papers import _shivaswamy_jebara_fits as fits
 from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table
+from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
 from reproduction.run import measured
 from specmargin.graphs import KNN, Laplacian
 

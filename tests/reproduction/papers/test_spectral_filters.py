@@ -11,9 +11,9 @@ import pytest
 from reproduction.engine.records import Cell
 from reproduction.papers import run_table, tables
 from reproduction.papers import spectral_filters as table
-from reproduction.papers._node_filters import OURS, WEIGHTS
-from reproduction.papers._node_rivals import RIVALS
-from reproduction.papers._node_sets import HOMOPHILIES, STAND_IN, edge_homophily, node_graph, node_splits
+from reproduction.papers._protocols.node_filters import OURS, WEIGHTS
+from reproduction.papers._protocols.node_rivals import RIVALS
+from reproduction.papers._protocols.node_sets import HOMOPHILIES, STAND_IN, edge_homophily, node_graph, node_splits
 from reproduction.run import Options
 from specmargin.exceptions import InvalidInputError
 

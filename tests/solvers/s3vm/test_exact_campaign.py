@@ -26,9 +26,9 @@ from specmargin.labels import encode_labels
 from specmargin.losses import Hinge, SquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
-from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
-from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.s3vm.probing import probe
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound, with_bound
+from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.exact_s3vm.probing import probe
 
 PROBLEMS = 24
 """Of the test; the command takes 300."""

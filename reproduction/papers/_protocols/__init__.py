@@ -1,0 +1,1 @@
+"""Samples, splits and fits of the papers, as their protocols have them."""

@@ -1,0 +1,1 @@
+"""What the estimators share: parameters, checks, graphs, functions, searches, calibration and conformal sets."""

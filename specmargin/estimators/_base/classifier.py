@@ -1,0 +1,226 @@
+"""What every classifier shares: `fit`, labels and their weights, scores, predictions and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from specmargin.checks import outside
+from specmargin.estimators._base.calibrated import Calibration, OnReduction
+from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
+from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
+from specmargin.estimators._base.label_weights import weighted_labels
+from specmargin.estimators._base.semi_supervised import (
+    SemiSupervised,
+    numerical_failures,
+    require_rows,
+)
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
+from specmargin.model_selection import labeled_accuracy
+from specmargin.objectives.held_out.calibration import class_probabilities
+from specmargin.solvers.manifold.left_out import MOST
+from specmargin.typing import AnyArray, FloatArray, Matrix
+
+
+class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
+    """Classifier that learns from labelled and unlabelled samples.
+
+    A subclass implements ``_fit(X, labels, graph)``, whose f are the decisions, ``_decision(X)``, and ``_problem(X,
+    labels, graph)`` where its problem can be had before it is solved. Decisions have one column per binary problem.
+    What knows decisions at left-out labels is left by ``_fit`` in ``_held_out``.
+    """
+
+    unlabeled: Any
+    class_weight: Any = None
+
+    _joint: ClassVar[bool] = False
+    """Whether one problem holds all classes."""
+    _held_out: FloatArray | OnReduction | None = None
+    _calibration: Calibration
+    balance_: Balance
+    classes_: AnyArray
+    scores_: FloatArray
+
+    def _weighted(self, labels: Labels, sample_weight: Any) -> Labels:
+        return weighted_labels(labels, sample_weight, self.class_weight)
+
+    @property
+    def _marker(self) -> Any:
+        return self.unlabeled
+
+    @property
+    def _rounding(self) -> float:
+        """What decisions must differ by to be told apart."""
+        return UNDECIDED * float(np.abs(self.scores_).max(initial=0.0))
+
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any, sample_weight: Any) -> None:
+        self._held_out, self.classes_ = None, labels.classes
+        if not self._is_precomputed:
+            warn_of_scales(self, X)
+        super()._learn(X, y, labels, graph, sample_weight)
+        self._calibrate(X, labels, graph)
+
+    def _conclude(self, f: FloatArray, labels: Labels) -> None:
+        self.scores_ = f
+        self.transduction_ = self._classes_of(f)
+        warn_of_classes(self, labels)
+
+    def _encoded(self, y: Any, n: int) -> Labels:
+        y = label_array(y)
+        y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
+        require_rows(n, len(y), "labels")
+        labels = encode_labels(y, self._marker)
+        if labels.classes.dtype.kind == "f":
+            fractions = labels.classes[labels.sign_codes] % 1 != 0
+            if fractions.any():
+                raise InvalidInputError(
+                    f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
+                    f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
+                )
+        warn_of_marker(y, self._marker, stacklevel=outside() + 1)
+        return labels
+
+    def _classes_of(self, scores: FloatArray) -> AnyArray:
+        return np.asarray(self.classes_[codes_of(scores, self._rounding)])
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Return f at new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            Positive means ``classes_[1]`` with two classes; with more the largest column wins.
+        """
+        return self._at_new(X, self._decision)
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """Return the classes of new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            The same as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._classes_of(self.decision_function(X))
+
+    def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.
+
+        So scikit-learn's cross-validation and searches can be used with markers in y. Folds that have labelled samples
+        to test on, and train on all unlabelled ones, are those of `specmargin.LabeledKFold`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            The same as for `decision_function`.
+        y : array-like of shape (m,)
+            Labels and markers.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If no sample is labelled.
+        """
+        return labeled_accuracy(self, X, y, sample_weight)
+
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        """Return the decisions of all samples by fewer labels; `apart` is a classifier like this one, not fitted."""
+        scores: FloatArray = apart._fit(X, labels, graph)[0]
+        return scores
+
+    @property
+    def calibration_(self) -> float:
+        """The scale T of `predict_proba`; the first look at it may take five fits."""
+        check_is_fitted(self)
+        return self._calibration.scale_of(self)
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities of the classes at new samples.
+
+        softmax(T f) of `decision_function`, with two classes 1 / (1 + exp(-T f)). T is calibrated on decisions at
+        labelled samples that were left out (`specmargin.objectives.held_out.calibration`), never on those that were
+        learned from: by exact leave-one-out where that follows from the fit (least squares; LapSVM with a loss that is
+        piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
+        probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
+
+        A soft vote is the mean of several classifiers' probabilities. `sklearn.ensemble.VotingClassifier` numbers
+        classes and marker in their order: take a marker that sorts behind the K classes, and ``unlabeled=K`` for the
+        members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            The same as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Rows sum to one, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        scores: FloatArray = self.decision_function(X)
+        p = class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))
+        # Decisions may differ by less than probabilities can: the largest is that of the class that is predicted.
+        own = codes_of(scores, self._rounding)
+        for i in np.flatnonzero(p.argmax(axis=1) != own):
+            p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
+        return p
+
+    def _calibrate(self, X: Matrix, labels: Labels, graph: Any) -> None:
+        """Keep what the scale of the probabilities follows from; where a few folds are cheap, compute it."""
+        known, self._held_out = self._held_out, None
+        self._calibration = Calibration(labels, known, None if known is not None else (clone(self), X, graph))
+        if known is not None and labels.n_labeled > MOST:
+            self.calibration_  # noqa: B018 - a few folds next to such a fit, and no matrix is kept for later
+
+    @available_if(lambda self: hasattr(self, "_problem"))
+    def build_problem(self, X: Matrix, y: Any, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+        """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
+
+        Parameters
+        ----------
+        X, y, graph, sample_weight
+            The same as for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
+
+        Returns
+        -------
+        specmargin.problems.BuiltProblem
+            Its objective is the one whose certificate `fit` reports; `specmargin.solve` takes it.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and for more than two classes that are as many problems.
+        """
+        apart: Any = clone(self)  # of this very class, whose private methods serve both
+        X, _, labels, graph, _ = apart._read(X, y, graph, sample_weight)
+        if not (labels.is_binary or self._joint):
+            raise InvalidInputError(
+                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
+            )
+        with numerical_failures(self):
+            return apart._problem(X, labels, graph)
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        raise NotImplementedError

@@ -1,0 +1,126 @@
+"""Conformal sets of classifiers whose decisions are those of regularised least squares."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from specmargin.checks import flag
+from specmargin.estimators._base.manifold import KernelBlocks
+from specmargin.estimators._base.semi_supervised import numerical_failures
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
+from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
+from specmargin.typing import BoolArray, FloatArray, Matrix
+
+
+class ConformalSets:
+    """Conformal p-values and sets; a subclass has ``_conformal(X, labels)``, the ridge and the kernel blocks."""
+
+    classes_: Any
+
+    _keeps_training: ClassVar[bool] = True
+
+    def conformal_p_values(self, X: Matrix | None = None, *, class_conditional: bool = False) -> FloatArray:
+        """Return how well each class fits as the label of each sample: p-values by full conformal prediction, exact.
+
+        See `conformal_sets` for what they promise, and `specmargin.objectives.held_out.conformal` for the formulas.
+        They are those of the decisions f, before classes are balanced. Scores that rounding does not tell apart are
+        ties, which only raise p-values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples, where no graph takes part; by default the training samples.
+        class_conditional : bool, default False
+            Whether a sample's score as of a class is compared with those of the labelled samples of that class only.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Values in (0, 1]. A labelled training sample has 1 for its label and 0 for the other classes: it is known.
+
+        Raises
+        ------
+        ValueError
+            If new samples are given where a graph takes part, where the functions depend on which samples are
+            labelled, or where labels have weights: the p-values would prove nothing.
+        """
+        flag("class_conditional", class_conditional)
+        labels: Labels = self._remembered().labels  # type: ignore[attr-defined]  # it is mixed in
+        if labels.weights is not None:
+            raise InvalidInputError(
+                "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
+                "sample_weight and class_weight."
+            )
+        with numerical_failures(self):
+            p = self._p_values(X, labels, class_conditional)
+        if X is None:
+            p[labels.labeled] = labels.sign_codes[:, None] == np.arange(p.shape[1])
+        return np.asarray(p)
+
+    def conformal_sets(
+        self, X: Matrix | None = None, level: float = 0.9, *, class_conditional: bool = False
+    ) -> BoolArray:
+        """Return a set of classes for each sample, which holds its true one with a probability of at least `level`.
+
+        Full conformal prediction: no labels are set aside, and the model need not be right; a bad one has large sets.
+        The probability is over the draw of the labelled samples and of the sample itself. It is **proved** where
+
+        - these are exchangeable: the labelled samples were drawn at random, each as likely as any other. Equal numbers
+          of labels drawn per class are not; take ``class_conditional=True`` there, whose promise holds within each
+          class, and needs labels that are drawn at random within it. Labels chosen for any other reason have no proof;
+        - the parameters were fixed without these labels. What an estimator chooses itself is chosen here so that the
+          proof holds, which need not be as `fit` chose: ``penalty="loo"`` and learned weights of filters anew with
+          every sample and candidate; ``gamma_A="auto"`` in units of all training samples, with the graph that
+          ``gamma_I="auto"`` may leave out. Parameters that these labels chose elsewhere, by a search such as
+          `LapRLSCV` or by hand, have no proof; the searches, `AutoSSL` and `LapSVM` have no sets therefore, or because
+          they are no least squares;
+        - for new samples, too, nothing is taken from the training samples: a kernel with a number for its width, no
+          rule such as "median", no ``gamma_A="auto"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples, where no graph takes part; by default the training samples.
+        level : float, default 0.9
+            Level in (0, 1).
+        class_conditional : bool, default False
+            Whether every class is to be covered at that level by itself (Mondrian). It takes 1 / (1 - level) labels of
+            a class to exclude it anywhere.
+
+        Returns
+        -------
+        ndarray of bool, of shape (m, n_classes)
+            Columns in the order of ``classes_``. All classes where fewer than 1 / (1 - level) - 1 samples are labelled;
+            none where each fits worse than the level allows for; its label alone for a labelled training sample. No
+            column is for a class without labels: a sample of it is never covered.
+
+        Raises
+        ------
+        ValueError
+            As `conformal_p_values`, and for a level that is no number between 0 and 1.
+
+        References
+        ----------
+        Vovk, Gammerman & Shafer, Algorithmic learning in a random world, Springer 2005.
+
+        Examples
+        --------
+        >>> import numpy as np, specmargin as sm
+        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(truth, n_labeled=12, random_state=0)
+        >>> sets = sm.LapRLS(gamma_A=1e-2, gamma_I=1.0, kernel=4.0).fit(X, y).conformal_sets(level=0.9)
+        >>> bool(sets[np.arange(120), truth].mean() > 0.8), sets.shape
+        (True, (120, 2))
+        """
+        label_sets(np.ones((1, 1)), level)
+        return label_sets(self.conformal_p_values(X, class_conditional=class_conditional), level)
+
+    def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
+        ridge, blocks = self._conformal(X, labels)
+        return ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
+
+    def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
+        raise NotImplementedError

@@ -1,0 +1,172 @@
+"""What a classifier warns of when it has learned: one class for all samples, shares far from the labels', scales.
+
+Each warning is in words, says what to do, and is a `specmargin.exceptions.SpecmarginWarning`. Of a component of the
+graph without a label `specmargin.graphs.warn_components` warns, of answers that are proved less well than was asked for
+the estimators.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import betabinom
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from specmargin.checks import outside
+from specmargin.estimators._base.class_balance import codes_of, in_force
+from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
+from specmargin.labels import Labels
+from specmargin.labels.shares import credible_shares, label_counts
+from specmargin.typing import AnyArray, Matrix
+
+_SCALES = 1e3
+"""Ratio of the ranges of two columns that is warned of."""
+_ROUNDING = 1e-12
+"""Range of a column, relative to its largest entry, up to which it is constant."""
+_UNIT = 1e-3
+"""By which the squared length of a row may differ from one."""
+_CUTS = ("credible", "shrunk")
+"""Rules of class balance that move the threshold of two classes to a share."""
+_BY_CHANCE = 0.05
+"""Probability up to which the labels contradict that all unlabelled samples are of one class."""
+
+
+def warn_of_scales(estimator: Any, X: Matrix) -> None:
+    """Warn where columns that are not constant differ in range by a factor of 1000 or more.
+
+    Of words, that is where most entries are zero and none is negative, rows of length one say what counts, as tf-idf
+    makes them; and what centres columns is no remedy.
+    """
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    ranges = high - low
+    used = np.flatnonzero(ranges > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
+    if len(used) < 2:
+        return
+    wide, narrow = used[ranges[used].argmax()], used[ranges[used].argmin()]
+    if ranges[wide] < _SCALES * ranges[narrow]:
+        return
+    remedy = "scale them, e.g. by make_pipeline(StandardScaler(), ...) of scikit-learn"
+    entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    if low.min() >= 0 and 2 * entries < X.shape[0] * X.shape[1]:
+        squares = np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1)).ravel()
+        if (np.abs(squares[squares > 0] - 1.0) < _UNIT).all():
+            return
+        remedy = (
+            "scale them: most entries are zero, which TfidfTransformer() (of words and their counts) or MaxAbsScaler() "
+            "of scikit-learn keeps"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    first, second = (f"column {k}" if names is None else f"column {names[k]!r}" for k in (wide, narrow))
+    warnings.warn(
+        f"{type(estimator).__name__}: columns of X differ in scale: {first} spans {ranges[wide]:.2g} and {second} "
+        f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, "
+        f"{remedy}.",
+        ColumnScaleWarning,
+        stacklevel=outside(),
+    )
+
+
+def warn_of_classes(estimator: Any, labels: Labels) -> None:
+    """Warn where a fitted classifier predicts one class only, or shares that the labels speak against."""
+    rounding = getattr(estimator, "_rounding", 0.0)
+    predicted = codes_of(estimator.scores_, rounding)
+    _warn_of_undecided(estimator, labels, predicted, rounding)
+    if len(predicted) and not _warned_of_one_class(estimator, labels, predicted) and len(labels.unlabeled):
+        _warn_of_shares(estimator, labels, predicted)
+
+
+def _warn_of_undecided(estimator: Any, labels: Labels, predicted: AnyArray, rounding: float) -> None:
+    """Warn where nothing but rounding would tell unlabelled samples' classes apart."""
+    scores = estimator.scores_[labels.unlabeled]
+    if scores.ndim == 1:
+        undecided, equal = np.abs(scores) <= rounding, "zero"
+    else:
+        first, second = -np.partition(-scores, 1, axis=1)[:, :2].T
+        undecided, equal = first - second <= rounding, "equal"
+    if undecided.any():
+        names = ", ".join(_name(labels, int(k)) for k in np.unique(predicted[labels.unlabeled][undecided]))
+        warnings.warn(
+            f"{type(estimator).__name__}: {np.count_nonzero(undecided)} of the {len(scores)} unlabelled samples are "
+            f"undecided: their decisions are {equal} but for rounding. They are given the first of the classes that "
+            f"are equal ({names}). Label some of them, or add what tells them apart.",
+            UndecidedWarning,
+            stacklevel=outside(),
+        )
+
+
+def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) -> bool:
+    """Warn where all training samples are predicted alike, or all unlabelled ones against all likelihood."""
+    hidden = predicted[labels.unlabeled]
+    everything = bool((predicted == predicted[0]).all())
+    if not everything:
+        if len(hidden) == 0 or (hidden != hidden[0]).any():
+            return False
+        own = label_counts(labels)[hidden[0]] + 2.0
+        if (
+            betabinom.pmf(len(hidden), len(hidden), own, labels.n_labeled + 2.0 * len(labels.classes) - own)
+            > _BY_CHANCE
+        ):
+            return False
+    n, kind = (len(predicted), "training") if everything else (len(hidden), "unlabelled")
+    name = _name(labels, int(predicted[0] if everything else hidden[0]))
+    warnings.warn(
+        f"{type(estimator).__name__}: all {n} {kind} samples are predicted to be of the class {name}, though "
+        f"{len(labels.classes)} classes are labelled: the features, the graph or the parameters do not tell them apart."
+        f" Check these, or label more samples{_other_cut(estimator)}.",
+        SingleClassWarning,
+        stacklevel=outside(),
+    )
+    return True
+
+
+def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
+    """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
+    if getattr(estimator, "class_prior", None) is not None:
+        return  # who gives the shares knows better than the labels
+    low, high = credible_shares(label_counts(labels))
+    shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
+    cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
+    moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
+    before = shares
+    if moved:
+        positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
+        before = np.array([1.0 - positive, positive])
+    for each in (shares, before):
+        outside_of = np.maximum(low - each, each - high)
+        k = int(outside_of.argmax())
+        if outside_of[k] > 0:
+            break
+    else:
+        return
+    verb, also = "are", ""
+    if each is not shares:
+        verb, also = (
+            "would be",
+            f"; class_balance={estimator.class_balance!r} moved the threshold, and {shares[k]:.0%} are",
+        )
+    warnings.warn(
+        f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
+        f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
+        f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, features, graph or "
+        f"parameters mislead: compare with a supervised classifier, or label more samples{_other_cut(estimator)}. If "
+        "they were drawn class by class, they say nothing of the shares.",
+        ClassShareWarning,
+        stacklevel=outside(),
+    )
+
+
+def _other_cut(estimator: Any) -> str:
+    """Say which parameter of the classifier moves the shares, if any."""
+    if hasattr(estimator, "balance"):
+        return ", or give balance= where the shares are known"
+    if hasattr(estimator, "class_prior"):
+        return ", or give class_prior= where the shares are known"
+    known = getattr(estimator, "class_balance", "shrunk") not in _CUTS and len(estimator.classes_) == 2
+    return ", or take class_balance='shrunk'" if known else ""
+
+
+def _name(labels: Labels, k: int) -> str:
+    return repr(labels.classes[k : k + 1].tolist()[0])

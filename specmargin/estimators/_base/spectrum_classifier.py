@@ -1,0 +1,294 @@
+"""What the classifiers over a graph spectrum share: graphs, eigenpairs, one problem per class, new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin import solvers
+from specmargin.checks import Rule, outside
+from specmargin.estimators._base.bound import bound_in_use, within_bound
+from specmargin.estimators._base.class_balance import Balance
+from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.feature_maps import opened
+from specmargin.estimators._base.parameters import RULES, part_of, per_graph
+from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy, unpacked
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import Laplacian, check_adjacency
+from specmargin.graphs.parts import built, graph_of, laplacian_of
+from specmargin.labels import Labels
+from specmargin.objectives import RMM, SpectrumMargin
+from specmargin.results import SolveResult
+from specmargin.solvers.parts import Solver
+from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+_PER_GRAPH = ("graph", "laplacian", "q")
+
+Spectra: TypeAlias = Spectrum | list[Spectrum]
+Graph: TypeAlias = SparseArray | Spectrum
+"""An adjacency, or its eigenpairs where they were passed."""
+
+
+class Answer(NamedTuple):
+    """What one binary problem gives."""
+
+    result: SolveResult
+    """Of the problem that chose the spectrum."""
+    classifier: SolveResult
+    """Of the classifier, with ``delta``, ``b`` and ``f``; the same result where both are learned in one."""
+    B: float = np.inf
+    """The bound in use."""
+
+
+class Described(NamedTuple):
+    """The parameters of one graph."""
+
+    graph: Any
+    laplacian: Laplacian
+    q: int | None
+
+
+class GraphSpectrumClassifier(SemiSupervisedClassifier):
+    """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
+
+    A subclass has the parameters C, graph, laplacian, q, class_balance and random_state, and implements
+    ``_solve(spectrum, labels)`` for two classes.
+    """
+
+    graph: Any
+    laplacian: Any
+    q: Any
+    C: float
+    class_balance: str | None
+    random_state: Any
+
+    _several_graphs: ClassVar[bool] = False
+    _takes_graph_alone: ClassVar[bool] = True
+    _parameter_rules: ClassVar[Mapping[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
+    _places: list[Any]
+
+    def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
+        spectra = self._spectra(graph)
+        over = spectra if len(spectra) > 1 else spectra[0]
+        answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
+        scores = self._record(spectra, answers)
+        self.balance_ = Balance.of(scores, labels, self.class_balance)
+        return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
+
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        # Eigenvectors know no labels: all folds share them.
+        answers = [apart._solve(self.spectrum_, binary) for binary in labels.one_vs_rest()]
+        scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
+        return Balance.of(scores, labels, self.class_balance)(scores)
+
+    def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
+        """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
+        spectra = []
+        for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True):
+            if not isinstance(W, Spectrum):
+                q = min(USUAL_Q, W.shape[0]) if own.q is None else own.q
+                W = laplacian_eigenpairs(own.laplacian(W), q=q, random_state=self.random_state)
+            spectra.append(whole_eigenspaces(W, stacklevel=outside()))
+        return spectra
+
+    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
+        """Keep what was learned; return the decisions of the training samples."""
+        classifiers = [answer.classifier.variables for answer in answers]
+        delta = np.array([variables["delta"] for variables in classifiers])
+        ends = np.cumsum([spectrum.q for spectrum in spectra])[:-1]
+        shares = np.column_stack([part.sum(axis=1) for part in np.split(delta, ends, axis=1)])
+        bounds = np.array([answer.B for answer in answers])
+        binary = len(answers) == 1
+        self.delta_ = delta[0] if binary else delta
+        self.graph_weights_ = shares[0] if binary else shares
+        self.spectrum_ = spectra if len(spectra) > 1 else spectra[0]
+        self.eigenvalues_ = np.concatenate([spectrum.eigenvalues for spectrum in spectra])
+        # One graph's are not copied: they are the largest part of what is kept.
+        first = spectra[0].eigenvectors
+        self.eigenvectors_ = np.hstack([s.eigenvectors for s in spectra]) if len(spectra) > 1 else first
+        self.intercept_ = np.array([float(variables["b"]) for variables in classifiers])
+        self.result_ = unpacked([answer.result for answer in answers])
+        if hasattr(self, "B"):
+            self.B_ = float(bounds[0]) if binary else bounds
+        scores = columns([np.asarray(variables["f"]) for variables in classifiers])
+        # Each graph extends its own share of the decisions by its own neighbours; they are balanced afterwards.
+        self._parts = [scores]
+        if len(spectra) > 1:
+            v = columns([np.asarray(variables["v"]) for variables in classifiers])
+            pieces = zip(spectra, np.split(v, ends), strict=True)
+            self._parts = [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
+        return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if isinstance(state.get("spectrum_"), list):
+            del state["eigenvectors_"]  # those of the spectra, next to each other
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(spectra := state.get("spectrum_"), list):
+            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
+
+    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+        raise NotImplementedError
+
+    def _per_graph(self, n_graphs: int | None = None) -> list[Described]:
+        """Return the parameters of each graph, single values repeated: of those that are described, or of n_graphs."""
+        values = {name: getattr(self, name) for name in _PER_GRAPH}
+        lists = {name: len(value) for name, value in values.items() if isinstance(value, list | tuple | np.ndarray)}
+        count = max(lists.values(), default=1)
+        if count > 1 and not self._several_graphs:
+            name = max(lists, key=lambda name: lists[name])
+            self._refuse_several(count, f" ({name}={values[name]!r} describes as many)")
+        if 0 in lists.values() or len(set(lists.values())) > 1:
+            raise InvalidInputError(
+                f"lists of graph parameters must have one length, got {lists}; single values are repeated."
+            )
+        described = []
+        for g in range(n_graphs or count):
+            graph, kind, q = (value[g % lists[name]] if name in lists else value for name, value in values.items())
+            described.append(Described(graph_of("graph", graph), laplacian_of("laplacian", kind), q))
+        return described
+
+    def _graph(self, X: Matrix, graph: Any) -> list[Graph]:
+        """Return the neighbour graphs, or the checked ones that were passed."""
+        described = self._per_graph()
+        if graph is None:
+            made = [built(one.graph, X) for one in described]
+            graphs: list[Graph] = [W for W, _ in made]
+            self._places = [place for _, place in made]
+            return graphs
+        several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
+        graphs = list(graph) if several else [graph]
+        if len(described) not in (1, len(graphs)):
+            raise InvalidInputError(
+                f"{len(graphs)} graphs were passed, but the parameters graph, laplacian and q, by which new samples "
+                f"find their neighbours, describe {len(described)}; give single values or {len(graphs)} each."
+            )
+        if len(graphs) > 1 and not self._several_graphs:
+            self._refuse_several(len(graphs))
+        self._places = [X] * len(described)
+        return [
+            reused(W, X.shape[0], q=own.q, normalized=bool(own.laplacian.normalized), power=own.laplacian.power)
+            if isinstance(W, Spectrum)
+            else check_adjacency(W, X.shape[0])
+            for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True)
+        ]
+
+    def _refuse_several(self, n_graphs: int, why: str = "") -> None:
+        raise InvalidInputError(
+            f"{type(self).__name__} works on one graph, got {n_graphs}; pass one, or take STORM, STOAM or MKL, "
+            f"which weigh the eigenvectors of several{why}."
+        )
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
+        near = [opened(own.graph, place, place) for own, place in pairs]
+        weights = [graph.weights(X, place) for graph, place in near]
+        if len(weights) == 1:
+            return extend(self.scores_, weights[0])
+        parts = zip(self._parts, weights, strict=True)
+        f = np.sum([extend(part, w) for part, w in parts], axis=0) + self.intercept_
+        return self.balance_(f)
+
+
+class SpectrumClassifier(GraphSpectrumClassifier):
+    """A convex classifier over a spectrum, by a solver of one's choice.
+
+    A subclass has the objective ``_objective(spectrum, labels)``, whose bound is still open, and its CVXPY problem
+    ``_program(objective)``.
+    """
+
+    solver: Any
+
+    @property
+    def _bound(self) -> float | str:
+        return getattr(self, "B", np.inf)
+
+    def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
+        """Return the CVXPY problem whose result `fit` keeps as `result_`."""
+        spectra = self._spectra(graph)
+        return self._built(spectra if len(spectra) > 1 else spectra[0], labels)
+
+    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+        objective = self._objective(spectrum, labels)
+        result, bound = within_bound(self._bound, partial(self._under, objective), labels.labeled)
+        return Answer(result, result, bound)
+
+    def _built(self, spectrum: Any, labels: Labels) -> Any:
+        objective = self._objective(spectrum, labels)
+        return self._program(
+            objective.with_(B=bound_in_use(self._bound, partial(self._under, objective), labels.labeled))
+        )
+
+    def _under(self, objective: SpectrumMargin, bound: float) -> SolveResult:
+        """Return the answer under a bound."""
+        objective, solver = objective.with_(B=bound), part_of(self, "solver")
+        if solver.name == "auto":
+            return solvers.spectrum_margin(objective, **solver.arguments())
+        return self._by_cvxpy(objective, solver)
+
+    def _by_cvxpy(self, objective: SpectrumMargin, solver: Solver) -> SolveResult:
+        return solved_by_cvxpy(self._program(objective), solver)
+
+    def _objective(self, spectrum: Any, labels: Labels) -> SpectrumMargin:
+        raise NotImplementedError
+
+    def _program(self, objective: SpectrumMargin) -> Any:
+        raise NotImplementedError
+
+
+class JointClassifier(SpectrumClassifier):
+    """Spectrum and classifier in one problem, over one graph or several: what `STORM`, `STOAM` and `MKL` share."""
+
+    _several_graphs: ClassVar[bool] = True
+    _order: ClassVar[bool] = True
+
+    def _objective(self, spectrum: Spectra, labels: Labels) -> SpectrumMargin:
+        return SpectrumMargin(spectrum, labels, C=self.C, order=self._order, eps=getattr(self, "eps", 0.0))
+
+    def _program(self, objective: SpectrumMargin) -> Any:
+        from specmargin import problems
+
+        return problems.storm(objective, "compact")
+
+
+class FixedSpectrumClassifier(SpectrumClassifier):
+    """A spectrum first, ``_weights(spectrum)``, then a classifier with an absolute or a relative margin on it."""
+
+    def _weights(self, spectrum: Spectrum) -> FloatArray:
+        raise NotImplementedError
+
+    def _objective(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
+        return SpectrumMargin(spectrum, labels, C=self.C, delta=self._weights(spectrum))
+
+    def _program(self, objective: SpectrumMargin) -> Any:
+        """Return the relative margin machine on the kernel of a given spectrum."""
+        from specmargin import problems
+
+        K = (objective.U * _delta(objective)) @ objective.U.T
+        return problems.rmm(RMM(K, objective.labels, C=objective.C, B=objective.B))
+
+    def _by_cvxpy(self, objective: SpectrumMargin, solver: Solver) -> SolveResult:
+        result = super()._by_cvxpy(objective, solver)
+        gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
+        v = weights * (objective.U.T @ gamma)
+        f = objective.decisions_at(v, float(b))
+        return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
+
+
+def _delta(objective: SpectrumMargin) -> FloatArray:
+    return objective.cone.weights(np.ones(1))
+
+
+def is_graph(entry: Any) -> bool:
+    """Whether an entry of a list is a graph of its own rather than a row."""
+    return isinstance(entry, Spectrum) or sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2

@@ -1,0 +1,1 @@
+"""Families of spectra and of weights of blocks, and the objectives over them in general."""

@@ -1,0 +1,133 @@
+"""The shrunken share that decisions are cut at: against counting."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import specmargin as sm
+from specmargin.estimators._base.class_balance import Balance, in_force, shrunken_cut
+from specmargin.kernels import RBF
+from specmargin.labels.shares import label_counts
+
+
+def labels_of(*counts, n=1000):
+    known = np.repeat(np.arange(len(counts)), counts)
+    return sm.encode_labels(np.concatenate([known, np.full(n - len(known), -1)]))
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2, 8), (5, 5), (3, 17), (60, 40), (700, 200)])
+def test_the_cut_leaves_the_shrunken_share_above(rng, counts):
+    labels, l = labels_of(*counts), sum(counts)
+    assert label_counts(labels).tolist() == list(counts)
+    for f in (rng.normal(size=1000), rng.normal(size=1000) - 3.0, rng.exponential(size=1000) - 0.2):
+        s, A = (counts[1] + 2) / (l + 4), min(1.0, 10.0 / l)
+        share = A * s + (1 - A) * np.mean(f > 0)
+        balanced = Balance.of(f, labels, "shrunk")
+        above = np.mean(balanced(f) > 0)
+        assert above == pytest.approx(share, abs=0.001)
+        np.testing.assert_allclose(balanced(f), f - shrunken_cut(f, labels), rtol=0, atol=0)
+        # No decision lies at the cut: the class of none of them is one of rounding.
+        assert np.abs(balanced(f)).min() > 0
+
+
+def test_equal_decisions_stay_together_and_both_classes_are_named():
+    labels = labels_of(3, 3, n=100)
+    f = np.repeat([-0.5, -0.4, 0.9], [5, 90, 5]) + 1e-14 * np.arange(100)
+    above = f > shrunken_cut(f, labels)
+    assert above.sum() in (5, 95)
+    assert len(set(above[5:95])) == 1
+    skewed = labels_of(900, 1, n=1000)
+    assert np.sum(np.linspace(-2, -1, 1000) > shrunken_cut(np.linspace(-2, -1, 1000), skewed)) == 1
+    for constant in (-3.0, 0.0, 2.0):
+        assert shrunken_cut(np.full(1000, constant), skewed) == 0.0
+
+
+def test_it_moves_with_scale_and_place_of_the_decisions(rng):
+    labels, f = labels_of(4, 6), rng.normal(size=1000)
+    cut = shrunken_cut(f, labels)
+    assert shrunken_cut(f + 7.0, labels) == pytest.approx(cut + 7.0)
+    for scale in (1e-8, 1e8):
+        assert shrunken_cut(scale * f, labels) == pytest.approx(scale * cut)
+
+
+def test_with_several_classes_it_is_the_z_score(rng):
+    f = rng.normal(size=(1000, 3)) * [1.0, 2.0, 3.0]
+    for counts, rule in (((5, 5, 5), "zscore"), ((20, 1, 1), None)):
+        labels = labels_of(*counts)
+        assert in_force("shrunk", labels) == rule
+        expected = (f - f.mean(axis=0)) / f.std(axis=0) if rule else f
+        np.testing.assert_allclose(Balance.of(f, labels, "shrunk")(f), expected, atol=1e-12)
+    assert in_force("shrunk", labels_of(20, 1)) == "shrunk"
+
+
+@pytest.mark.parametrize("cls", [sm.LapSVM, sm.LapRLS, sm.LapRLSCV, sm.LapSVMCV, sm.SpectralRidge])
+def test_a_rare_class_keeps_its_share(cls):
+    rng = np.random.default_rng(4)
+    X = np.concatenate([rng.normal(size=(240, 2)), rng.normal(size=(60, 2)) + 4.0])
+    truth = np.repeat([0, 1], [240, 60])
+    y = np.full(300, -1)
+    y[:8], y[240:242] = 0, 1
+    if "grid" in cls().get_params():
+        kernels = [RBF("0.5 median"), RBF("median")]
+        grid = {"kernel": kernels, "graph": [5], "laplacian__power": [1], "gamma_I": ["100 gamma_A"]}
+        clf = cls(grid=grid).set_params(estimator__class_balance="shrunk").fit(X, y)
+    else:
+        clf = cls(class_balance="shrunk").fit(X, y)
+    assert np.mean(clf.transduction_ == 1) == pytest.approx(4 / 14, abs=1 / 300)
+    np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
+    # The cut is kept for new samples, wherever they lie.
+    assert clf.predict(X[truth == 1]).mean() == clf.transduction_[truth == 1].mean()
+    f = clf.result_.variables["f"]
+    np.testing.assert_allclose(
+        clf.scores_, np.asarray(f) - shrunken_cut(np.asarray(f), sm.encode_labels(y)), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("STORM", {}),
+        ("STORM", {"graph": [5, 10]}),
+        ("STOAM", {}),
+        ("KTA", {}),
+        ("SpectralGraphTransducer", {}),
+        ("XuSpectralSVM", {}),
+    ],
+    ids=str,
+)
+def test_over_a_spectrum_every_rule_is_offered(moons, name, params):
+    X, _, y = moons
+    cls = getattr(sm, name)
+    assert cls().class_balance == "credible"
+    plain = cls(class_balance=None, **params).fit(X, y)
+    assert plain.balance_.is_identity
+    f, labels = plain.scores_, sm.encode_labels(y)
+    for rule in ("credible", "shrunk", "zscore", "mass"):
+        clf = cls(class_balance=rule, **params).fit(X, y)
+        np.testing.assert_allclose(clf.scores_, Balance.of(f, labels, rule)(f), rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
+        # New samples: the balanced mean of their neighbours' decisions is the mean of the balanced ones.
+        new = X[:9] + 0.05
+        expected = clf.balance_(plain.decision_function(new))
+        np.testing.assert_allclose(clf.decision_function(new), expected, rtol=0, atol=1e-9)
+    assert np.mean(cls(class_balance="shrunk", **params).fit(X, y).transduction_ == 1) == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(("positive", "moved"), [(1, True), (2, False), (14, False), (15, True), (19, True)])
+def test_credible_shares_stay_and_others_are_cut_by_those_of_the_labels(positive, moved):
+    # 1 and 3 labels: the 95 % interval of Beta(3, 5) is [0.099, 0.710]; of 20 samples 2 to 14 are credible.
+    f = np.where(np.arange(20) < positive, 1.0, -1.0) * (1.0 + np.arange(20) / 100)
+    y = np.full(20, -1)
+    y[0], y[-3:] = 1, 0
+    labels = sm.encode_labels(y)
+    low, high = beta(3, 5).ppf([0.025, 0.975])
+    assert moved is not (low <= positive / 20 <= high)
+    balanced = Balance.of(f, labels, "credible")
+    assert balanced.is_identity is not moved
+    if moved:
+        assert balanced.offset == Balance.of(f, labels, "shrunk").offset
+    several = sm.encode_labels(np.concatenate([np.full(17, -1), [0, 1, 2]]))
+    scores = np.column_stack([f, -f, f**2])
+    np.testing.assert_array_equal(
+        Balance.of(scores, several, "credible")(scores), Balance.of(scores, several, "zscore")(scores)
+    )
