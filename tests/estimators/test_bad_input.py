@@ -15,7 +15,7 @@ WITH_SOLVERS = [*WITH_GRAPH_AND_SOLVER, sm.RMM]
 
 def test_eps_too_large(moons):
     X, _, y = moons
-    with pytest.raises(ValueError, match=r"eps=0\.1 is too large for q=20.*Take eps below"):
+    with pytest.raises(ValueError, match=r"eps=0\.1 is too large for 20 eigenvectors.*Take eps below"):
         sm.STORM(eps=0.1, q=20).fit(X, y)
 
 

@@ -527,6 +527,8 @@ def test_parent_that_is_dead_but_not_yet_waited_for(asks_kernel, early):
     code = """
 import os, sys, time
 from reproduction.engine import processes
+
+pytestmark = pytest.mark.slow  # processes of their own
 if sys.argv[1] == "False":
     sys.platform = "darwin"
 parent = os.getpid()

@@ -229,3 +229,20 @@ def test_fewer_functions_than_components():
 def test_an_indefinite_laplacian_is_an_error():
     with pytest.raises(sm.SolverError, match="L is positive semidefinite"):
         eigenmaps(RegularizedClustering(np.eye(4), -np.eye(4), 0.5), 1)
+
+
+@pytest.mark.parametrize("width", [1.0, 1e-2, 1e-4])
+def test_equation_13_as_printed_fails(width):
+    """Not on every machine and not in every order of the samples, which change nothing but the rounding."""
+    X, L = moons(n=100)
+    K, gamma = sm.kernels.gram(X, gamma=width), 0.01
+    P = np.eye(100) - np.outer(K.sum(axis=0), K.sum(axis=0)) / (K.sum(axis=0) @ K.sum(axis=0))
+    least = []
+    for seed in range(10):
+        order = np.ix_(*2 * [np.random.default_rng(seed).permutation(100)])
+        printed = sla.eigvals((P @ (gamma * K + K @ (L @ K)) @ P)[order], (P @ K @ K @ P)[order])  # eq. 13
+        least.append(printed.real[np.isfinite(printed)].min())
+    assert min(least) < -1e-3  # a quotient of squares cannot be negative
+    with pytest.raises(np.linalg.LinAlgError):
+        sla.eigh(P @ (gamma * K + K @ (L @ K)) @ P, P @ K @ K @ P)
+    assert eigenmaps(RegularizedClustering(K, L, gamma)).variables["eigenvalues"][0] > 1e-3

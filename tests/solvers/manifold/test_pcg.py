@@ -488,3 +488,25 @@ def test_an_early_stop_is_proved_on_request_only():
         gaps.append(result.certificate.gap)
     assert counts[0] < 12 < 40 < counts[1]
     assert 0 < gaps[1] <= gaps[0]
+
+
+def test_stability_compares_with_the_last_check():
+    obj, _ = moons(gamma_A=1e-3)
+    result = pcg(obj, stopping="stability", check_every=4)
+    assert result.status is Status.EARLY_STOPPED
+    t, U = result.n_iter, obj.labels.unlabeled
+    assert t % 4 == 0
+    f = {k: pcg(obj, max_iter=k).variables["f"][U] > 0 for k in range(4, t + 1, 4)}
+    changed = [np.mean(f[k] != f[k - 4]) for k in range(8, t + 1, 4)]
+    assert changed[-1] < 0.015
+    assert all(share >= 0.015 for share in changed[:-1])
+
+
+def test_validation_wants_one_sample_more_at_every_check():
+    obj, truth = moons(n=200, noise=0.2, gamma_A=1e-3)
+    V = obj.labels.unlabeled[::7]
+    result = pcg(obj, stopping="validation", validation=V, truth=truth, check_every=2)
+    errors = np.round(np.array(result.history["validation_error"])[2::2] * len(V)).astype(int)
+    gains = -np.diff(np.append(len(V), errors))
+    assert gains[-1] < 1
+    assert (gains[:-1] >= 1).all()

@@ -137,3 +137,16 @@ def test_decisions_beyond_any_exponential_do_no_harm(rng):
     # The first step, without the unlabelled samples, is convex: the walk is the same from there on.
     cold = quasi_newton(obj, tol=1e-6)
     assert result.history["objective"][0] == pytest.approx(cold.history["objective"][0], rel=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"C_star": 0.0}, {"l": 120, "C_star": 1.0}])
+def test_supervised_is_the_convex_svm(options):
+    obj = words(**options)
+    result = quasi_newton(obj)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.is_optimal(1e-10)
+    # The search by L-BFGS ends there, too.
+    with_next_to_nothing = quasi_newton(words(**{**options, "C_star": 1e-9}), tol=1e-7)
+    assert with_next_to_nothing.certificate.primal_objective == pytest.approx(
+        result.certificate.primal_objective, rel=1e-5
+    )
