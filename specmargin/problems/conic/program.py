@@ -139,8 +139,9 @@ class Compiled:
         Multipliers come by the constraint, after CVXPY's own inversion for that solver: one code serves all.
         """
         data = dict(self.data)
-        for name in ("c", "P") if scale != 1.0 else ():
-            data[name] = None if data.get(name) is None else data[name] * scale
+        for name in ("c", "P"):
+            if scale != 1.0 and data.get(name) is not None:
+                data[name] = data[name] * scale
         raw = self.chain.solve_via_data(self.problem, data, solver_opts=dict(options))
         for one in self.inverse:
             if getattr(one, "solver_options", {}) is None:  # CVXPY fills it in when it solves by itself
