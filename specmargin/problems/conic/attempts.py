@@ -66,9 +66,10 @@ class Attempt:
 
 
 def size_of_terms(program: ConeProgram, x: FloatArray) -> float:
-    """Return the sum of the moduli of the objective's terms at x."""
+    """Return the sum of the moduli of the objective's terms at x, at least the largest of its coefficients."""
     quadratic = 0.5 * float(np.abs(x) @ (abs(program.P) @ np.abs(x)))
-    return quadratic + float(np.abs(program.q) @ np.abs(x)) + abs(program.d)
+    terms = quadratic + float(np.abs(program.q) @ np.abs(x)) + abs(program.d)
+    return max(terms, float(np.abs(program.q).max(initial=0)))
 
 
 def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> Attempt:

@@ -109,6 +109,8 @@ class Answer:
     status: str
     x: FloatArray
     z: FloatArray
+    solution: Any = field(default=None, repr=False)
+    """The same in CVXPY's form, on the way back through its reductions."""
 
 
 @dataclass(eq=False)
@@ -146,16 +148,25 @@ class Compiled:
         for one in self.inverse:
             if getattr(one, "solver_options", {}) is None:  # CVXPY fills it in when it solves by itself
                 one.solver_options = dict(options)
-        return self.answer(self.chain.reductions[-1].invert(raw, self.inverse[-1]), scale, raw)
+        solution = self.chain.reductions[-1].invert(raw, self.inverse[-1])
+        if scale != 1.0:
+            solution.opt_val = None if solution.opt_val is None else solution.opt_val / scale
+            solution.dual_vars = {key: _divided(dual, scale) for key, dual in (solution.dual_vars or {}).items()}
+        return self._answer(solution, getattr(raw, "x", None))
 
-    def held(self) -> Answer:
-        """Return the answer that the problem holds since it was solved, whoever solved it."""
-        raise NotImplementedError
+    def unpack(self, answer: Answer) -> None:
+        """Give the problem's variables and constraints the values and multipliers of an answer."""
+        solution = answer.solution
+        for reduction, inverse in reversed(list(zip(self.chain.reductions[:-1], self.inverse[:-1], strict=True))):
+            solution = reduction.invert(solution, inverse)
+        if solution.status in cp.settings.ERROR:
+            raise cp.SolverError(f"{self.solver} failed ({solution.status})")
+        self.problem.unpack(solution)
 
-    def answer(self, solution: Any, scale: float, raw: Any) -> Answer:
+    def _answer(self, solution: Any, raw_x: Any) -> Answer:
         """Read point and multipliers off a solution of the last reduction."""
         n, m = self.program.A.shape[1], self.program.A.shape[0]
-        x = next(iter((solution.primal_vars or {}).values()), getattr(raw, "x", None))
+        x = next(iter((solution.primal_vars or {}).values()), raw_x)
         x = np.zeros(n) if np.size(x) != n else np.ravel(np.asarray(x, dtype=float))
         z, at = np.zeros(m), 0
         for constraint in self.constraints:
@@ -167,13 +178,19 @@ class Compiled:
                     value = value.reshape(-1, 3)[:, [0, 2, 1]].ravel()  # CVXPY's order; the rows have the solver's
                 z[at : at + size] = value
             at += size
-        z = np.nan_to_num(z) / scale
+        z = np.nan_to_num(z)
         if at < m:  # bounds that the solver takes apart: the reduced costs
             program = self.program
             reduced = program.P @ x + program.q + program.A[:at].T @ z[:at]
             rows = program.A[at:].tocsr()
             z[at:] = np.maximum(-rows.data * reduced[rows.indices], 0.0)
-        return Answer(str(solution.status), np.nan_to_num(x), z)
+        return Answer(str(solution.status), np.nan_to_num(x), z, solution)
+
+
+def _divided(dual: Any, scale: float) -> Any:
+    if isinstance(dual, list):
+        return [_divided(part, scale) for part in dual]
+    return None if dual is None else dual / scale
 
 
 def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
