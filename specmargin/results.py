@@ -86,14 +86,14 @@ class Certificate:
         Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
         part of the gap, so that exact arithmetic can never find a larger one.
     kind : {"objective", "cone program"}
-        Who computed it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is as
-        the solver returned it, and is optimal only if it also satisfies the constraints.
+        Who computed it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
+        as the solver returned it, and is optimal only if it also satisfies the constraints.
     violations : mapping of str to float
         How far the answer is outside of each constraint, in the units of that constraint.
     assumptions : tuple of str
         What the bound supposes; empty if it holds without.
-    attained : float, default nan
-        Value of a point that is proved to be feasible; nan where none is known.
+    attained : float, optional
+        Value of a point that is proved to be feasible; None where none is known.
     scale : float, default 0
         Least modulus that the gap is held against: that of terms which cancel in the objective.
 
@@ -116,7 +116,7 @@ class Certificate:
     kind: Literal["objective", "cone program"] = "objective"
     violations: Mapping[str, float] = field(default_factory=dict, hash=False)
     assumptions: tuple[str, ...] = ()
-    attained: float = math.nan
+    attained: float | None = None
     scale: float = 0.0
 
     @property

@@ -1,5 +1,5 @@
-"""Rigorous certificates of any convex CVXPY problem: cone programs, their bounds, and the proofs on which these rest."""
+"""Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
 
-from specmargin.problems.conic.solving import certified, solved
+from specmargin.problems.conic.solving import certified, require_convex, solved
 
-__all__ = ["certified", "solved"]
+__all__ = ["certified", "require_convex", "solved"]

@@ -88,6 +88,9 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
     """
     form = compiled(problem, solver)
     first = _judged(form, form.solved(**options), tol, rounds=3)
+    if first.proof is None and first.ray is None and solver != "CLARABEL":  # ECOS, for one, returns no ray
+        second = attempted(problem, "CLARABEL", tol)
+        return second if second.ray is not None else first
     if first.proof is None or solver != "CLARABEL" or _is_enough(first, tol):
         return first
     program = form.program

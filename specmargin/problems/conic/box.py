@@ -1,8 +1,8 @@
 """Bounds that a program implies: of every feasible x whose objective is at most a level.
 
-Intervals go to and fro between columns and slacks, x_j = (b_i - s_i - the other terms of row i) / a_ij, through the cones
-and through the level; every end is widened by more than its rounding. A feasible x above the level needs no bound, since
-the optimum is at least the smaller of the level and of what is proved below it.
+Intervals go to and fro between columns and slacks, x_j = (b_i - s_i - the other terms of row i) / a_ij, through the
+cones and through the level; every end is widened by more than its rounding. A feasible x above the level needs no
+bound, since the optimum is at least the smaller of the level and of what is proved below it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Propagation:
 
     def _rows(self) -> None:
         """Tighten slacks by columns, then columns by slacks."""
-        i, j, a, m, b = self.i, self.j, self.a, self.m, self.program.b
+        i, j, a, b = self.i, self.j, self.a, self.program.b
         positive = a > 0
         with np.errstate(invalid="ignore"):
             small = np.where(positive, a * self.low[j], a * self.high[j])
@@ -141,7 +141,8 @@ class _Propagation:
         kept = np.where(finite, terms, 0.0)
         sums = np.bincount(self.i, kept, self.m)
         size = np.bincount(self.i, np.abs(kept), self.m) + np.abs(self.program.b)
-        return sums, np.bincount(self.i, ~finite, self.m).astype(int), (self.counts + 8) * 2 * UNIT * size
+        n_open = np.bincount(self.i, ~finite, self.m).astype(np.intp)
+        return sums.astype(float), n_open, np.asarray((self.counts + 8) * 2 * UNIT * size, dtype=float)
 
     def _objective(self, level: _Level) -> None:
         """Tighten every column by the level and the least values of the others."""
@@ -174,7 +175,7 @@ def _size(values: FloatArray) -> FloatArray:
 
 
 def _from_pairs(program: ConeProgram) -> Box:
-    """Return bounds by two inequalities whose sum has one column only: t >= u and t >= -u, which CVXPY writes for |u|."""
+    """Return bounds by two inequalities whose sum has one column: t >= u and t >= -u, which CVXPY writes for |u|."""
     n = program.A.shape[1]
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     held = [cone.rows.ravel() for cone in program.parts if isinstance(cone, Nonnegative)]
@@ -189,7 +190,7 @@ def _from_pairs(program: ConeProgram) -> Box:
         entries = list(zip(columns.indices[at].tolist(), columns.data[at].tolist(), strict=True))
         for t, (i, value) in enumerate(entries):
             for k, other in entries[:t]:
-                if value == other and _cancel(rows, i, k, j):
+                if value == other and _cancel(rows, i, k, int(j)):
                     end = (b[i] + b[k]) / (2 * value)
                     pad = 4 * UNIT * (abs(b[i]) + abs(b[k])) / abs(value)
                     if value > 0:

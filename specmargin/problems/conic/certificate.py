@@ -178,7 +178,9 @@ class _Search:
 
     def _stated(self) -> tuple[str, ...]:
         n_open = int((~self.box.is_finite).sum())
-        stated = [f"|x - x0| <= {self.reach:g} (1 + |x0|) in {n_open} of {len(self.answer.x)} columns"] if n_open else []
+        stated = (
+            [f"|x - x0| <= {self.reach:g} (1 + |x0|) in {n_open} of {len(self.answer.x)} columns"] if n_open else []
+        )
         if self.program.convexity[0]:
             stated.append("P is convex up to a rounding that is charged within that reach")
         return tuple(stated) or ("bounds of all columns",)
@@ -188,7 +190,9 @@ def _finite(box: Box) -> int:
     return int(np.isfinite(box.low).sum() + np.isfinite(box.high).sum())
 
 
-def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, reach: float = REACH) -> tuple[str, ...] | None:
+def proved_infeasible(
+    program: ConeProgram, z: FloatArray, rounds: int = 4, reach: float = REACH
+) -> tuple[str, ...] | None:
     """Return what a proof of infeasibility by the ray z supposes, nothing if it holds without; None without a proof.
 
     No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
@@ -200,10 +204,9 @@ def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, reac
     outward, zero = Outward(empty), np.zeros(len(program.q))
     box = implied_box(empty, math.inf, zero)
     found: tuple[str, ...] | None = None
-    for xh, ray in corrections(outward, zero, z / length, rounds):
+    for ray in _rays(outward, z / length, rounds):
         if not empty.proves(ray):
             continue
-        del xh  # an objective of zero has no point
         bound = outward.bound(zero, ray, zero, box, reach)
         if bound.value > 0 and bound.is_unconditional:
             return ()
@@ -215,10 +218,23 @@ def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, reac
     return found
 
 
-def unbounded_defect(program: ConeProgram, x: FloatArray) -> float:
-    """Return how far the direction x / -q'x is from a ray along which the objective falls without end; infinite if q'x >= 0.
+def _rays(outward: Outward, z: FloatArray, rounds: int) -> Iterator[FloatArray]:
+    """Yield the ray without its small entries, in which A'z may vanish exactly, then its corrections."""
+    largest = float(np.abs(z).max(initial=0))
+    for least in (1e-9, 1e-6, 1e-3):
+        rounded = np.where(np.abs(z) > least * largest, z, 0.0)
+        yield rounded
+        scale = np.abs(rounded).max(initial=0)
+        yield np.round(rounded / max(scale, 1e-300), 6)
+    for _, ray in corrections(outward, np.zeros(outward.program.A.shape[1]), z, rounds):
+        yield ray
 
-    A ray has P x = 0 and -A x in the cone; what is returned is the largest violation, relative to the direction.
+
+def unbounded_defect(program: ConeProgram, x: FloatArray) -> float:
+    """Return how far the direction x / -q'x is from a ray along which the objective falls without end.
+
+    A ray has P x = 0 and -A x in the cone; what is returned is the largest violation, relative to the direction, and
+    infinity if q'x >= 0.
     """
     slope = float(program.q @ x)
     if not slope < 0:

@@ -1,7 +1,8 @@
 """The cones that CVXPY compiles to: proofs of membership in their duals, steps into these, and what a cone implies.
 
 Rows of a program that lie in equal cones stand together: `rows` (count, m), one cone a row. Multipliers Z and slacks S
-are arrays of that shape. Every statement here that proves something holds for the floats as they are, rounding included.
+are arrays of that shape. Every statement here that proves something holds for the floats as they are, rounding
+included.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class _Congruence(Ball):
     def adjoint(self, z: FloatArray) -> FloatArray:
         return self.cone.packed(self.root @ self.cone.matrices(z[None]) @ self.root)[0]
 
-    apply = adjoint
+    def apply(self, w: FloatArray) -> FloatArray:
+        return self.adjoint(w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +117,14 @@ class Cone(ABC):
         """Whether the balls of this radius, in the metric of `balls`, are proved to lie in the dual cone."""
         return True
 
+    @abstractmethod
     def tighten(self, low: FloatArray, high: FloatArray) -> None:
-        """Tighten bounds (m_total,) of the slacks, in place, by what the cone says."""
+        """Tighten bounds of all slacks of the program, in place, by what the cone says."""
 
-    def slack_limits(self, Z: FloatArray, room: float, high: FloatArray) -> None:
+    def slack_limits(self, Z: FloatArray, room: float, high: FloatArray) -> None:  # noqa: B027 # not every cone has one
         """Lower the upper bounds of slacks s with z's <= room, in place."""
 
-    def shrunk(self, b: FloatArray, depth: float) -> None:
+    def shrunk(self, b: FloatArray, depth: float) -> None:  # noqa: B027 # equalities have no inside
         """Move the right sides b, in place, so that feasible points have slacks that are `depth` inside."""
 
     def has_room(self, S: FloatArray, moved: FloatArray) -> bool:
@@ -164,7 +167,7 @@ class Nonnegative(Cone):
         return np.maximum(-S[:, 0], 0.0)
 
     def holds_balls(self, Z: FloatArray, radius: float) -> bool:
-        return bool((Z > 0).all())
+        return bool((Z >= 0).all())  # z + z w >= 0
 
     def tighten(self, low: FloatArray, high: FloatArray) -> None:
         low[self.rows] = np.maximum(low[self.rows], 0.0)
@@ -177,7 +180,7 @@ class Nonnegative(Cone):
         b[self.rows] -= depth
 
     def has_room(self, S: FloatArray, moved: FloatArray) -> bool:
-        return bool((S >= moved).all())
+        return bool((moved <= S).all())
 
 
 class SecondOrder(Cone):
@@ -193,7 +196,7 @@ class SecondOrder(Cone):
         return Z
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
-        count, m = Z.shape
+        m = Z.shape[1]
         if m > _LONG:
             for row, one in zip(self.rows, Z, strict=True):
                 yield Ball(row, sp.identity(m) * max(float(np.abs(one).max()), 1e-300))
@@ -205,7 +208,8 @@ class SecondOrder(Cone):
         half = np.concatenate([head[:, None], Z[:, 1:] / (2 * head[:, None])], axis=1)
         mirror = -np.eye(m)
         mirror[0, 0] = 1.0
-        yield _blocks(self.rows, 2 * half[:, :, None] * half[:, None, :] - root[:, None, None] * mirror)
+        F = 2 * half[:, :, None] * half[:, None, :] - root[:, None, None] * mirror
+        yield _blocks(self.rows, F * (Z[:, 0] > 0)[:, None, None])
 
     def violation(self, S: FloatArray) -> FloatArray:
         return np.maximum(_norms(S[:, 1:]) - S[:, 0], 0.0)
@@ -381,7 +385,8 @@ class Exponential(Cone):
         return self._rows(u, np.where(is_w, v, v + more_v), np.where(is_w, w + more_w, positive))
 
     def _map(self, Z: FloatArray) -> FloatArray:
-        u, v, w = self._parts(Z)
+        inside = (self._parts(Z)[0] < 0) & (self._parts(Z)[2] > 0)
+        u, v, w = self._parts(np.where(inside[:, None], Z, self._rows(*np.array([[-1.0], [0.0], [1.0]]))))
         log = np.log(w / -u)
         inner = np.maximum(v - u - u * log, 1e-300)
         # The exact Hessian is singular to working precision near the boundary; this factor is not.
@@ -392,7 +397,7 @@ class Exponential(Cone):
         F[:, 1, 2] = inner
         out = np.empty_like(F)
         out[:, list(self.order), :] = F
-        return out
+        return out * inside[:, None, None]
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
         yield _blocks(self.rows, self._map(Z))
@@ -510,8 +515,8 @@ class Power(Cone):
 def is_definite(Z: FloatArray) -> bool:
     """Whether a symmetric matrix is proved to be positive semidefinite, by Rump's test.
 
-    If the floating-point Cholesky factorisation of Z - c I runs through, Z is positive semidefinite: c is larger than all
-    that its rounding can do (Rump, Verification of positive definiteness, BIT 46, 2006).
+    If the floating-point Cholesky factorisation of Z - c I runs through, Z is positive semidefinite: c is larger than
+    all that its rounding can do (Rump, Verification of positive definiteness, BIT 46, 2006).
     """
     m = len(Z)
     c = 2 * (m + 3) * UNIT * abs(np.trace(Z)) + 8 * UNIT * np.linalg.norm(Z) + _TINY
@@ -538,6 +543,7 @@ def _blocks(rows: IntArray, F: FloatArray) -> Ball:
 
 def _holds_corners(cone: Cone, F: FloatArray, Z: FloatArray, radius: float) -> bool:
     """Whether the dual cone holds all corners of a cube ten times as large as the ball: it is convex."""
+    F, Z = F[F.any(axis=(1, 2))], Z[F.any(axis=(1, 2))]  # a map of zero stays where it is
     m = Z.shape[1]
     if m > 6 or (np.abs(F).max(axis=1).min(axis=1) * radius < 32 * UNIT * np.abs(Z).max(axis=1)).any():
         return False

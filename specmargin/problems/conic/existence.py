@@ -85,7 +85,17 @@ def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
     used = B.any(axis=0)
     if y[~used].any():
         return math.inf
-    B, sizes, y = B[:, used], sizes[:, used], y[used]
+    # Rows that touch no column but those of y, if they are enough; else all.
+    own = ~B[:, y == 0].any(axis=1)
+    for rows, columns in ((own, y != 0), (np.ones(len(B), dtype=bool), used)):
+        bound = _of_full_rank(B[rows][:, columns], y[columns], sizes[rows][:, columns])
+        if math.isfinite(bound):
+            return bound
+    return math.inf
+
+
+def _of_full_rank(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
+    """Return what `_least_norm` does for a matrix whose columns are independent."""
     n = B.shape[1]
     scale = np.exp2(-np.round(np.log2(np.maximum(np.linalg.norm(B, axis=0), 1e-300))))
     B, sizes = B * scale, sizes * scale

@@ -104,7 +104,7 @@ class ConeProgram:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver returned: its status in CVXPY's words, a point and multipliers (or a ray), zero where it had none."""
+    """What a solver returned: its status in CVXPY's words, a point and multipliers, or a ray; zero for none."""
 
     status: str
     x: FloatArray
@@ -341,5 +341,3 @@ def _is_semidefinite(M: list[list[float]]) -> bool:
             factor = pivots[j] / pivot
             rows[j] = [entry - factor * above for entry, above in zip(rows[j], pivots, strict=True)]
     return True
-
-

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -94,11 +93,8 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     """
     require_convex(problem)
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        # "Solution may be inaccurate" is a status and a measured gap here, not a warning.
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        attempt = attempted(problem, solver, tol, **options)
-        attempt.compiled.unpack(attempt.answer)
+    attempt = attempted(problem, solver, tol, **options)
+    attempt.compiled.unpack(attempt.answer)
     reported = attempt.answer.status
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
@@ -117,7 +113,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         duals=_duals(problem),
         certificate=certificate,
         message=f"{reported}, {described(certificate)}",
-        n_iter=int(getattr(problem.solver_stats, "num_iters", None) or 0),
+        n_iter=int((attempt.answer.solution.attr or {}).get("num_iters") or 0),
     )
 
 
@@ -131,11 +127,15 @@ def require_convex(problem: Any) -> None:
     """Raise for what is no convex program with values."""
     if not isinstance(problem, cp.Problem):
         raise InvalidTypeError(f"the problem is a {type(problem).__name__}; pass a cvxpy.Problem.")
-    integer = [variable.name() for variable in problem.variables() if variable.attributes["integer"] or variable.attributes["boolean"]]
+    integer = [
+        variable.name()
+        for variable in problem.variables()
+        if variable.attributes["integer"] or variable.attributes["boolean"]
+    ]
     if integer:
         raise InvalidInputError(
-            f"the variables {integer} are integer: such a problem has no multipliers that bound its optimum. Relax them "
-            "to an interval; the bound then holds for the integer problem, too."
+            f"the variables {integer} are integer: such a problem has no multipliers that bound its optimum. Relax "
+            "them to an interval; the bound then holds for the integer problem, too."
         )
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if empty:
@@ -181,7 +181,7 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
         kind="cone program",
         violations=violations,
         assumptions=proof.assumptions,
-        attained=program.sign * attained if math.isfinite(attained) else math.nan,
+        attained=program.sign * attained if math.isfinite(attained) else None,
         scale=1e-3 * attempt.size,
     )
 
@@ -223,4 +223,3 @@ def _is_finite(value: AnyArray | None) -> bool:
 
 def _timed(result: SolveResult, start: float, **changes: Any) -> SolveResult:
     return replace(result, **changes, seconds=time.perf_counter() - start)
-
