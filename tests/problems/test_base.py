@@ -130,7 +130,9 @@ def test_contradicting_constraints(svm, solver):
     assert not result.status.has_solution
     assert dict(result.variables) == {}
     assert result.certificate.relative_gap == np.inf
-    with pytest.raises(InfeasibleError, match=rf"SVM, changed is infeasible \({solver}: infeasible, proved;.*Loosen") as caught:
+    with pytest.raises(
+        InfeasibleError, match=rf"SVM, changed is infeasible \({solver}: infeasible, proved;.*Loosen"
+    ) as caught:
         solve(broken, solver, check=True)
     assert caught.value.result.status is Status.INFEASIBLE
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["REACH", "Proof", "judged", "proved_infeasible", "unbounded_defect"]
 
 REACH = 1000.0
 """Columns without bounds are looked at within |x - x0| <= REACH (1 + |x0|), x0 the answer."""
+_ENTRIES = 100_000
+"""Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
 """Relative height of the level above the answer's value."""
 
@@ -207,6 +210,8 @@ def proved_infeasible(
     for ray in _rays(outward, z / length, rounds):
         if not empty.proves(ray):
             continue
+        if _is_exact(empty, ray):
+            return ()
         bound = outward.bound(zero, ray, zero, box, reach)
         if bound.value > 0 and bound.is_unconditional:
             return ()
@@ -216,6 +221,21 @@ def proved_infeasible(
         if bound.value > 0:
             found = (f"|x| <= {reach:g}",)
     return found
+
+
+def _is_exact(program: ConeProgram, z: FloatArray) -> bool:
+    """Whether A'z = 0 > b'z in rational arithmetic, for a ray of few entries."""
+    used = np.flatnonzero(z)
+    rows = program.A.tocsr()[used].tocsc()
+    if rows.nnz > _ENTRIES:
+        return False
+    entries = [Fraction(entry) for entry in z[used].tolist()]
+    for j in np.flatnonzero(np.diff(rows.indptr)):
+        at = slice(rows.indptr[j], rows.indptr[j + 1])
+        column = zip(rows.indices[at].tolist(), rows.data[at].tolist(), strict=True)
+        if sum(entries[i] * Fraction(a) for i, a in column):
+            return False
+    return sum(entry * Fraction(b) for entry, b in zip(entries, program.b[used].tolist(), strict=True)) < 0
 
 
 def _rays(outward: Outward, z: FloatArray, rounds: int) -> Iterator[FloatArray]:
