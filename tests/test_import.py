@@ -35,8 +35,7 @@ NAMES = {
     "diagnosis": ["Diagnosis", "diagnose"],
     "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
-    "objectives": ["certify"],
-    "problems": ["solve"],
+    "problems": ["certify", "solve"],
     "estimators": [
         "AutoSSL",
         "LapSVM",
