@@ -86,7 +86,7 @@ class Certificate:
         Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
         part of the gap, so that exact arithmetic can never find a larger one.
     kind : {"objective", "cone program"}
-        Who computed it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
+        Source of it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
         as the solver returned it, and is optimal only if it also satisfies the constraints.
     violations : mapping of str to float
         How far the answer is outside of each constraint, in the units of that constraint.

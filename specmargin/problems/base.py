@@ -33,6 +33,7 @@ from specmargin.exceptions import (
     SolverNotInstalledError,
 )
 from specmargin.problems import conic
+from specmargin.problems.changing import changed
 from specmargin.results import CHANGED, Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
@@ -142,7 +143,7 @@ class BuiltProblem:
         >>> result.status.name, result.variables["f"][:2].round(3).tolist()
         ('OPTIMAL', [-0.5, 0.5])
         """
-        return _changed(self, dict(constraints or {}), dict(terms or {}))
+        return changed(self, dict(constraints or {}), dict(terms or {}))
 
     def current_objective(self) -> Any:
         """Return the objective at the parameters' present values."""
@@ -211,61 +212,6 @@ class BuiltProblem:
                 whole = [np.asarray(part, dtype=float) for part in parts]
                 values[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
         return values
-
-
-def _changed(built: BuiltProblem, constraints: dict[str, Constraint], terms: dict[str, Any]) -> BuiltProblem:
-    """Return a built problem with more parts, each of which was checked under its name."""
-    taken = {*built.constraints, *built.terms}
-    for label in [*constraints, *terms]:
-        if label in taken:
-            raise InvalidInputError(f"{built.name} has a part {label!r} already; give the added one another name.")
-    ours = {variable.id for variable in built.problem.variables()}
-    parts = {**constraints, **terms}
-    for label, part in parts.items():
-        _require_part(built, label, part, convex=label in terms)
-    _require_ties(built, ours, parts)
-    for label, constraint in constraints.items():
-        constraint.set_label(label)
-    objective = built.problem.objective
-    loss = sum(terms.values())
-    if terms:
-        maximised = isinstance(objective, cp.Maximize)
-        objective = cp.Maximize(objective.expr - loss) if maximised else cp.Minimize(objective.expr + loss)
-    problem = cp.Problem(objective, [*built.problem.constraints, *constraints.values()])
-    return replace(built, problem=problem, terms={**built.terms, **terms})
-
-
-def _require_part(built: BuiltProblem, label: str, part: Any, convex: bool) -> None:
-    """Raise for a part of the wrong kind, or one that CVXPY's rules do not know to be convex."""
-    kind = cp.Expression if convex else cp.constraints.constraint.Constraint
-    if not isinstance(part, kind):
-        raise InvalidTypeError(
-            f"{label!r} is a {type(part).__name__}; pass {'an expression' if convex else 'a constraint'} of CVXPY, "
-            f"made of built.variables or built.expressions ({sorted(built.expressions) or 'none in this form'})."
-        )
-    if convex and not part.is_scalar():
-        raise InvalidInputError(f"the term {label!r} has the shape {part.shape}; add up its entries, cvxpy.sum(...).")
-    if not (part.is_convex() if convex else part.is_dcp()):
-        raise InvalidInputError(
-            f"{label!r} is not convex by CVXPY's rules (DCP): {part}. https://www.cvxpy.org/tutorial/dcp has these."
-        )
-
-
-def _require_ties(built: BuiltProblem, ours: set[int], parts: Mapping[str, Any]) -> None:
-    """Raise for parts that share no variable with the problem, not even through one another."""
-    known, open_parts = set(ours), dict(parts)
-    while tied := [label for label, part in open_parts.items() if _variables(part) & known]:
-        for label in tied:
-            known |= _variables(open_parts.pop(label))
-    if open_parts:
-        raise InvalidInputError(
-            f"{sorted(open_parts)} have none of the variables of {built.name}: make them of built.variables or "
-            "built.expressions, of this problem and no other."
-        )
-
-
-def _variables(part: Any) -> set[int]:
-    return {variable.id for variable in part.variables()}
 
 
 def _ids(problem: cp.Problem) -> set[int]:

@@ -225,8 +225,8 @@ def tightened_box(
             cone.slack_limits(z[cone.rows], room, limits)
     near = _near(outward, level, x, xh, z, box)
     start = Box(np.maximum(box.low, near.low), np.minimum(box.high, near.high))
-    found = implied_box(program, level, x, start, limits)
-    return Box(np.maximum(box.low, found.low), np.minimum(box.high, found.high))
+    smaller = implied_box(program, level, x, start, limits)
+    return Box(np.maximum(box.low, smaller.low), np.minimum(box.high, smaller.high))
 
 
 def _near(outward: Outward, level: float, x: FloatArray, xh: FloatArray, z: FloatArray, box: Box) -> Box:
@@ -248,5 +248,5 @@ def _near(outward: Outward, level: float, x: FloatArray, xh: FloatArray, z: Floa
     room = level - least + float(modulus @ moved) + float(modulus[flat] @ (far + moved)[flat])
     slope = float(np.sqrt((modulus[curved] ** 2 / diagonal[curved]).sum()))
     radius = (slope + math.sqrt(slope**2 + 2 * strength * max(room, 0.0))) / strength * (1 + 1e-9)
-    reach = np.where(curved, radius / np.sqrt(np.where(curved, diagonal, 1.0)), np.inf) * (1 + 1e-9)
-    return Box(xh - reach - 4 * UNIT * np.abs(xh), xh + reach + 4 * UNIT * np.abs(xh))
+    width = np.where(curved, radius / np.sqrt(np.where(curved, diagonal, 1.0)), np.inf) * (1 + 1e-9)
+    return Box(xh - width - 4 * UNIT * np.abs(xh), xh + width + 4 * UNIT * np.abs(xh))

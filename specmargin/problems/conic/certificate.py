@@ -1,7 +1,7 @@
 """What is proved of an answer to a cone program, whoever gave it: a bound of the optimum, and on what it rests.
 
 `judged` bounds the optimum from below with the multipliers of an answer. Three proofs of r'x are tried in turn: bounds
-that the program implies, an exactly feasible dual point that is proved to exist, and a stated reach around the answer.
+that the program implies, an exactly feasible dual point that is proved to exist, and a stated radius around the answer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from specmargin.problems.conic.outward import Box, Outward
 from specmargin.problems.conic.program import Answer, ConeProgram
 from specmargin.typing import FloatArray
 
-__all__ = ["REACH", "Proof", "judged", "proved_infeasible", "unbounded_defect"]
+__all__ = ["RADIUS", "Proof", "judged", "proved_infeasible", "unbounded_defect"]
 
-REACH = 1000.0
-"""Columns without bounds are looked at within |x - x0| <= REACH (1 + |x0|), x0 the answer."""
+RADIUS = 1000.0
+"""Columns without bounds are looked at within |x - x0| <= RADIUS (1 + |x0|), x0 the answer."""
 _ENTRIES = 100_000
 """Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
-"""Relative height of the level above the answer's value."""
+"""How far the level is above the answer's value, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class _Candidate(NamedTuple):
     residual: FloatArray
 
 
-def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1e-9, reach: float = REACH) -> Proof:
+def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1e-9, radius: float = RADIUS) -> Proof:
     """Return what the multipliers of an answer prove.
 
     Parameters
@@ -84,31 +84,31 @@ def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1
     answer : Answer
         Any point and any multipliers: wrong ones prove little, never something wrong.
     rounds : int, default 3
-        How often multipliers are pushed deeper into the dual cone.
+        How often multipliers are moved deeper into the dual cone.
     tol : float, default 1e-9
         Relative gap below which nothing more is tried.
-    reach : float, default 1000
+    radius : float, default 1000
         Reach of columns without bounds.
 
     Returns
     -------
     Proof
-        Of the minimisation.
+        Proof of a bound of the minimisation.
     """
     x, value = answer.x, program.value(answer.x)
     open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
     nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
-    search = _Search(program, answer, tol, reach)
+    search = _Search(program, answer, tol, radius)
     return search.run(nothing, rounds)
 
 
 class _Search:
     """The search for the best bound of one answer."""
 
-    def __init__(self, program: ConeProgram, answer: Answer, tol: float, reach: float) -> None:
-        self.program, self.answer, self.reach = program, answer, reach
+    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float) -> None:
+        self.program, self.answer, self.radius = program, answer, radius
         self.outward = Outward(program)
         self.value = program.value(answer.x)
         self.size = max(1.0, abs(self.value))
@@ -117,23 +117,23 @@ class _Search:
         self.box = implied_box(program, self.level, answer.x)
 
     def run(self, nothing: Proof, rounds: int) -> Proof:
-        found = list(self._candidates(rounds))
-        if not found:
+        candidates = list(self._judged_candidates(rounds))
+        if not candidates:
             return nothing
-        best = self._in_smaller_boxes(found, max(found, key=lambda one: one.bound))
+        best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
         assumptions: tuple[str, ...] = ()
         if not best.is_unconditional:
-            exact = self._exact(found, best)
+            exact = self._exact(candidates, best)
             best, assumptions = (best, self._stated()) if exact is None else (exact, ())
         bound = min(best.bound, self.level)
-        box = self.box.within(self.answer.x, self.reach)
+        box = self.box.within(self.answer.x, self.radius)
         return replace(nothing, bound=bound, assumptions=assumptions, z=best.z, xh=best.xh, box=box)
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
-        bound = self.outward.bound(xh, z, self.answer.x, self.box, self.reach)
+        bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
-    def _candidates(self, rounds: int) -> Iterator[_Candidate]:
+    def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
         for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
             if self.program.proves(z):
                 one = self._judged(xh, z)
@@ -144,7 +144,7 @@ class _Search:
     def _is_enough(self, one: _Candidate) -> bool:
         return one.from_residual <= 0.1 * max(self.value - one.bound, self.tol)
 
-    def _in_smaller_boxes(self, found: list[_Candidate], best: _Candidate) -> _Candidate:
+    def _in_smaller_boxes(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate:
         """Return the best candidate after bounds by complementarity and curvature; the box becomes smaller."""
         for _ in range(3):
             if best.is_unconditional and self._is_enough(best):
@@ -154,7 +154,7 @@ class _Search:
             if _finite(box) <= _finite(self.box) and not best.is_unconditional:
                 break
             self.box, before = box, best.bound
-            nearest = sorted(found, key=lambda one: float(one.residual.max(initial=0)))[:3]
+            nearest = sorted(candidates, key=lambda one: float(one.residual.max(initial=0)))[:3]
             for one in (self._judged(one.xh, one.z) for one in [*nearest, best]):
                 if one.bound > best.bound or (one.is_unconditional and not best.is_unconditional):
                     best = one
@@ -162,10 +162,10 @@ class _Search:
                 break
         return best
 
-    def _exact(self, found: list[_Candidate], best: _Candidate) -> _Candidate | None:
+    def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
         """Return a candidate next to which an exactly feasible dual point is proved to exist, not much worse."""
         least = best.bound - 1e-7 * self.size
-        for xh, z in self._deeper(found, best):
+        for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue
             at_point, residual = self.outward.at_point(xh, z, self.answer.x)
@@ -175,17 +175,17 @@ class _Search:
                     return _Candidate(bound, 0.0, True, xh, z, residual)
         return None
 
-    def _deeper(self, found: list[_Candidate], best: _Candidate) -> Iterator[tuple[FloatArray, FloatArray]]:
-        yield from ((one.xh, one.z) for one in sorted(found, key=lambda one: -one.bound)[:3])
+    def _deeper(self, candidates: list[_Candidate], best: _Candidate) -> Iterator[tuple[FloatArray, FloatArray]]:
+        yield from ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
         yield from corrections(self.outward, self.answer.x, best.z, 3, boost=2.0**13)
 
     def _stated(self) -> tuple[str, ...]:
         n_open = int((~self.box.is_finite).sum())
         stated = (
-            [f"|x - x0| <= {self.reach:g} (1 + |x0|) in {n_open} of {len(self.answer.x)} columns"] if n_open else []
+            [f"|x - x0| <= {self.radius:g} (1 + |x0|) in {n_open} of {len(self.answer.x)} columns"] if n_open else []
         )
         if self.program.convexity[0]:
-            stated.append("P is convex up to a rounding that is charged within that reach")
+            stated.append("P is convex up to a rounding that is charged within that radius")
         return tuple(stated) or ("bounds of all columns",)
 
 
@@ -194,7 +194,7 @@ def _finite(box: Box) -> int:
 
 
 def proved_infeasible(
-    program: ConeProgram, z: FloatArray, rounds: int = 4, reach: float = REACH
+    program: ConeProgram, z: FloatArray, rounds: int = 4, radius: float = RADIUS
 ) -> tuple[str, ...] | None:
     """Return what a proof of infeasibility by the ray z supposes, nothing if it holds without; None without a proof.
 
@@ -206,21 +206,21 @@ def proved_infeasible(
     empty = program.without_objective()
     outward, zero = Outward(empty), np.zeros(len(program.q))
     box = implied_box(empty, math.inf, zero)
-    found: tuple[str, ...] | None = None
+    assumptions: tuple[str, ...] | None = None
     for ray in _rays(outward, z / length, rounds):
         if not empty.proves(ray):
             continue
         if _is_exact(empty, ray):
             return ()
-        bound = outward.bound(zero, ray, zero, box, reach)
+        bound = outward.bound(zero, ray, zero, box, radius)
         if bound.value > 0 and bound.is_unconditional:
             return ()
         at_point, residual = outward.at_point(zero, ray, zero)
         if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual) > 0:
             return ()
         if bound.value > 0:
-            found = (f"|x| <= {reach:g}",)
-    return found
+            assumptions = (f"|x| <= {radius:g}",)
+    return assumptions
 
 
 def _is_exact(program: ConeProgram, z: FloatArray) -> bool:

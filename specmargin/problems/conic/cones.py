@@ -102,7 +102,7 @@ class Cone(ABC):
         """Whether every row of Z is proved to lie in the dual cone."""
 
     @abstractmethod
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         """Return Z moved `depth` deep into the dual cone, where the slacks S make that cheap."""
 
     @abstractmethod
@@ -138,7 +138,7 @@ class Zero(Cone):
     def proves(self, Z: FloatArray) -> bool:
         return bool(np.isfinite(Z).all())
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         return Z
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
@@ -157,7 +157,7 @@ class Nonnegative(Cone):
     def proves(self, Z: FloatArray) -> bool:
         return bool(np.isfinite(Z).all() and (Z >= 0).all())
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         return np.maximum(Z, depth)
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
@@ -190,7 +190,7 @@ class SecondOrder(Cone):
         need = _norms(Z[:, 1:]) * (1 + (Z.shape[1] + 4) * UNIT) + _TINY * (Z[:, 1:] != 0).any(axis=1)
         return bool(np.isfinite(Z).all() and (Z[:, 0] >= need).all())
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         Z = Z.copy()
         Z[:, 0] = np.maximum(Z[:, 0], _norms(Z[:, 1:]) * (1 + 2 * (Z.shape[1] + 4) * UNIT) + depth)
         return Z
@@ -279,7 +279,7 @@ class Semidefinite(Cone):
     def proves(self, Z: FloatArray) -> bool:
         return bool(np.isfinite(Z).all()) and all(is_definite(M) or not M.any() for M in self.matrices(Z))
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         M = self.matrices(Z)
         for one in M:
             # What `is_definite` will ask for, and the rounding of the eigenvalues.
@@ -344,7 +344,7 @@ class Exponential(Cone):
     Parameters
     ----------
     order : tuple of int
-        Where a row has x, y and z.
+        Places of x, y and z in a row.
     """
 
     order: tuple[int, int, int]
@@ -367,7 +367,7 @@ class Exponential(Cone):
             inside = (u < 0) & (power < _LARGEST + 10) & (w >= need)
         return bool((inside | ((u == 0) & (v >= 0) & (w >= 0))).all())
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         u, v, w = self._parts(Z)
         _, slack_v, slack_w = np.abs(self._parts(S))
         least = max(depth, 1e-200)
@@ -466,7 +466,7 @@ class Power(Cone):
             inside = (X >= 0).all(axis=1) & ((w == 0) | (w <= mean))
         return bool(np.isfinite(Z).all() and inside.all())
 
-    def pushed(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
+    def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         X = np.maximum(Z[:, :-1], max(depth, 1e-200) * np.array(self.powers))
         logs = self._logs(X)
         error = 64 * UNIT * (2 + X.shape[1] + np.abs(logs).sum(axis=1))

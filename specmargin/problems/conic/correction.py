@@ -1,10 +1,10 @@
 """Steps that make multipliers of a solver stationary while they stay in the dual cone.
 
-z is pushed a little into the dual cone; then the residual r = P xh + q + A'z is removed by the step
+z is moved a little into the dual cone; then the residual r = P xh + q + A'z is removed by the step
 
     z += F F'A dx,   xh += dx,   (P + A'F F'A) dx = -r,
 
-F a ball of the dual cone around z. Rounds push deeper and deeper; whoever calls judges each of them, so that none can
+F a ball of the dual cone around z. Rounds move deeper and deeper; whoever calls judges each of them, so that none can
 do harm.
 """
 
@@ -79,14 +79,14 @@ def corrections(
     x, z : ndarray of shape (n,), (m,)
         Point and multipliers of a solver.
     rounds : int
-        How often z is pushed deeper.
+        How often z is moved deeper.
     boost : float, default 1
         Factor of the depths.
     """
     program = outward.program
     s, xh = program.slacks(x), x.copy()
     scale = max(float(np.abs(z).max(initial=0)), 1e-300)
-    z = program.pushed(z, 0.0, s)
+    z = program.moved_inside(z, 0.0, s)
     yield xh, z
     entry = np.ravel(abs(program.A).max(axis=0).toarray()) if len(z) else np.zeros(len(x))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,7 +94,7 @@ def corrections(
     for t in range(rounds):
         # First-order solvers need depths of the size of their residual.
         depth = max(boost * UNIT * scale * 16.0**t, float(needed) * 10.0 ** (t - 3) if t >= 2 else 0.0)
-        z = program.pushed(z, depth, s)
+        z = program.moved_inside(z, depth, s)
         metric = Metric(outward, z)
         try:
             solver = _Stationarity(metric.times(), program.P, augmented=t >= 2)
@@ -102,7 +102,7 @@ def corrections(
             continue
         xh, z = _stepped(outward, metric, solver, xh, z)
         yield xh, z
-        yield xh, program.pushed(z, 0.0, s)
+        yield xh, program.moved_inside(z, 0.0, s)
 
 
 def _residual(outward: Outward, xh: FloatArray, z: FloatArray) -> FloatArray:

@@ -34,13 +34,13 @@ class Box(NamedTuple):
         """Columns that have both bounds."""
         return np.isfinite(self.low) & np.isfinite(self.high) & (self.low <= self.high)
 
-    def within(self, x0: FloatArray, reach: float) -> Box:
-        """Return this box, and |x - x0| <= reach (1 + |x0|) for the columns that it leaves open."""
-        radius = reach * (1 + np.abs(x0))
+    def within(self, x0: FloatArray, radius: float) -> Box:
+        """Return this box, and |x - x0| <= radius (1 + |x0|) for the columns that it leaves open."""
+        width = radius * (1 + np.abs(x0))
         known = self.is_finite
         return Box(
-            np.where(known, self.low, np.maximum(self.low, x0 - radius)),
-            np.where(known, self.high, np.minimum(self.high, x0 + radius)),
+            np.where(known, self.low, np.maximum(self.low, x0 - width)),
+            np.where(known, self.high, np.minimum(self.high, x0 + width)),
         )
 
 
@@ -115,10 +115,10 @@ class Outward:
         slack = float(error @ np.abs(x0)) * (1 + 1e-9) + n_terms * EXTENDED_UNIT * size
         return float(total) - slack - 2 * UNIT * abs(float(total)), modulus
 
-    def bound(self, xh: FloatArray, z: FloatArray, x0: FloatArray, box: Box, reach: float) -> Bound:
-        """Return the bound over all feasible x in the box, and within the reach of x0 where the box is open."""
+    def bound(self, xh: FloatArray, z: FloatArray, x0: FloatArray, box: Box, radius: float) -> Bound:
+        """Return the bound over all feasible x in the box, and within the radius of x0 where the box is open."""
         least, modulus = self.at_point(xh, z, x0)
-        low, high = box.within(x0, reach)
+        low, high = box.within(x0, radius)
         far = np.maximum(np.abs(low - x0), np.abs(high - x0)) * (1 + 8 * UNIT)
         used = modulus > 0
         cost = float(modulus[used] @ far[used]) * (1 + 1e-9)

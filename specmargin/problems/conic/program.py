@@ -78,11 +78,11 @@ class ConeProgram:
         """Whether the multipliers are proved to lie in the dual cone."""
         return all(cone.proves(z[cone.rows]) for cone in self.parts)
 
-    def pushed(self, z: FloatArray, depth: float, s: FloatArray) -> FloatArray:
+    def moved_inside(self, z: FloatArray, depth: float, s: FloatArray) -> FloatArray:
         """Return multipliers `depth` deep in the dual cone; `s` says where that is cheap."""
         z = z.copy()
         for cone in self.parts:
-            z[cone.rows] = cone.pushed(z[cone.rows], depth, s[cone.rows])
+            z[cone.rows] = cone.moved_inside(z[cone.rows], depth, s[cone.rows])
         return z
 
     def without_objective(self) -> ConeProgram:

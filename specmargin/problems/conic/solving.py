@@ -47,7 +47,7 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
     Returns
     -------
     Certificate
-        Of the kind "cone program", in the units of the objective.
+        Certificate of the kind "cone program", in the units of the objective.
 
     Raises
     ------
@@ -207,14 +207,14 @@ def _without_a_point(attempt: Attempt) -> tuple[Status, str]:
 
 def _duals(problem: cp.Problem) -> dict[str, FloatArray]:
     """Return CVXPY's multipliers by label; of a cone its parts one after the other."""
-    found = {}
+    multipliers = {}
     for label, constraint in named_constraints(problem).items():
         parts = constraint.dual_value
         parts = parts if isinstance(parts, list) else [parts]
         if all(part is not None for part in parts):
             whole = [np.asarray(part, dtype=float) for part in parts]
-            found[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
-    return found
+            multipliers[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
+    return multipliers
 
 
 def _is_finite(value: AnyArray | None) -> bool:

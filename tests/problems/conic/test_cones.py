@@ -69,16 +69,16 @@ def test_pushed_multipliers_are_in_the_dual_cone_and_hardly_moved(name, depth, r
     S = points(cone, rng, 3)
     for size in (1e-8, 1.0, 1e8):
         Z = size * rng.standard_normal((3, S.shape[1]))
-        pushed = cone.pushed(Z, depth * size, S)
+        pushed = cone.moved_inside(Z, depth * size, S)
         assert cone.proves(pushed)
-        again = cone.pushed(pushed, 0.0, S)
+        again = cone.moved_inside(pushed, 0.0, S)
         np.testing.assert_allclose(again, pushed, rtol=1e-10, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("name", MADE)
 def test_balls_stay_in_the_dual_cone(name, rng):
     cone = MADE[name]
-    Z = cone.pushed(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
+    Z = cone.moved_inside(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
     assert cone.holds_balls(Z, 1e-2)
     (ball,) = cone.balls(Z, 1.0) if not isinstance(cone, cones.Semidefinite) else [None]
     for _ in range(200):
@@ -95,7 +95,7 @@ def test_balls_stay_in_the_dual_cone(name, rng):
 def test_transposes_belong_together(name, rng):
     """(F w)'z = w'(F'z), and F'A by columns."""
     cone = MADE[name]
-    Z = cone.pushed(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
+    Z = cone.moved_inside(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
     for ball in cone.balls(Z, 1.0):
         w, z = rng.standard_normal(len(ball.rows)), rng.standard_normal(len(ball.rows))
         assert ball.apply(w) @ z == pytest.approx(w @ ball.adjoint(z))
@@ -131,7 +131,7 @@ def test_implied_bounds_hold_for_slacks_of_the_cone(rng):
 def test_complementarity_bounds_slacks(rng):
     for cone in MADE.values():
         S = points(cone, rng, 3)
-        Z = cone.pushed(rng.standard_normal(S.shape), 0.1, S)
+        Z = cone.moved_inside(rng.standard_normal(S.shape), 0.1, S)
         high = np.full(9, np.inf)
         cone.slack_limits(Z, float((S * Z).sum()), high)
         assert (high[cone.rows] >= S - 1e-12).all()
@@ -158,7 +158,7 @@ def test_definiteness_is_proved_and_never_claimed(rng):
 
 def test_wide_cones_have_the_identity_as_metric(rng):
     long = cones.SecondOrder(np.arange(500)[None])
-    Z = long.pushed(rng.standard_normal((1, 500)), 1.0, np.zeros((1, 500)))
+    Z = long.moved_inside(rng.standard_normal((1, 500)), 1.0, np.zeros((1, 500)))
     (ball,) = long.balls(Z, 1.0)
     assert (ball.matrix != sp.identity(500) * np.abs(Z).max()).nnz == 0
     wide = cones.Semidefinite(np.arange(41 * 21)[None], 41, "lower")

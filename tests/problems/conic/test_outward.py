@@ -43,8 +43,8 @@ def test_value_and_residual_enclose_the_exact_ones(kind):
             assert all(abs(one) <= Fraction(two) for one, two in zip(r, modulus.tolist(), strict=True))
             open_box = Box(np.full(len(xh), -np.inf), np.full(len(xh), np.inf))
             bound = outward.bound(xh, z, answer.x, open_box, 10.0)
-            reach = 10.0 * (1 + np.abs(answer.x))
-            cost = sum((abs(one) * Fraction(two) for one, two in zip(r, reach.tolist(), strict=True)), Fraction(0))
+            width = 10.0 * (1 + np.abs(answer.x))
+            cost = sum((abs(one) * Fraction(two) for one, two in zip(r, width.tolist(), strict=True)), Fraction(0))
             assert Fraction(bound.value) <= value - cost
             assert bound.is_unconditional is bool((modulus == 0).all())
 

@@ -33,12 +33,12 @@ def test_answers_of_all_solvers_are_stationary(kind, solver):
     dual = -program.b @ answer.z - answer.x @ (program.P @ answer.x) / 2 + program.d
     assert dual == pytest.approx(reference, rel=10 * loose, abs=10 * loose)
     assert program.violation(answer.x) <= loose * (1 + np.abs(answer.x).max())
-    pushed = program.pushed(answer.z, 0.0, program.slacks(answer.x))
+    pushed = program.moved_inside(answer.z, 0.0, program.slacks(answer.x))
     assert np.abs(pushed - answer.z).max() <= 10 * loose * size
 
 
 def test_a_scaled_objective_leaves_the_answer_as_it_is():
-    form = compiled(random_program("qp", 1))
+    form = compiled(random_program("qp", 3))
     plain, scaled = form.solved(), form.solved(2.0**20)
     assert form.program.value(scaled.x) == pytest.approx(form.program.value(plain.x), rel=1e-3)
     assert scaled.z @ form.program.b == pytest.approx(plain.z @ form.program.b, rel=1e-2, abs=1e-9)
