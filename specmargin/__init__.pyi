@@ -49,8 +49,7 @@ from .estimators.with_unlabeled import WithUnlabeled
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
-from .objectives import certify
-from .problems import solve
+from .problems import certify, solve
 from .proofs import Verification, load_result, save_result, verify
 from .results import Certificate, SolveResult, Status
 

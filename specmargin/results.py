@@ -85,6 +85,17 @@ class Certificate:
     rounding : float, default 0
         Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
         part of the gap, so that exact arithmetic can never find a larger one.
+    kind : {"objective", "cone program"}
+        Source of it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
+        as the solver returned it, and is optimal only if it also satisfies the constraints.
+    violations : mapping of str to float
+        How far the answer is outside of each constraint, in the units of that constraint.
+    assumptions : tuple of str
+        What the bound supposes; empty if it holds without.
+    attained : float, optional
+        Value of a point that is proved to be feasible; None where none is known.
+    scale : float, default 0
+        Least modulus that the gap is held against: that of terms which cancel in the objective.
 
     Examples
     --------
@@ -102,20 +113,33 @@ class Certificate:
     complementarity: float = 0.0
     sense: Literal["minimize", "maximize"] = "minimize"
     rounding: float = 0.0
+    kind: Literal["objective", "cone program"] = "objective"
+    violations: Mapping[str, float] = field(default_factory=dict, hash=False)
+    assumptions: tuple[str, ...] = ()
+    attained: float | None = None
+    scale: float = 0.0
+
+    @property
+    def violation(self) -> float:
+        """The largest violation of a constraint."""
+        return max(self.violations.values(), default=0.0)
 
     @property
     def gap(self) -> float:
         """Primal minus dual objective (dual minus primal when maximising) plus what rounding may have hidden.
 
-        A negative gap contradicts weak duality: something is wrong, and nothing is proved.
+        A negative gap contradicts weak duality: something is wrong, and nothing is proved. In the certificate of a cone
+        program the primal objective is that of a point which may be a little infeasible: either sign is a distance.
         """
         gap = self.primal_objective - self.dual_objective
+        if self.kind == "cone program":
+            return abs(gap) + self.rounding
         return (gap if self.sense == "minimize" else -gap) + self.rounding
 
     @property
     def relative_gap(self) -> float:
         """The gap over the larger of the two objectives' moduli."""
-        scale = max(abs(self.primal_objective), min(abs(self.dual_objective), 1e300))
+        scale = max(abs(self.primal_objective), min(abs(self.dual_objective), 1e300), self.scale)
         if not math.isfinite(self.gap):
             return math.inf if self.gap == math.inf else math.nan
         return self.gap / scale if scale > 0 else self.gap
@@ -125,7 +149,7 @@ class Certificate:
 
         A negative gap contradicts weak duality and counts as no proof; so does NaN.
         """
-        return bool(0.0 <= self.relative_gap <= tol)
+        return bool(0.0 <= self.relative_gap <= tol and (self.kind == "objective" or self.primal_residual <= tol))
 
     def status(self, tol: float, stopped: Status | None = None) -> Status:
         """Return the name that the gap deserves; every convex solver takes it from here.
@@ -151,7 +175,7 @@ class Certificate:
             return Status.NUMERICAL
         if stopped is not None:
             return stopped
-        return Status.OPTIMAL_INACCURATE if gap <= INACCURATE_GAP else Status.UNPROVED
+        return Status.OPTIMAL_INACCURATE if self.is_optimal(INACCURATE_GAP) else Status.UNPROVED
 
 
 @dataclass

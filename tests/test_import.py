@@ -23,8 +23,7 @@ NAMES = {
     "diagnosis": ["Diagnosis", "diagnose"],
     "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
-    "objectives": ["certify"],
-    "problems": ["solve"],
+    "problems": ["certify", "solve"],
     "estimators": [
         *("AutoSSL", "LapSVM", "LapSVMCV", "LapRLS", "LapRLSCV", "LapRLSRegressor", "LapRLSRegressorCV"),
         *("KTA", "KTACV", "MKL", "RMM", "S3VM", "STOAM", "STORM", "STORMCV", "SpectralGraphTransducer"),

@@ -6,6 +6,8 @@ constraints; `solve` solves it and has the objective certify the answer.
 
 from typing import Any
 
+import cvxpy as cp
+
 from specmargin.checks import checked, flag, instance, number, solver_names
 from specmargin.objectives import (
     RMM,
@@ -22,6 +24,7 @@ from specmargin.problems.alignment import kta
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
+from specmargin.problems.certifying import certify
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.relative_margin import rmm
@@ -37,6 +40,7 @@ __all__ = [
     "as_cvxpy",
     "block_margin",
     "cccp_subproblem",
+    "certify",
     "conjugate_as_cvxpy",
     "default_solvers",
     "kta",
@@ -75,7 +79,9 @@ spectral_ridge_primal = checked(obj=instance(SpectralRidge, _OBJ))(spectral_ridg
 stoam = checked(obj=_MARGIN)(stoam)
 storm = checked(obj=_MARGIN)(storm)
 solve = checked(
-    built=instance(BuiltProblem, "build one by a function of specmargin.problems"),
+    built=instance(
+        (BuiltProblem, cp.Problem), "build one by a function of specmargin.problems, or pass a cvxpy.Problem"
+    ),
     solver=_names,
     tol=number(least=0),
     check=flag,

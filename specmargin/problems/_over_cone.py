@@ -25,6 +25,7 @@ class Formulation:
     variables: dict[str, cp.Variable] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
     derived: Callable[[Any], dict[str, AnyArray]] = lambda objective: {}
+    expressions: dict[str, cp.Expression] = field(default_factory=dict)
 
 
 def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> BuiltProblem:
@@ -49,6 +50,7 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
         constraints=formulation.constraints,
         recover=recover,
         derived=formulation.derived,
+        expressions=formulation.expressions,
     )
 
 

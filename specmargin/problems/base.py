@@ -5,17 +5,19 @@ and the objective that certifies its answers. `solve` tries the solvers in the o
 for the certificate of what each of them returned, and decides the status by that gap: a solver's "optimal" is
 recorded, never believed.
 
-Of a problem that its user changed the objective knows nothing: the answer holds CVXPY's own values and multipliers, is
-never more than UNPROVED, and its certificate has the bound of the unchanged problem where that holds here, too.
+Of a problem that its user changed (`BuiltProblem.with_`) the objective knows nothing, nor of any other `cvxpy.Problem`:
+there the answer holds CVXPY's own values and multipliers, and its certificate is that of the compiled cone program
+(`specmargin.problems.conic`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,8 +32,9 @@ from specmargin.exceptions import (
     SolverError,
     SolverNotInstalledError,
 )
-from specmargin.problems.changed import answer_of_changed
-from specmargin.results import Certificate, SolveResult, Status
+from specmargin.problems import conic
+from specmargin.problems.changing import changed
+from specmargin.results import CHANGED, Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BuiltProblem", "Recovered", "default_solvers", "solve"]
@@ -58,8 +61,7 @@ class BuiltProblem:
         Name of the problem and its form.
     problem : cvxpy.Problem
         An ordinary problem, DPP in its parameters. CVXPY takes no constraint into a problem that was made: a changed
-        one is a new one, ``replace(built, problem=cvxpy.Problem(objective, [*built.problem.constraints, new]))`` with
-        `dataclasses.replace`. The builder's constraints have to be among those of the new one.
+        one is a new one, see `with_`.
     objective : object
         The `specmargin.objectives` object behind it.
     variables, parameters : mapping of str to cvxpy.Variable or cvxpy.Parameter
@@ -69,6 +71,9 @@ class BuiltProblem:
         Constraints by label.
     recover : callable
         Maps an objective to `Recovered` once the problem, as its builder made it, holds values.
+    expressions : mapping of str to cvxpy.Expression
+        Parts for constraints and terms of one's own: "decisions" (n,) of all samples, affine in the variables, and what
+        the objective consists of. Forms without decisions, the duals, have none.
     """
 
     name: str
@@ -87,6 +92,9 @@ class BuiltProblem:
     """Maps an objective to what follows from the values of `variables` alone, whatever was added to the problem."""
     original: cp.Problem | None = None
     """The problem as its builder made it."""
+    expressions: Mapping[str, cp.Expression] = field(default_factory=dict)
+    terms: Mapping[str, cp.Expression] = field(default_factory=dict)
+    """What `with_` has added to the objective, by name."""
 
     def __post_init__(self) -> None:
         if self.original is None:
@@ -103,6 +111,40 @@ class BuiltProblem:
             for part in parts_of(constraint):
                 part.set_label(label)
 
+    def with_(
+        self, constraints: Mapping[str, Constraint] | None = None, terms: Mapping[str, cp.Expression] | None = None
+    ) -> BuiltProblem:
+        """Return the problem with more constraints, and more terms in its loss.
+
+        Parameters
+        ----------
+        constraints : mapping of str to constraint, optional
+            Constraints by new labels, made of `variables`, `expressions` and variables of one's own.
+        terms : mapping of str to expression, optional
+            Convex terms by new names. They are added to the loss: subtracted where the problem is a maximisation.
+
+        Returns
+        -------
+        BuiltProblem
+            A new one; this one stays as it is. Its certificates are those of the cone program.
+
+        Raises
+        ------
+        ValueError
+            If a label is taken, a part is not convex by CVXPY's rules, or has nothing to do with the problem.
+
+        Examples
+        --------
+        >>> import cvxpy as cp, numpy as np, specmargin as sm
+        >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), gamma_A=0.1)
+        >>> built = sm.problems.lapsvm_primal(obj)
+        >>> changed = built.with_(constraints={"small": cp.abs(built.expressions["decisions"]) <= 0.5})
+        >>> result = sm.solve(changed)
+        >>> result.status.name, result.variables["f"][:2].round(3).tolist()
+        ('OPTIMAL', [-0.5, 0.5])
+        """
+        return changed(self, dict(constraints or {}), dict(terms or {}))
+
     def current_objective(self) -> Any:
         """Return the objective at the parameters' present values."""
         for name, parameter in self.parameters.items():
@@ -113,12 +155,6 @@ class BuiltProblem:
         values = {name: float(parameter.value) for name, parameter in self.parameters.items()}
         changed = {name: value for name, value in values.items() if value != getattr(self.objective, name)}
         return self.update(self.objective, changed) if changed else self.objective
-
-    def missing(self) -> list[str]:
-        """Return the labels of constraints that `problem` no longer holds: their multipliers mean nothing."""
-        held = _ids(self.problem)
-        parts = {label: {part.id for part in parts_of(constraint)} for label, constraint in self.constraints.items()}
-        return [label for label, ids in parts.items() if not ids <= held]
 
     def is_as_built(self) -> bool:
         """Whether `problem` has the objective and the constraints of its builder, no fewer and no more."""
@@ -153,8 +189,10 @@ class BuiltProblem:
 
     def duals(self) -> dict[str, FloatArray]:
         """Return the multipliers by the label of their constraint, of an added cone its parts one after the other."""
-        values = {}
+        values, held = {}, _ids(self.problem)
         for label, constraint in self.constraints.items():
+            if any(part.id not in held for part in (constraint if isinstance(constraint, list) else [constraint])):
+                continue  # taken out: what it holds is of another solve
             if isinstance(constraint, list):
                 parts = [part.dual_value for part in constraint]
                 if all(part is not None for part in parts):
@@ -196,19 +234,19 @@ _NOTHING = Certificate(primal_objective=math.inf, dual_objective=-math.inf)
 
 
 def solve(
-    built: BuiltProblem,
+    built: BuiltProblem | cp.Problem,
     solver: str | Sequence[str] = "CLARABEL",
     *,
     tol: float = 1e-6,
     check: bool = False,
     **solver_params: Any,
 ) -> SolveResult:
-    """Solve a built problem and certify the answer.
+    """Solve a problem and certify the answer.
 
     Parameters
     ----------
-    built : BuiltProblem
-        Problem from one of the builders of `specmargin.problems`.
+    built : BuiltProblem or cvxpy.Problem
+        Problem from one of the builders of `specmargin.problems`, changed or not, or any convex problem of CVXPY.
     solver : str or sequence of str, default "CLARABEL"
         Any installed CVXPY solver. A sequence is an explicit order of fallback: the next one is tried when a
         solver fails or its answer is not certified to `tol`. The best answer is returned.
@@ -223,9 +261,8 @@ def solve(
     -------
     SolveResult
         ``solver`` names who answered, ``attempts`` everyone who was asked and how that ended. Of a problem that was
-        changed, in its objective or its constraints, the variables and multipliers are CVXPY's own and the status is
-        UNPROVED: the certificate holds the value of the changed problem, and as bound that of the unchanged one where
-        constraints were only added, else none. ``message`` says so.
+        changed, or was not made here, variables and multipliers are CVXPY's own, by their names and labels, and the
+        certificate is that of the cone program (`Certificate.kind`).
 
     Raises
     ------
@@ -249,19 +286,20 @@ def solve(
         raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
     for name in order:
         _require(name)
-    objective, changed = built.current_objective(), not built.is_as_built()
+    objective: Any = None
+    attempt: Callable[..., SolveResult] = _of_cones
+    if isinstance(built, cp.Problem):
+        conic.require_convex(built)
+    else:
+        attempt, objective = _attempt, built.current_objective()
     attempts: list[str] = []
     best: SolveResult | None = None
     for name in order:
-        result = _attempt(built, objective, name.upper(), tol, solver_params)
+        result = attempt(built, objective, name.upper(), tol, solver_params)
         attempts.append(f"{result.solver}: {result.message}")
-        # No gap tells answers to a changed problem apart: the first that its solver calls optimal is taken.
-        is_final = result.status is Status.OPTIMAL or (
-            changed and result.status.has_solution and built.problem.status == cp.OPTIMAL
-        )
-        if best is None or is_final or _rank(result, changed) < _rank(best, changed):
+        if best is None or _rank(result) < _rank(best):
             best = result
-        if is_final:
+        if result.status is Status.OPTIMAL:
             break
     assert best is not None
     best = replace(best, attempts=tuple(attempts))
@@ -292,8 +330,8 @@ def _require(name: str) -> None:
         )
 
 
-def _rank(result: SolveResult, changed: bool) -> tuple[bool, float]:
-    gap = math.inf if changed else result.certificate.relative_gap
+def _rank(result: SolveResult) -> tuple[bool, float]:
+    gap = result.certificate.relative_gap
     return (not result.status.has_solution, gap if 0 <= gap < math.inf else math.inf)  # negative: nothing is proved
 
 
@@ -301,48 +339,30 @@ def _attempt(
     built: BuiltProblem, objective: Any, name: str, tol: float, solver_params: Mapping[str, Any]
 ) -> SolveResult:
     """Run one solver; its failure becomes a result like any other."""
-    start = time.perf_counter()
-    problem, changes = built.problem, built.changes()
+    start, problem = time.perf_counter(), built.problem
     if built.is_changed_in_place():
         raise InvalidInputError(
-            f"the list of constraints of {built.name} was changed in place, which CVXPY may ignore; make a new one, "
-            "dataclasses.replace(built, problem=cvxpy.Problem(objective, [*built.problem.constraints, new]))."
+            f"the list of constraints of {built.name} was changed in place, which CVXPY may ignore; make a new "
+            "problem, built.with_(constraints={'name': new})."
         )
-    answer = SolveResult(
-        built.name, Status.FAILED, {}, _NOTHING, solver=name, solver_version=_version(name), message="failed"
-    )
+    if not built.is_as_built():
+        return _of_changed(built, objective, name, tol, solver_params)
+    answer = _failed(built.name, name, "failed")
     try:
-        with warnings.catch_warnings():
-            # "Solution may be inaccurate" is a status and a measured gap here, not a warning.
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        with _heard(name, solver_params):
             problem.solve(solver=name, **solver_params)
     except cp.SolverError as error:
         return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
-    except TypeError as error:
-        if not solver_params:
-            raise
-        raise InvalidTypeError(
-            f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
-            "parameters that each of them takes."
-        ) from error
     reported = str(problem.status)
     status = _STATUS.get(reported, Status.FAILED)
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
-    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum and not changes:
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum:
         reported, status = f"failed (said {reported} of a problem that has an optimum)", Status.FAILED
     answer = replace(answer, status=status, message=reported, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
-        if built.missing():
-            raise InvalidInputError(
-                f"{built.name} was solved without its constraints {built.missing()}, from whose multipliers the answer "
-                "is read. Put them back; to relax a bound, assign a large value to its parameter."
-            )
         duals = built.duals()
         if not all(_is_finite(multipliers) for multipliers in duals.values()):
             return replace(answer, status=Status.FAILED, message=f"failed ({reported}, multipliers are not finite)")
-        if changes:
-            answer = answer_of_changed(built, objective, answer, duals)
-            return replace(answer, seconds=time.perf_counter() - start)
         recovered = built.recover(objective)
         status = recovered.certificate.status(tol, Status.MAX_ITER if status is Status.MAX_ITER else None)
         raw = {name: np.asarray(variable.value) for name, variable in built.variables.items()}
@@ -357,6 +377,62 @@ def _attempt(
     elif status.has_solution:
         answer = replace(answer, status=Status.FAILED, message=f"failed ({reported}, values are missing or not finite)")
     return replace(answer, seconds=time.perf_counter() - start)
+
+
+def _of_cones(
+    problem: cp.Problem, objective: None, name: str, tol: float, solver_params: Mapping[str, Any]
+) -> SolveResult:
+    """Run one solver on any problem; its certificate is that of the cone program."""
+    try:
+        with _heard(name, solver_params):
+            answer = conic.solved(problem, "CVXPY problem", name, tol, solver_params)
+    except cp.SolverError as error:
+        return _failed("CVXPY problem", name, f"failed ({error})")
+    return replace(answer, solver_version=_version(name))
+
+
+def _of_changed(
+    built: BuiltProblem, objective: Any, name: str, tol: float, solver_params: Mapping[str, Any]
+) -> SolveResult:
+    """Run one solver on a problem that its user changed: values and multipliers are those of the changed one."""
+    answer = _of_cones(built.problem, None, name, tol, solver_params)
+    message = f"{answer.message}; changed: {', '.join(built.changes())}"
+    answer = replace(answer, problem=f"{built.name}{CHANGED}", message=message)
+    if not answer.status.has_solution:
+        return answer
+    ours = {id(variable): symbol for symbol, variable in built.variables.items()}
+    values: dict[str, AnyArray] = {symbol: np.asarray(one.value) for symbol, one in built.variables.items()}
+    for variable in built.problem.variables():
+        if id(variable) not in ours and variable.id not in _ids_of_variables(built.original):
+            if variable.name() in values:
+                raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
+            values[variable.name()] = np.asarray(variable.value)
+    return replace(answer, variables={**values, **built.derived(objective)}, duals=built.duals())
+
+
+def _ids_of_variables(problem: cp.Problem | None) -> set[int]:
+    return set() if problem is None else {variable.id for variable in problem.variables()}
+
+
+def _failed(problem: str, solver: str, message: str) -> SolveResult:
+    version = _version(solver)
+    return SolveResult(problem, Status.FAILED, {}, _NOTHING, solver=solver, solver_version=version, message=message)
+
+
+@contextlib.contextmanager
+def _heard(name: str, solver_params: Mapping[str, Any]) -> Iterator[None]:
+    """Run a solver without CVXPY's warning of inaccuracy, which is a status here; name parameters that it refuses."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            yield
+        except TypeError as error:
+            if not solver_params:
+                raise
+            raise InvalidTypeError(
+                f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
+                "parameters that each of them takes."
+            ) from error
 
 
 def _is_finite(value: Any) -> bool:

@@ -180,6 +180,13 @@ def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formu
     return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
+def _decisions(obj: BlockMargin, v: cp.Variable, b: cp.Variable) -> cp.Expression:
+    """Return the decisions of all samples, (n, K), or (n,) for two classes."""
+    maps = [np.asarray(F if Q is None else F @ Q, dtype=float) for F, (_, Q) in zip(obj.maps, obj.factors, strict=True)]
+    f = np.hstack(maps) @ v + np.ones((obj.labels.n_samples, 1)) @ cp.reshape(b, (1, v.shape[1]), order="F")
+    return f[:, 0] if obj.labels.is_binary else f
+
+
 def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     Y, cone = _signs(obj), obj.cone
     n_blocks = len(cone.starts)
@@ -224,4 +231,5 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
         at = (coefficients[:, 0], offset[0]) if binary else (coefficients, offset)
         return {"f": current.decisions_at(*at)}
 
-    return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived)
+    expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, v, b)}
+    return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions)

@@ -113,6 +113,7 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         parameters={"beta": parameter},
         constraints=constraints,
         recover=recover,
+        expressions={"decisions": obj.features.dense() @ w + obj.features.offset, "margins": t, "norm": penalty},
         derived=lambda current: {"f": current.features.decisions(np.asarray(w.value))},
         update=update,
         has_optimum=obj.features.penalty != 0.0,  # a linear term may outweigh the losses

@@ -145,6 +145,19 @@ def _known(function: Any) -> str:
     return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
 
 
+def squares(M: FloatArray, x: cp.Expression) -> cp.Expression:
+    """Return x'M x for a positive semidefinite M, written as a sum of squares.
+
+    Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
+    sum of squares is convex by construction. Eigenvalues below 1e-15 of the largest are rounding.
+    """
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    kept = values > 1e-15 * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return cp.Constant(0.0)
+    return cp.sum_squares((vectors[:, kept] * np.sqrt(values[kept])).T @ x)
+
+
 def costs(C: cp.Expression, labels: Labels) -> cp.Expression:
     """Return what C, or a multiple of it, is for each labelled sample, (l,); itself where labels have no weights."""
     return C if labels.weights is None else C * labels.weights

@@ -26,6 +26,7 @@ from specmargin.problems.expressions import (
     decisions_from_duals,
     expansion_of,
     has_conjugate,
+    squares,
 )
 from specmargin.typing import AnyArray, FloatArray
 
@@ -89,7 +90,6 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
     # G scales with 1/gamma_A as long as the ratio of the gammas stays: DPP needs the quotient as a parameter.
     shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True, name="shrink")
-    Q = cp.psd_wrap(y[:, None] * (G / 2) * y)
     constraints: dict[str, Any] = {}
     if obj.fit_intercept:
         constraints["balance"] = y @ beta == 0
@@ -97,7 +97,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         constraints["nonnegative"] = beta >= loss.lower
     if np.isfinite(loss.upper).all():
         constraints["box"] = beta <= loss.upper
-    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
+    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * squares(y[:, None] * (G / 2) * y, beta)
     if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS
         value = value + offset @ beta
 
@@ -177,10 +177,16 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     constraints: dict[str, Any] = {"margin": margin == (offset if offset.any() else 0)}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
-    value = cp.sum(as_cvxpy(loss, t)) + gamma_A * cp.sum_squares(w)
+    expressions = {
+        "decisions": R @ w + b,
+        "margins": t,
+        "loss": cp.sum(as_cvxpy(loss, t)),
+        "norm": cp.sum_squares(w),
+    }
+    value = expressions["loss"] + gamma_A * expressions["norm"]
     if obj.L is not None:
-        RLR = R.T @ (obj.L @ R)
-        value = value + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
+        expressions["smoothness"] = squares(R.T @ (obj.L @ R), w)
+        value = value + gamma_I * expressions["smoothness"]
 
     def expansion() -> FloatArray:
         return np.asarray(V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0))
@@ -209,4 +215,5 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         derived=derived,
+        expressions=expressions,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from specmargin.objectives import RMM
 from specmargin.problems._over_cone import multipliers_of, parameters_of
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of
+from specmargin.problems.expressions import decisions_from_duals, expansion_of, squares
 
 __all__ = ["rmm"]
 
@@ -59,7 +59,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",
         problem=cp.Problem(
-            cp.Maximize(value - 0.5 * cp.quad_form(gamma, cp.psd_wrap((obj.K + obj.K.T) / 2))),
+            cp.Maximize(value - 0.5 * squares(obj.K, gamma)),
             list(constraints.values()),
         ),
         objective=obj,

@@ -57,6 +57,14 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     offset = b if y.ndim == 1 else ones @ cp.reshape(b, (1, y.shape[1]), order="C")
     constraints: dict[str, Any] = {"fit": (obj.U * root) @ w + offset + t == y}
 
+    n = obj.spectrum.n_samples
+    everywhere = b if y.ndim == 1 else np.ones((n, 1)) @ cp.reshape(b, (1, y.shape[1]), order="C")
+    expressions = {
+        "decisions": (obj.spectrum.eigenvectors * (np.sqrt(n) * root)) @ w + everywhere,
+        "loss": cp.sum_squares(weighted),
+        "norm": cp.sum_squares(w),
+    }
+
     def coefficients() -> FloatArray:
         return np.asarray((root * np.asarray(w.value).T).T)
 
@@ -77,7 +85,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     return BuiltProblem(
         name="SpectralRidge",
         problem=cp.Problem(
-            cp.Minimize(cp.sum_squares(weighted) + penalty * cp.sum_squares(w)), list(constraints.values())
+            cp.Minimize(expressions["loss"] + penalty * expressions["norm"]), list(constraints.values())
         ),
         objective=obj,
         variables={"w": w, "b": b, "t": t},
@@ -86,4 +94,5 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
         derived=derived,
         parameters={"penalty": penalty},
         update=lambda objective, values: objective.with_(**values),
+        expressions=expressions,
     )

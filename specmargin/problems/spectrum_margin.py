@@ -257,4 +257,12 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
     def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
         return {"f": current.decisions_at(np.asarray(v.value), float(b.value))}
 
-    return Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived)
+    everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra])
+    expressions = {
+        "decisions": everywhere @ (np.sqrt(obj.labels.n_samples) * v) + b,
+        "margins": cp.multiply(y, f),
+        "loss": cp.sum(xi),
+        "norm": cp.sum(t),
+        "spectrum": delta,
+    }
+    return Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived, expressions)

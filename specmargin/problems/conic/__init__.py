@@ -1,0 +1,5 @@
+"""Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
+
+from specmargin.problems.conic.solving import certified, require_convex, solved
+
+__all__ = ["certified", "require_convex", "solved"]

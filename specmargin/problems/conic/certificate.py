@@ -1,0 +1,265 @@
+"""What is proved of an answer to a cone program, whoever gave it: a bound of the optimum, and on what it rests.
+
+`judged` bounds the optimum from below with the multipliers of an answer. Three proofs of r'x are tried in turn: bounds
+that the program implies, an exactly feasible dual point that is proved to exist, and a stated radius around the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from specmargin.problems.conic.box import implied_box, tightened_box
+from specmargin.problems.conic.correction import corrections
+from specmargin.problems.conic.existence import cost_of_exact_dual
+from specmargin.problems.conic.outward import Box, Outward
+from specmargin.problems.conic.program import Answer, ConeProgram
+from specmargin.typing import FloatArray
+
+__all__ = ["RADIUS", "Proof", "judged", "proved_infeasible", "unbounded_defect"]
+
+RADIUS = 1000.0
+"""Columns without bounds are looked at within |x - x0| <= RADIUS (1 + |x0|), x0 the answer."""
+_ENTRIES = 100_000
+"""Entries up to which a ray is looked at in rational arithmetic."""
+_SLACK = 1e-6
+"""How far the level is above the answer's value, relative to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A bound of a minimisation, and the evidence for it.
+
+    Parameters
+    ----------
+    value : float
+        Objective at the answer.
+    bound : float
+        Proved lower bound of the optimum; -inf where none is known.
+    assumptions : tuple of str
+        What the bound supposes; empty if it holds without.
+    violation : float
+        How far the answer is outside of its constraints.
+    z, xh : ndarray
+        Multipliers in the dual cone, and the point of the bound.
+    box : Box
+        Bounds of x that it uses.
+    """
+
+    value: float
+    bound: float
+    assumptions: tuple[str, ...]
+    violation: float
+    z: FloatArray
+    xh: FloatArray
+    box: Box
+
+    @property
+    def gap(self) -> float:
+        """Value minus bound, relative to the value or to 1."""
+        return (self.value - self.bound) / max(1.0, abs(self.value))
+
+
+class _Candidate(NamedTuple):
+    bound: float
+    from_residual: float
+    is_unconditional: bool
+    xh: FloatArray
+    z: FloatArray
+    residual: FloatArray
+
+
+def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1e-9, radius: float = RADIUS) -> Proof:
+    """Return what the multipliers of an answer prove.
+
+    Parameters
+    ----------
+    program : ConeProgram
+        The program.
+    answer : Answer
+        Any point and any multipliers: wrong ones prove little, never something wrong.
+    rounds : int, default 3
+        How often multipliers are moved deeper into the dual cone.
+    tol : float, default 1e-9
+        Relative gap below which nothing more is tried.
+    radius : float, default 1000
+        Reach of columns without bounds.
+
+    Returns
+    -------
+    Proof
+        Proof of a bound of the minimisation.
+    """
+    x, value = answer.x, program.value(answer.x)
+    open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
+    nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
+    if math.isinf(program.convexity[0]):
+        return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
+    search = _Search(program, answer, tol, radius)
+    return search.run(nothing, rounds)
+
+
+class _Search:
+    """The search for the best bound of one answer."""
+
+    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float) -> None:
+        self.program, self.answer, self.radius = program, answer, radius
+        self.outward = Outward(program)
+        self.value = program.value(answer.x)
+        self.size = max(1.0, abs(self.value))
+        self.tol = tol * self.size
+        self.level = self.value + _SLACK * self.size
+        self.box = implied_box(program, self.level, answer.x)
+
+    def run(self, nothing: Proof, rounds: int) -> Proof:
+        candidates = list(self._judged_candidates(rounds))
+        if not candidates:
+            return nothing
+        best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
+        assumptions: tuple[str, ...] = ()
+        if not best.is_unconditional:
+            exact = self._exact(candidates, best)
+            best, assumptions = (best, self._stated()) if exact is None else (exact, ())
+        bound = min(best.bound, self.level)
+        box = self.box.within(self.answer.x, self.radius)
+        return replace(nothing, bound=bound, assumptions=assumptions, z=best.z, xh=best.xh, box=box)
+
+    def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
+        bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
+        return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
+
+    def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
+        for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
+            if self.program.proves(z):
+                one = self._judged(xh, z)
+                yield one
+                if self._is_enough(one) and math.isfinite(one.bound):
+                    return  # what is left is the solver's own gap
+
+    def _is_enough(self, one: _Candidate) -> bool:
+        return one.from_residual <= 0.1 * max(self.value - one.bound, self.tol)
+
+    def _in_smaller_boxes(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate:
+        """Return the best candidate after bounds by complementarity and curvature; the box becomes smaller."""
+        for _ in range(3):
+            if best.is_unconditional and self._is_enough(best):
+                break
+            proved = best.bound if best.is_unconditional else -math.inf
+            box = tightened_box(self.outward, self.level, self.answer.x, best.xh, best.z, self.box, proved)
+            if _finite(box) <= _finite(self.box) and not best.is_unconditional:
+                break
+            self.box, before = box, best.bound
+            nearest = sorted(candidates, key=lambda one: float(one.residual.max(initial=0)))[:3]
+            for one in (self._judged(one.xh, one.z) for one in [*nearest, best]):
+                if one.bound > best.bound or (one.is_unconditional and not best.is_unconditional):
+                    best = one
+            if best.bound <= before + 1e-12 * self.size:
+                break
+        return best
+
+    def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
+        """Return a candidate next to which an exactly feasible dual point is proved to exist, not much worse."""
+        least = best.bound - 1e-7 * self.size
+        for xh, z in self._deeper(candidates, best):
+            if not self.program.proves(z):
+                continue
+            at_point, residual = self.outward.at_point(xh, z, self.answer.x)
+            if at_point > least:
+                bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual)
+                if bound > least:
+                    return _Candidate(bound, 0.0, True, xh, z, residual)
+        return None
+
+    def _deeper(self, candidates: list[_Candidate], best: _Candidate) -> Iterator[tuple[FloatArray, FloatArray]]:
+        yield from ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
+        yield from corrections(self.outward, self.answer.x, best.z, 3, boost=2.0**13)
+
+    def _stated(self) -> tuple[str, ...]:
+        n_open = int((~self.box.is_finite).sum())
+        stated = (
+            [f"|x - x0| <= {self.radius:g} (1 + |x0|) in {n_open} of {len(self.answer.x)} columns"] if n_open else []
+        )
+        if self.program.convexity[0]:
+            stated.append("P is convex up to a rounding that is charged within that radius")
+        return tuple(stated) or ("bounds of all columns",)
+
+
+def _finite(box: Box) -> int:
+    return int(np.isfinite(box.low).sum() + np.isfinite(box.high).sum())
+
+
+def proved_infeasible(
+    program: ConeProgram, z: FloatArray, rounds: int = 4, radius: float = RADIUS
+) -> tuple[str, ...] | None:
+    """Return what a proof of infeasibility by the ray z supposes, nothing if it holds without; None without a proof.
+
+    No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
+    """
+    length = -float(program.b @ z)
+    if not length > 0:
+        return None
+    empty = program.without_objective()
+    outward, zero = Outward(empty), np.zeros(len(program.q))
+    box = implied_box(empty, math.inf, zero)
+    assumptions: tuple[str, ...] | None = None
+    for ray in _rays(outward, z / length, rounds):
+        if not empty.proves(ray):
+            continue
+        if _is_exact(empty, ray):
+            return ()
+        bound = outward.bound(zero, ray, zero, box, radius)
+        if bound.value > 0 and bound.is_unconditional:
+            return ()
+        at_point, residual = outward.at_point(zero, ray, zero)
+        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual) > 0:
+            return ()
+        if bound.value > 0:
+            assumptions = (f"|x| <= {radius:g}",)
+    return assumptions
+
+
+def _is_exact(program: ConeProgram, z: FloatArray) -> bool:
+    """Whether A'z = 0 > b'z in rational arithmetic, for a ray of few entries."""
+    used = np.flatnonzero(z)
+    rows = program.A.tocsr()[used].tocsc()
+    if rows.nnz > _ENTRIES:
+        return False
+    entries = [Fraction(entry) for entry in z[used].tolist()]
+    for j in np.flatnonzero(np.diff(rows.indptr)):
+        at = slice(rows.indptr[j], rows.indptr[j + 1])
+        column = zip(rows.indices[at].tolist(), rows.data[at].tolist(), strict=True)
+        if sum(entries[i] * Fraction(a) for i, a in column):
+            return False
+    return sum(entry * Fraction(b) for entry, b in zip(entries, program.b[used].tolist(), strict=True)) < 0
+
+
+def _rays(outward: Outward, z: FloatArray, rounds: int) -> Iterator[FloatArray]:
+    """Yield the ray without its small entries, in which A'z may vanish exactly, then its corrections."""
+    largest = float(np.abs(z).max(initial=0))
+    for least in (1e-9, 1e-6, 1e-3):
+        rounded = np.where(np.abs(z) > least * largest, z, 0.0)
+        yield rounded
+        scale = np.abs(rounded).max(initial=0)
+        yield np.round(rounded / max(scale, 1e-300), 6)
+    for _, ray in corrections(outward, np.zeros(outward.program.A.shape[1]), z, rounds):
+        yield ray
+
+
+def unbounded_defect(program: ConeProgram, x: FloatArray) -> float:
+    """Return how far the direction x / -q'x is from a ray along which the objective falls without end.
+
+    A ray has P x = 0 and -A x in the cone; what is returned is the largest violation, relative to the direction, and
+    infinity if q'x >= 0.
+    """
+    slope = float(program.q @ x)
+    if not slope < 0:
+        return math.inf
+    ray = x / -slope
+    flat = replace(program, b=np.zeros_like(program.b))
+    worst = max(flat.violation(ray), float(np.abs(program.P @ ray).max(initial=0)))
+    return worst / max(1.0, float(np.abs(ray).max()))

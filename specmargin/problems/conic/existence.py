@@ -1,0 +1,157 @@
+"""Proofs that an exactly feasible point exists next to one in floating point: of the dual, and of the primal.
+
+Both rest on one lemma. Let X be an approximate inverse of the triangular factor of B, and |(B X)'(B X) - I| < 1/2, what
+rounding does included. Then B'w = y has a solution of norm at most |X'y| / sqrt(1 - g), g that norm.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse.linalg as sla
+
+from specmargin.problems.conic.cones import Semidefinite, Zero
+from specmargin.problems.conic.correction import Metric
+from specmargin.problems.conic.outward import Outward
+from specmargin.rounding import UNIT
+from specmargin.typing import FloatArray
+
+__all__ = ["cost_of_exact_dual", "upper_end"]
+
+_RADIUS = 1e-2
+_COLUMNS = 800
+_ENTRIES = 1_500_000
+_WIDEST = 40
+_EQUALITIES = 600
+
+
+def cost_of_exact_dual(outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: FloatArray) -> float:
+    """Return what the bound loses when (z, xh) becomes an exactly stationary pair that is proved to exist.
+
+    B = [F'A; P^1/2]. If B'w = -r has a solution of norm rho, z + F w_1 is in the dual cone as rho is at most the radius
+    of the balls, and the bound loses |F's| rho + |P^1/2 (x - xh)| rho + rho^2.
+
+    Returns
+    -------
+    float
+        The loss; infinite where nothing is proved.
+    """
+    program = outward.program
+    n, m = len(program.q), len(program.b)
+    wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
+    if n > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
+        return math.inf
+    metric = Metric(outward, z)
+    B, sizes = metric.times().toarray(), metric.sizes()
+    length = float(np.linalg.norm(metric.adjoint(program.slacks(x))))
+    if program.P.nnz:
+        root = _root(outward)
+        if root is None:
+            return math.inf
+        B, sizes = np.vstack([B, root]), np.vstack([sizes, (len(root) + 2) * np.abs(root)])
+        length += 1.5 * float(np.linalg.norm(root @ (x - xh)))
+    widest = max((_width(cone) for cone in program.parts), default=1)
+    rho = _least_norm(B, residual, 2 * (widest + 8) * sizes)
+    if not rho <= _RADIUS or not all(cone.holds_balls(z[cone.rows], _RADIUS) for cone in program.parts):
+        return math.inf
+    return (length * rho + rho * rho) * (1 + 1e-6)
+
+
+def _width(cone: object) -> int:
+    return 2 * cone.order if isinstance(cone, Semidefinite) else int(cone.rows.shape[1])  # type: ignore[attr-defined]
+
+
+def _root(outward: Outward) -> FloatArray | None:
+    """Return R with R'R = P, up to rounding; None where P is singular to working precision."""
+    program = outward.program
+    diagonal = program.P.diagonal()
+    kept = np.flatnonzero(diagonal > 0)
+    if program.is_separable:
+        return np.diag(np.sqrt(diagonal))[kept]
+    root = np.zeros((len(kept), len(diagonal)))
+    try:
+        root[:, kept] = np.linalg.cholesky(program.P[kept][:, kept].toarray()).T
+    except np.linalg.LinAlgError:
+        return None
+    return root
+
+
+def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
+    """Return a bound of the least norm of a solution of B'w = y; infinite where none is proved to exist.
+
+    `sizes` times the unit roundoff bounds the rounding of B's entries.
+    """
+    used = B.any(axis=0)
+    if y[~used].any():
+        return math.inf
+    # Rows that touch no column but those of y, if they are enough; else all.
+    own = ~B[:, y == 0].any(axis=1)
+    for rows, columns in ((own, y != 0), (np.ones(len(B), dtype=bool), used)):
+        bound = _of_full_rank(B[rows][:, columns], y[columns], sizes[rows][:, columns])
+        if math.isfinite(bound):
+            return bound
+    return math.inf
+
+
+def _of_full_rank(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
+    """Return what `_least_norm` does for a matrix whose columns are independent."""
+    n = B.shape[1]
+    scale = np.exp2(-np.round(np.log2(np.maximum(np.linalg.norm(B, axis=0), 1e-300))))
+    B, sizes = B * scale, sizes * scale
+    if len(B) < n or not np.isfinite(B).all():
+        return math.inf
+    try:
+        X = np.linalg.inv(np.linalg.qr(B, mode="r"))
+    except np.linalg.LinAlgError:
+        return math.inf
+    if not np.isfinite(X).all():
+        return math.inf
+    G = B @ X
+    error = UNIT * (((n + 8) * np.abs(B) + sizes) @ np.abs(X))
+    g = float(np.linalg.norm(G.T @ G - np.eye(n)) + 2 * np.linalg.norm(np.abs(G).T @ error))
+    g += float(np.linalg.norm(error)) ** 2 + 2 * n * n * UNIT
+    if not g < 0.5:
+        return math.inf
+    return float(np.linalg.norm(np.abs(X).T @ (scale * np.abs(y)))) / math.sqrt(1 - g) * (1 + 1e-10)
+
+
+def upper_end(outward: Outward, x: FloatArray) -> float:
+    """Return an upper bound of the optimum: at an exactly feasible point that is proved to exist next to x.
+
+    Returns
+    -------
+    float
+        Infinite where none is proved: the feasible set has no interior, equalities depend on each other, or x is not
+        inside.
+    """
+    program = outward.program
+    held = [cone.rows.ravel() for cone in program.parts if isinstance(cone, Zero)]
+    rho = 0.0
+    if held:
+        x, rho = _onto_equalities(outward, x, np.concatenate(held))
+        if not math.isfinite(rho):
+            return math.inf
+    s, error = outward.slacks(x)
+    rows = np.sqrt(np.ravel(program.A.multiply(program.A).sum(axis=1)))
+    moved = rows * rho * (1 + 1e-9) + error
+    if not all(cone.has_room(s[cone.rows], moved[cone.rows]) for cone in program.parts):
+        return math.inf
+    slope = float(np.linalg.norm(program.P @ x + program.q))
+    size = 0.5 * float(np.abs(x) @ (abs(program.P) @ np.abs(x))) + float(np.abs(program.q) @ np.abs(x))
+    rounding = (2 * len(x) + 8) * UNIT * (size + abs(program.d))
+    return program.value(x) + slope * rho * (1 + 1e-9) + 0.5 * float(abs(program.P).sum()) * rho**2 + rounding
+
+
+def _onto_equalities(outward: Outward, x: FloatArray, rows: FloatArray) -> tuple[FloatArray, float]:
+    """Return x moved to the equalities, and the radius within which a point is proved to satisfy them exactly."""
+    program = outward.program
+    E = program.A.tocsr()[rows]
+    if min(E.shape) > _EQUALITIES or E.shape[0] > E.shape[1]:
+        return x, math.inf
+    for _ in range(3):
+        step = sla.lsmr(E, program.b[rows] - E @ x, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
+        x = x + step
+    s, error = outward.slacks(x)
+    B = E.T.toarray()
+    return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.zeros_like(B))

@@ -1,0 +1,343 @@
+"""The cone program that CVXPY compiles a problem to, and the answer of any solver to it.
+
+    minimise  x'P x / 2 + q'x + d   subject to   A x + s = b,  s in K
+
+What is compiled is taken as it is: a certificate of it speaks of the problem as far as CVXPY's compilation does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+
+from specmargin.problems.conic import cones
+from specmargin.problems.conic.cones import Cone, is_definite
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["Answer", "Compiled", "ConeProgram", "compiled"]
+
+_ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
+_RATIONAL = 40
+"""Matrices up to this order are looked at in rational arithmetic."""
+_BLOCK = 2500
+"""Largest connected block of P that is factorised."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConeProgram:
+    """A cone program in the form of the module's docstring.
+
+    Parameters
+    ----------
+    P : sparse matrix of shape (n, n)
+        Symmetric.
+    q, b : ndarray of shape (n,), (m,)
+        Linear objective and right sides.
+    A : sparse matrix of shape (m, n)
+        Rows of the constraints.
+    parts : tuple of Cone
+        Every row is in one of them.
+    d : float, default 0
+        Constant of the objective.
+    sign : {1, -1}, default 1
+        -1 if the problem is a maximisation, so that bounds change sides.
+    """
+
+    P: Matrix
+    q: FloatArray
+    A: Matrix
+    b: FloatArray
+    parts: tuple[Cone, ...]
+    d: float = 0.0
+    sign: float = 1.0
+
+    def value(self, x: FloatArray) -> float:
+        """Return the objective of the minimisation."""
+        return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
+
+    def slacks(self, x: FloatArray) -> FloatArray:
+        """Return b - A x."""
+        return np.asarray(self.b - self.A @ x)
+
+    def violation(self, x: FloatArray) -> float:
+        """Return how far the slacks are outside of their cones, the largest, in their own units."""
+        s = self.slacks(x)
+        return max((float(cone.violation(s[cone.rows]).max(initial=0)) for cone in self.parts), default=0.0)
+
+    def proves(self, z: FloatArray) -> bool:
+        """Whether the multipliers are proved to lie in the dual cone."""
+        return all(cone.proves(z[cone.rows]) for cone in self.parts)
+
+    def moved_inside(self, z: FloatArray, depth: float, s: FloatArray) -> FloatArray:
+        """Return multipliers `depth` deep in the dual cone; `s` says where that is cheap."""
+        z = z.copy()
+        for cone in self.parts:
+            z[cone.rows] = cone.moved_inside(z[cone.rows], depth, s[cone.rows])
+        return z
+
+    def without_objective(self) -> ConeProgram:
+        """Return the program that asks for feasibility alone."""
+        return replace(self, P=sp.csc_matrix(self.P.shape), q=np.zeros_like(self.q), d=0.0)
+
+    @cached_property
+    def is_separable(self) -> bool:
+        """Whether P is diagonal."""
+        return bool(abs(self.P - sp.diags(self.P.diagonal())).nnz == 0)
+
+    @cached_property
+    def convexity(self) -> tuple[float, float]:
+        """Proved numbers c and k with P >= -c diag(P) and P >= k diag(P); c is infinite if P may not be convex."""
+        if self.is_separable and (self.P.diagonal() >= 0).all():
+            return 0.0, 1.0
+        return _convexity(self.P)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver returned: its status in CVXPY's words, a point and multipliers, or a ray; zero for none."""
+
+    status: str
+    x: FloatArray
+    z: FloatArray
+    solution: Any = field(default=None, repr=False)
+    """The same in CVXPY's form, on the way back through its reductions."""
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A CVXPY problem as one of its solvers gets it.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        The problem.
+    solver : str
+        Name of the solver.
+    program : ConeProgram
+        What was compiled.
+    """
+
+    problem: cp.Problem
+    solver: str
+    program: ConeProgram
+    data: Mapping[str, Any] = field(repr=False)
+    chain: Any = field(repr=False)
+    inverse: Any = field(repr=False)
+    constraints: list[Any] = field(repr=False)
+
+    def solved(self, scale: float = 1.0, **options: Any) -> Answer:
+        """Run the solver, on the objective times `scale`, and return its answer to the program.
+
+        Multipliers come by the constraint, after CVXPY's own inversion for that solver: one code serves all.
+        """
+        data = dict(self.data)
+        for name in ("c", "P"):
+            if scale != 1.0 and data.get(name) is not None:
+                data[name] = data[name] * scale
+        raw = self.chain.solve_via_data(self.problem, data, solver_opts=dict(options))
+        for one in self.inverse:
+            if getattr(one, "solver_options", {}) is None:  # CVXPY fills it in when it solves by itself
+                one.solver_options = dict(options)
+        solution = self.chain.reductions[-1].invert(raw, self.inverse[-1])
+        if scale != 1.0:
+            solution.opt_val = None if solution.opt_val is None else solution.opt_val / scale
+            solution.dual_vars = {key: _divided(dual, scale) for key, dual in (solution.dual_vars or {}).items()}
+        return self._answer(solution, getattr(raw, "x", None))
+
+    def unpack(self, answer: Answer) -> None:
+        """Give the problem's variables and constraints the values and multipliers of an answer."""
+        solution = answer.solution
+        for reduction, inverse in reversed(list(zip(self.chain.reductions[:-1], self.inverse[:-1], strict=True))):
+            solution = reduction.invert(solution, inverse)
+        if solution.status in cp.settings.ERROR:
+            raise cp.SolverError(f"{self.solver} failed ({solution.status})")
+        self.problem.unpack(solution)
+
+    def _answer(self, solution: Any, raw_x: Any) -> Answer:
+        """Read point and multipliers off a solution of the last reduction."""
+        n, m = self.program.A.shape[1], self.program.A.shape[0]
+        x = next(iter((solution.primal_vars or {}).values()), raw_x)
+        x = np.zeros(n) if np.size(x) != n else np.ravel(np.asarray(x, dtype=float))
+        z, at = np.zeros(m), 0
+        for constraint in self.constraints:
+            size = sum(part.size for part in constraint.args)
+            value = (solution.dual_vars or {}).get(constraint.id)
+            if value is not None and np.size(value) == size:
+                value = np.ravel(np.asarray(value, dtype=float), order="F")
+                if isinstance(constraint, ExpCone) and self.solver == "ECOS":
+                    value = value.reshape(-1, 3)[:, [0, 2, 1]].ravel()  # CVXPY's order; the rows have the solver's
+                z[at : at + size] = value
+            at += size
+        z = np.nan_to_num(z)
+        if at < m:  # bounds that the solver takes apart: the reduced costs
+            program = self.program
+            reduced = program.P @ x + program.q + program.A[:at].T @ z[:at]
+            rows = program.A[at:].tocsr()
+            z[at:] = np.maximum(-rows.data * reduced[rows.indices], 0.0)
+        return Answer(str(solution.status), np.nan_to_num(x), z, solution)
+
+
+def _divided(dual: Any, scale: float) -> Any:
+    if isinstance(dual, list):
+        return [_divided(part, scale) for part in dual]
+    return None if dual is None else dual / scale
+
+
+def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
+    """Return a problem as CVXPY compiles it for a solver.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        DCP, with values for all parameters and no integer variables.
+    solver : str, default "CLARABEL"
+        Name of an installed solver.
+
+    Returns
+    -------
+    Compiled
+        The cone program, and what is needed to run the solver on it.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> x = cp.Variable(2)
+    >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
+    [-1.0, -1.0]
+    """
+    data, chain, inverse = problem.get_problem_data(solver)
+    form = data["param_prob"]
+    has_quadratic = form.P is not None
+    applied = form.apply_parameters(quad_obj=has_quadratic)
+    P, (q, d, A, b) = (applied[0], applied[1:]) if has_quadratic else (None, applied)
+    A, b = -sp.csc_matrix(A), np.ravel(np.asarray(b, dtype=float))
+    constraints = [one for kind in _ORDER for one in form.constraints if type(one) is kind]
+    parts = _parts(constraints, chain.solver)
+    if not form.formatted:  # quadratic solvers: equalities with the other sign
+        flip = np.ones(len(b))
+        for cone in parts:
+            if isinstance(cone, cones.Zero):
+                flip[cone.rows] = -1.0
+        A, b = sp.diags(flip) @ A, flip * b
+    A, b, parts = _with_bounds(form, A, b, parts)
+    sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+    program = ConeProgram(
+        _symmetric(P, len(q)), np.ravel(q).astype(float), sp.csc_matrix(A), b, tuple(parts), float(np.ravel(d)[0]), sign
+    )
+    return Compiled(problem, solver, program, data, chain, inverse, constraints)
+
+
+def _parts(constraints: list[Any], solver: Any) -> list[Cone]:
+    """Return the cones, equal ones together."""
+    rows: dict[Any, list[IntArray]] = defaultdict(list)
+    at = 0
+    for key, count, m in (shape for one in constraints for shape in _shapes(one, solver)):
+        if count * m:
+            rows[(*key, m)].append(at + np.arange(count * m).reshape(count, m))
+        at += count * m
+    return [kind(np.concatenate(held), *arguments) for (kind, *arguments, _), held in rows.items()]
+
+
+def _shapes(constraint: Any, solver: Any) -> Iterator[tuple[tuple[Any, ...], int, int]]:
+    """Yield the kind of cone with its arguments, how many, and of how many rows each."""
+    match constraint:
+        case Zero():
+            yield (cones.Zero,), constraint.size, 1
+        case NonNeg():
+            yield (cones.Nonnegative,), constraint.size, 1
+        case SOC():
+            for m in constraint.cone_sizes():
+                yield (cones.SecondOrder,), 1, int(m)
+        case SvecPSD():
+            triangle = solver.PSD_TRIANGLE_KIND.name.lower()
+            for m in constraint.cone_sizes():
+                yield (cones.Semidefinite, int(m), triangle), 1, int(m) * (int(m) + 1) // 2
+        case ExpCone():
+            yield (cones.Exponential, tuple(solver.EXP_CONE_ORDER)), constraint.num_cones(), 3
+        case PowCone3D():
+            for a in np.ravel(constraint.alpha.value).tolist():
+                yield (cones.Power, (a, 1 - a)), 1, 3
+        case _:
+            alpha = np.asarray(constraint.alpha.value)
+            for column in np.atleast_2d(alpha.T if constraint.axis == 0 else alpha).tolist():
+                yield (cones.Power, tuple(column)), 1, len(column) + 1
+
+
+def _with_bounds(form: Any, A: Matrix, b: FloatArray, parts: list[Cone]) -> tuple[Matrix, FloatArray, list[Cone]]:
+    """Add the bounds that some solvers take apart as rows."""
+    for side, bounds in ((-1.0, form.lower_bounds), (1.0, form.upper_bounds)):
+        at = np.flatnonzero(np.isfinite(bounds)) if bounds is not None else np.zeros(0, dtype=int)
+        if len(at):
+            rows = sp.csc_matrix((np.full(len(at), side), (np.arange(len(at)), at)), (len(at), A.shape[1]))
+            parts = [*parts, cones.Nonnegative(len(b) + np.arange(len(at))[:, None])]
+            A, b = sp.vstack([A, rows]), np.concatenate([b, side * np.asarray(bounds, dtype=float)[at]])
+    return A, b, parts
+
+
+def _symmetric(P: Matrix | None, n: int) -> Matrix:
+    if P is None:
+        return sp.csc_matrix((n, n))
+    P = sp.csc_matrix(P)
+    if abs(P - P.T).nnz:  # one triangle only, or symmetric up to rounding
+        P = sp.triu(P) + sp.triu(P, 1).T if not sp.tril(P, -1).nnz else (P + P.T) / 2
+    P = sp.csc_matrix(P)
+    P.eliminate_zeros()
+    return P
+
+
+def _convexity(P: Matrix) -> tuple[float, float]:
+    """Return c and k of `ConeProgram.convexity`: Rump's test on every connected block, scaled by powers of two."""
+    diagonal = P.diagonal()
+    if (diagonal < 0).any() or np.ravel(abs(P).sum(axis=0))[diagonal == 0].any():
+        return math.inf, 0.0
+    kept = np.flatnonzero(diagonal > 0)
+    scale = sp.diags(np.exp2(-np.round(np.log2(diagonal[kept]) / 2)))  # the scaled diagonal is in [1/2, 2]
+    M = sp.csc_matrix(scale @ P[kept][:, kept] @ scale)
+    n_blocks, block = sp.csgraph.connected_components(M, directed=False)
+    defect, strength = 0.0, 1.0
+    order = np.argsort(block, kind="stable")
+    for at in np.split(order, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1]):
+        if len(at) == 1:
+            continue
+        if len(at) > _BLOCK:
+            return math.inf, 0.0
+        of_block = _of_block(M[at][:, at].toarray(), P[kept[at]][:, kept[at]])
+        defect, strength = max(defect, of_block[0]), min(strength, of_block[1])
+    return defect, strength
+
+
+def _of_block(M: FloatArray, P: Matrix) -> tuple[float, float]:
+    m, eye = len(M), np.eye(len(M))
+    least = float(np.linalg.eigvalsh(M)[0])
+    if least > 0 and is_definite(M - least / 2 * eye):
+        return 0.0, least / 4.2
+    if m <= _RATIONAL and _is_semidefinite(P.toarray().tolist()):
+        return 0.0, 0.0
+    for shift in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
+        whole = max(shift - min(least, 0.0), shift) * m
+        if is_definite(M + whole * eye):
+            return 2.1 * whole, 0.0
+    return math.inf, 0.0
+
+
+def _is_semidefinite(M: list[list[float]]) -> bool:
+    """Whether a symmetric matrix is positive semidefinite, in rational arithmetic."""
+    rows = [[Fraction(entry) for entry in row] for row in M]
+    for i, pivots in enumerate(rows):
+        pivot = pivots[i]
+        if pivot < 0 or (pivot == 0 and any(pivots[i:])):
+            return False
+        for j in range(i + 1, len(rows)) if pivot else ():
+            factor = pivots[j] / pivot
+            rows[j] = [entry - factor * above for entry, above in zip(rows[j], pivots, strict=True)]
+    return True

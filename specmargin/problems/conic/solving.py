@@ -1,0 +1,225 @@
+"""Certificates of any CVXPY problem, in the units of its user, and solving with one.
+
+Whoever solved the problem, its multipliers become a rigorous bound of the optimum (`specmargin.problems.conic`), the
+violation of every constraint is measured, and the status follows from these two.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
+from specmargin.problems.conic.existence import upper_end
+from specmargin.problems.conic.outward import Outward
+from specmargin.results import Certificate, SolveResult, Status
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["certified", "named_constraints", "require_convex", "solved"]
+
+_STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
+
+
+def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, interval: bool = False) -> Certificate:
+    """Certify a CVXPY problem that was solved, whoever solved it.
+
+    The values of the variables are those that the problem holds. The bound comes from multipliers of `solver`, which
+    solves the compiled program once more for them: CVXPY does not keep those of its auxiliary constraints.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        DCP, solved, without integer variables.
+    solver : str, default "CLARABEL"
+        An installed solver, whose multipliers are judged.
+    tol : float, default 1e-6
+        Relative gap that is enough.
+    interval : bool, default False
+        Look for a point that is proved to be feasible (`Certificate.attained`), at the cost of up to four solves.
+
+    Returns
+    -------
+    Certificate
+        Certificate of the kind "cone program", in the units of the objective.
+
+    Raises
+    ------
+    ValueError
+        If the problem is not convex by CVXPY's rules, holds integer variables, or parameters or variables without
+        values.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, specmargin as sm
+    >>> x = cp.Variable(3, name="x")
+    >>> problem = cp.Problem(cp.Minimize(cp.norm1(x)), [cp.sum(x) == 2])
+    >>> value = problem.solve()
+    >>> certificate = sm.certify(problem)
+    >>> certificate.is_optimal(1e-6), certificate.assumptions
+    (True, ())
+    """
+    require_convex(problem)
+    empty = [variable.name() for variable in problem.variables() if variable.value is None]
+    if empty:
+        raise InvalidInputError(
+            f"the variables {empty} have no values: the problem is not solved. Call problem.solve() before, or "
+            "specmargin.solve(problem)."
+        )
+    return _certificate(problem, attempted(problem, solver.upper(), tol), interval)
+
+
+def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Mapping[str, Any]) -> SolveResult:
+    """Solve a CVXPY problem by one solver, leave its values in the variables, and certify them.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        DCP.
+    name : str
+        What the result is called.
+    solver : str
+        An installed solver.
+    tol : float
+        Relative gap up to which an answer is OPTIMAL.
+    options : mapping
+        Parameters of the solver.
+    """
+    require_convex(problem)
+    start = time.perf_counter()
+    attempt = attempted(problem, solver, tol, **options)
+    attempt.compiled.unpack(attempt.answer)
+    reported = attempt.answer.status
+    nothing = Certificate(math.inf, -math.inf, kind="cone program")
+    result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
+    if attempt.proof is None:
+        status, message = _without_a_point(attempt)
+        return _timed(result, start, status=status, message=message)
+    if not all(_is_finite(variable.value) for variable in problem.variables()):
+        return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
+    certificate = _certificate(problem, attempt, interval=False)
+    status = certificate.status(tol, _STOPPED.get(reported))
+    return _timed(
+        result,
+        start,
+        status=status,
+        variables={variable.name(): np.asarray(variable.value) for variable in problem.variables()},
+        duals=_duals(problem),
+        certificate=certificate,
+        message=f"{reported}, {described(certificate)}",
+        n_iter=int((attempt.answer.solution.attr or {}).get("num_iters") or 0),
+    )
+
+
+def described(certificate: Certificate) -> str:
+    """Return what is proved, in one line."""
+    supposes = f", supposing {'; '.join(certificate.assumptions)}" if certificate.assumptions else ""
+    return f"relative gap {certificate.relative_gap:.1e}, violation {certificate.violation:.1e}{supposes}"
+
+
+def require_convex(problem: Any) -> None:
+    """Raise for what is no convex program with values."""
+    if not isinstance(problem, cp.Problem):
+        raise InvalidTypeError(f"the problem is a {type(problem).__name__}; pass a cvxpy.Problem.")
+    integer = [
+        variable.name()
+        for variable in problem.variables()
+        if variable.attributes["integer"] or variable.attributes["boolean"]
+    ]
+    if integer:
+        raise InvalidInputError(
+            f"the variables {integer} are integer: such a problem has no multipliers that bound its optimum. Relax "
+            "them to an interval; the bound then holds for the integer problem, too."
+        )
+    empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if empty:
+        raise InvalidInputError(f"the parameters {empty} have no values; assign parameter.value before.")
+    if not problem.is_dcp():
+        wrong = [str(part) for part in [problem.objective, *problem.constraints] if not part.is_dcp()]
+        raise InvalidInputError(
+            f"the problem is not convex by CVXPY's rules (DCP): {'; '.join(wrong)}. Write these parts otherwise; "
+            "https://www.cvxpy.org/tutorial/dcp has the rules."
+        )
+
+
+def named_constraints(problem: cp.Problem) -> dict[str, Any]:
+    """Return the constraints by their labels; those without one by their place, constraint_0, constraint_1 ...
+
+    Raises
+    ------
+    InvalidInputError
+        If two constraints have one label.
+    """
+    named: dict[str, Any] = {}
+    for k, constraint in enumerate(problem.constraints):
+        label = f"constraint_{k}" if constraint.label is None else str(constraint.label)
+        named[label if label not in named else f"{label}_{k}"] = constraint
+    return named
+
+
+def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certificate:
+    """Return the certificate of the values that the variables hold."""
+    program, proof = attempt.compiled.program, attempt.proof
+    sense: Literal["minimize", "maximize"] = "minimize" if program.sign > 0 else "maximize"
+    value = float(problem.objective.value)
+    violations = {label: _violation(constraint) for label, constraint in named_constraints(problem).items()}
+    if proof is None:
+        bound = -math.inf if program.sign > 0 else math.inf
+        return Certificate(value, bound, sense=sense, kind="cone program", violations=violations)
+    attained = proved_upper_end(attempt) if interval else upper_end(Outward(program), attempt.answer.x)
+    return Certificate(
+        value,
+        program.sign * proof.bound,
+        primal_residual=max(map(_relative_violation, problem.constraints), default=0.0),
+        sense=sense,
+        kind="cone program",
+        violations=violations,
+        assumptions=proof.assumptions,
+        attained=program.sign * attained if math.isfinite(attained) else None,
+        scale=1e-3 * attempt.size,
+    )
+
+
+def _violation(constraint: Any) -> float:
+    return float(np.max(constraint.violation(), initial=0.0))
+
+
+def _relative_violation(constraint: Any) -> float:
+    """Return the violation relative to the sides of the constraint, or to 1."""
+    sides = [float(np.max(np.abs(part.value), initial=0.0)) for part in constraint.args]
+    return _violation(constraint) / max(1.0, *sides)
+
+
+def _without_a_point(attempt: Attempt) -> tuple[Status, str]:
+    """Return status and message of an answer that is a ray."""
+    status = Status.UNBOUNDED if "unbounded" in attempt.answer.status else Status.INFEASIBLE
+    if attempt.ray is None:
+        return Status.FAILED, f"failed ({attempt.answer.status} is what the solver says, and its ray does not prove it)"
+    proved = "proved" if not attempt.ray else f"proved, supposing {'; '.join(attempt.ray)}"
+    return status, f"{attempt.answer.status}, {proved}"
+
+
+def _duals(problem: cp.Problem) -> dict[str, FloatArray]:
+    """Return CVXPY's multipliers by label; of a cone its parts one after the other."""
+    multipliers = {}
+    for label, constraint in named_constraints(problem).items():
+        parts = constraint.dual_value
+        parts = parts if isinstance(parts, list) else [parts]
+        if all(part is not None for part in parts):
+            whole = [np.asarray(part, dtype=float) for part in parts]
+            multipliers[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
+    return multipliers
+
+
+def _is_finite(value: AnyArray | None) -> bool:
+    return value is not None and bool(np.isfinite(value).all())
+
+
+def _timed(result: SolveResult, start: float, **changes: Any) -> SolveResult:
+    return replace(result, **changes, seconds=time.perf_counter() - start)

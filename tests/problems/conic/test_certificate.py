@@ -1,0 +1,118 @@
+"""Bounds never exceed the optimum, whatever multipliers they are made of; rays prove what they say."""
+
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from conic_programs import KINDS, random_program, rational_program
+
+from specmargin.problems.conic.attempts import attempted, proved_upper_end
+from specmargin.problems.conic.certificate import judged, proved_infeasible, unbounded_defect
+from specmargin.problems.conic.program import Answer, compiled
+
+
+def wrong(z, rng, k):
+    """Return multipliers that are more and more wrong."""
+    return (
+        z,
+        z * (1 + 10.0 ** rng.integers(-9, 0) * rng.standard_normal(len(z))),
+        rng.standard_normal(len(z)) * np.abs(z).max(initial=1),
+        np.zeros(len(z)),
+        -z,
+        100 * z,
+        z[::-1].copy(),
+        np.full(len(z), 1e6),
+    )[k]
+
+
+def test_no_bound_of_a_linear_program_exceeds_its_rational_optimum():
+    gaps = []
+    for seed in range(40):
+        found = rational_program(seed)
+        if found is None:
+            continue
+        problem, optimum = found
+        form = compiled(problem)
+        answer, rng = form.solved(), np.random.default_rng(seed)
+        for k in range(4):
+            x = answer.x + 1e-6 * rng.standard_normal(len(answer.x)) if k else answer.x
+            proof = judged(form.program, Answer("", x, wrong(answer.z, rng, k)))
+            if np.isfinite(proof.bound):
+                assert Fraction(proof.bound) <= optimum
+            if k == 0:
+                gaps.append(float(optimum - Fraction(proof.bound)) / max(1.0, abs(float(optimum))))
+    assert len(gaps) > 30
+    assert np.median(gaps) < 1e-7
+    assert max(gaps) < 1e-5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_bound_exceeds_a_feasible_value(kind):
+    for seed in range(3):
+        attempt = attempted(random_program(kind, seed), "CLARABEL", 1e-8)
+        upper = proved_upper_end(attempt)
+        assert np.isfinite(upper)
+        assert attempt.proof.bound <= upper
+        rng = np.random.default_rng(seed)
+        for k in range(8):
+            x = attempt.answer.x * (1 + 10.0 ** (k - 9) * rng.standard_normal(len(attempt.answer.x)))
+            proof = judged(attempt.compiled.program, Answer("", x, wrong(attempt.answer.z, rng, k)))
+            assert proof.bound <= upper, k
+
+
+def test_a_matrix_that_is_not_convex_is_not_proved():
+    x = cp.Variable(2)
+    M = np.array([[1.0, 2.0], [2.0, 1.0]])
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, cp.psd_wrap(M))), [cp.abs(x) <= 1])
+    form = compiled(problem)
+    zero = Answer("", np.zeros(len(form.program.q)), np.zeros(len(form.program.b)))
+    proof = judged(form.program, zero)
+    assert proof.bound < -1.0, "the optimum is -2"
+
+
+def test_what_the_bound_supposes_is_named():
+    """min x subject to exp(x) >= ... has no interior dual point where the optimum is not attained."""
+    x, y = cp.Variable(), cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [cp.SOC(x + y, cp.hstack([x - y, 2.0])), x >= 0])  # x y >= 1: inf 0
+    form = compiled(problem)
+    proof = judged(form.program, form.solved())
+    assert proof.bound <= 1e-9
+    assert all(isinstance(text, str) for text in proof.assumptions)
+
+
+INFEASIBLE = {
+    "rows": lambda x: [cp.sum(x) <= -1, x >= 0],
+    "ball": lambda x: [cp.norm(x) <= 1, cp.sum(x) >= np.sqrt(3) + 0.1],
+    "exponential": lambda x: [cp.sum(cp.exp(x)) <= 1, cp.sum(x) >= -3 * np.log(3) + 0.01],
+    "equalities": lambda x: [cp.sum(x) == 1, 2 * cp.sum(x) == 2.001],
+    "matrix": lambda x: [cp.bmat([[x[0], 1.0], [1.0, x[1]]]) >> 0, x[0] <= 0.5, x[1] <= 1.5],
+}
+
+
+@pytest.mark.parametrize("name", INFEASIBLE)
+def test_infeasibility_is_proved_by_its_ray(name):
+    x = cp.Variable(3)
+    form = compiled(cp.Problem(cp.Minimize(cp.sum_squares(x)), INFEASIBLE[name](x)))
+    answer = form.solved()
+    assert answer.status == "infeasible"
+    assert proved_infeasible(form.program, answer.z) == ()
+    assert proved_infeasible(form.program, -answer.z) is None
+
+
+def test_a_feasible_program_is_never_proved_infeasible(rng):
+    form = compiled(random_program("lp", 0))
+    for _ in range(50):
+        assert proved_infeasible(form.program, rng.standard_normal(len(form.program.b))) is None
+
+
+def test_unboundedness_is_proved_by_its_ray():
+    x = cp.Variable(3)
+    form = compiled(cp.Problem(cp.Minimize(cp.sum(x) + cp.sum_squares(x[:1])), [x[2] <= 1, cp.norm(x[:2]) <= 1 - x[2]]))
+    answer = form.solved()
+    assert answer.status == "unbounded"
+    assert unbounded_defect(form.program, answer.x) <= 1e-9
+    assert unbounded_defect(form.program, -answer.x) == np.inf
+    other = answer.x.copy()
+    other[0] += 1.0
+    assert unbounded_defect(form.program, other) > 1e-3

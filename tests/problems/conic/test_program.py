@@ -1,0 +1,94 @@
+"""What CVXPY compiles, read off for every solver: one optimum, and multipliers that fit."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conic_programs import KINDS, random_program
+
+from specmargin.problems.conic import cones
+from specmargin.problems.conic.program import compiled
+
+QUADRATIC = ("OSQP", "HIGHS")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS", "ECOS", *QUADRATIC])
+def test_answers_of_all_solvers_are_stationary(kind, solver):
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+    if (solver in QUADRATIC and kind not in ("lp", "qp")) or (solver == "ECOS" and kind not in ("lp", "socp", "exp")):
+        pytest.skip(f"{solver} does not take it")
+    problem = random_program(kind, 0)
+    form = compiled(problem, solver)
+    program, answer = form.program, form.solved()
+    assert answer.status == "optimal"
+    reference = problem.solve(solver="CLARABEL")
+    loose = 2e-3 if solver in ("SCS", "OSQP") else 1e-5
+    assert program.value(answer.x) == pytest.approx(reference, rel=loose, abs=loose)
+    size = np.abs(program.q).max() + np.abs(answer.z).max()
+    assert np.abs(program.P @ answer.x + program.q + program.A.T @ answer.z).max() <= loose * size
+    dual = -program.b @ answer.z - answer.x @ (program.P @ answer.x) / 2 + program.d
+    assert dual == pytest.approx(reference, rel=10 * loose, abs=10 * loose)
+    assert program.violation(answer.x) <= loose * (1 + np.abs(answer.x).max())
+    pushed = program.moved_inside(answer.z, 0.0, program.slacks(answer.x))
+    assert np.abs(pushed - answer.z).max() <= 10 * loose * size
+
+
+def test_a_scaled_objective_leaves_the_answer_as_it_is():
+    form = compiled(random_program("qp", 3))
+    plain, scaled = form.solved(), form.solved(2.0**20)
+    assert form.program.value(scaled.x) == pytest.approx(form.program.value(plain.x), rel=1e-3)
+    assert scaled.z @ form.program.b == pytest.approx(plain.z @ form.program.b, rel=1e-2, abs=1e-9)
+    form.unpack(scaled)
+    value = form.problem.value
+    assert form.problem.solve(solver="CLARABEL") == pytest.approx(value, rel=1e-4)
+    assert scaled.solution.opt_val == pytest.approx(value, rel=1e-6)
+
+
+def test_a_maximisation_changes_its_sign():
+    x = cp.Variable()
+    form = compiled(cp.Problem(cp.Maximize(-cp.square(x - 3) + 5)))
+    assert form.program.sign == -1.0
+    assert form.program.value(form.solved().x) == pytest.approx(-5.0)
+
+
+def test_equal_cones_stand_together():
+    x = cp.Variable(4)
+    held = [cp.norm(x[:2]) <= 1, x >= 0, cp.norm(x[2:]) <= 2, cp.exp(x) <= 3, cp.sum(x) == 1]
+    parts = compiled(cp.Problem(cp.Minimize(cp.sum(x)), held)).program.parts
+    assert [type(part) for part in parts] == [cones.Zero, cones.Nonnegative, cones.SecondOrder, cones.Exponential]
+    assert [part.rows.shape[1] for part in parts] == [1, 1, 3, 3]
+    assert [len(part.rows) for part in parts[2:]] == [2, 4]
+    rows = np.concatenate([part.rows.ravel() for part in parts])
+    assert sorted(rows.tolist()) == list(range(len(rows)))
+
+
+@pytest.mark.parametrize(
+    ("M", "defect", "strength"),
+    [
+        ([[2.0, 0.0], [0.0, 3.0]], 0.0, True),
+        ([[2.0, 1.0], [1.0, 2.0]], 0.0, True),
+        ([[1.0, 1.0], [1.0, 1.0]], 0.0, False),  # singular: in rational arithmetic
+        ([[1.0, 2.0], [2.0, 1.0]], None, False),
+        ([[0.0, 1.0], [1.0, 5.0]], None, False),
+        ([[-1.0, 0.0], [0.0, 1.0]], None, False),
+    ],
+)
+def test_convexity_is_proved_or_denied(M, defect, strength):
+    """A matrix that is not convex has an infinite defect, or one that covers its least eigenvalue."""
+    program = compiled(random_program("lp", 0)).program
+    P = np.zeros(program.P.shape)
+    P[:2, :2] = M
+    c, k = replace(program, P=sp.csc_matrix(P)).convexity
+    if defect is None:
+        assert c > 0
+        if np.isfinite(c):
+            assert np.linalg.eigvalsh(np.array(M) + c * np.diag(np.diag(M)))[0] >= 0
+    else:
+        assert c == defect
+    assert (k > 0) is strength
+    if k:
+        assert np.linalg.eigvalsh(np.array(M) - k * np.diag(np.diag(M)))[0] >= -1e-15

@@ -1,0 +1,139 @@
+"""`certify` and `solve` of any problem of CVXPY: whoever solved it, in the units of its user."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import InfeasibleError
+from specmargin.results import Certificate, Status
+
+SOLVERS = [name for name in ("CLARABEL", "SCS", "ECOS", "OSQP") if name in cp.installed_solvers()]
+
+
+def portfolio(sense=cp.Maximize):
+    x = cp.Variable(4, name="x", nonneg=True)
+    held = [(cp.sum(x) == 1).set_label("budget"), (x <= 0.6).set_label("most"), x[0] >= 0.1]
+    gain = np.array([1.0, 2.0, 3.0, 4.0]) @ x - cp.sum_squares(x)
+    return cp.Problem(cp.Maximize(gain) if sense is cp.Maximize else cp.Minimize(-gain), held)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sense", [cp.Maximize, cp.Minimize])
+def test_any_solver_is_judged_by_one_rule(solver, sense):
+    problem = portfolio(sense)
+    value = problem.solve(solver="CLARABEL")
+    certificate = sm.certify(problem, solver=solver)
+    assert certificate.kind == "cone program"
+    assert certificate.sense == ("maximize" if sense is cp.Maximize else "minimize")
+    assert certificate.primal_objective == pytest.approx(value)
+    assert certificate.is_optimal(1e-3)
+    assert certificate.assumptions == ()
+    side = 1 if sense is cp.Maximize else -1
+    assert side * (certificate.dual_objective - value) >= -1e-7
+    assert certificate.violations.keys() == {"budget", "most", "constraint_2"}
+
+
+def test_a_result_speaks_by_name():
+    result = sm.solve(portfolio())
+    assert result.status is Status.OPTIMAL
+    assert result.variables["x"].shape == (4,)
+    assert result.duals.keys() == {"budget", "most", "constraint_2"}
+    assert result.n_iter > 0
+    assert result.certificate.violation <= 1e-8
+    assert result.duals["most"][3] > 0.1
+
+
+def test_an_interval_holds_the_optimum():
+    problem = portfolio()
+    problem.solve()
+    certificate = sm.certify(problem, interval=True)
+    assert certificate.attained is not None
+    assert certificate.attained <= certificate.dual_objective
+    assert certificate.dual_objective - certificate.attained < 1e-5
+
+
+def test_a_point_outside_of_its_constraints_is_never_optimal():
+    problem = portfolio()
+    problem.solve()
+    (x,) = problem.variables()
+    x.save_value(x.value + np.array([0.0, 0.0, 0.0, 1e-3]))
+    certificate = sm.certify(problem)
+    assert certificate.violations["most"] == pytest.approx(1e-3, rel=1e-3)
+    assert certificate.primal_residual > 1e-4
+    assert certificate.status(1e-6) is Status.OPTIMAL_INACCURATE
+    x.save_value(x.value + np.array([0.0, 0.0, 0.0, 1.0]))
+    assert sm.certify(problem).status(1e-6) is Status.UNPROVED
+
+
+def test_a_value_below_the_bound_is_a_gap_and_no_contradiction():
+    """Solvers stop slightly outside of the constraints; that reads as a distance, never as "nothing is proved"."""
+    certificate = Certificate(0.9999999, 1.0, kind="cone program", primal_residual=1e-8)
+    assert certificate.relative_gap == pytest.approx(1e-7)
+    assert certificate.status(1e-6) is Status.OPTIMAL
+    assert Certificate(0.9999999, 1.0).status(1e-6) is Status.NUMERICAL
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "OSQP"])
+def test_infeasible_and_unbounded_are_proved(solver):
+    x = cp.Variable(2)
+    result = sm.solve(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1, cp.norm(x) <= 1]), solver)
+    assert result.status is Status.INFEASIBLE
+    assert result.message == "infeasible, proved"
+    with pytest.raises(InfeasibleError, match="contradict each other"):
+        sm.solve(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1, cp.norm(x) <= 1]), solver, check=True)
+    assert sm.solve(cp.Problem(cp.Maximize(cp.sum(x)), [x >= 1]), solver).status is Status.UNBOUNDED
+
+
+def test_a_scaled_problem_keeps_its_multipliers():
+    """The second attempt scales the objective; what it returns does not show it."""
+    duals = []
+    for scale in (1.0, 1e-7):
+        x = cp.Variable(3)
+        problem = cp.Problem(cp.Minimize(scale * cp.sum_squares(x - 3)), [x <= 1])
+        result = sm.solve(problem)
+        assert result.certificate.is_optimal(1e-6)
+        duals.append(result.duals["constraint_0"] / scale)
+    np.testing.assert_allclose(duals[1], duals[0], rtol=1e-4)
+
+
+x, k, p = cp.Variable(name="x"), cp.Variable(name="k", integer=True), cp.Parameter(name="p")
+BAD = {
+    "not convex": (cp.Problem(cp.Maximize(cp.square(x))), r"not convex by CVXPY's rules \(DCP\)"),
+    "integer": (cp.Problem(cp.Minimize(k), [k >= 0]), r"\['k'\] are integer.*Relax"),
+    "parameter": (cp.Problem(cp.Minimize(p * x)), r"\['p'\] have no values"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_has_no_certificate_is_refused_by_name(name):
+    problem, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        sm.solve(problem)
+    with pytest.raises(ValueError, match=message):
+        sm.certify(problem)
+
+
+def test_what_is_not_solved_is_refused():
+    with pytest.raises(ValueError, match=r"variables \['x'\] have no values.*specmargin\.solve"):
+        sm.certify(portfolio())
+    with pytest.raises(ValueError, match="pass the problem alone"):
+        sm.certify(portfolio(), {"x": 1})
+    with pytest.raises(TypeError):
+        sm.solve("STORM")
+
+
+def test_a_built_problem_is_certified_by_its_objective(gram_data):
+    K, labels = gram_data()
+    built = sm.problems.rmm(sm.objectives.RMM(K, labels, C=2.0))
+    with pytest.raises(ValueError, match="SVM is not solved"):
+        sm.certify(built)
+    sm.solve(built)
+    assert sm.certify(built).kind == "objective"
+    assert sm.certify(built).is_optimal(1e-6)
+    other = built.with_(constraints={"small": built.variables["alpha"] <= 0.1})
+    sm.solve(other)
+    assert sm.certify(other).kind == "cone program"
+    assert sm.certify(built.objective, sm.solve(built)).is_optimal(1e-6)
+    with pytest.raises(ValueError, match="result is missing"):
+        sm.certify(built.objective)
