@@ -39,9 +39,9 @@ from reproduction.tasks import is_available, missing_data, sources_of
 FIRST = "cs3vm"
 LOOKS = {
     "svm": ("SVM", "SVM"),
-    "cs3vm": ("ContinuationS3VM", "continuation"),
-    "grad_hinge": ("GradientS3VM", "gradient"),
-    "svmlight_s3vm": ("LabelSwitchingS3VM", "label switching"),
+    "cs3vm": ("continuation", "continuation"),
+    "grad_hinge": ("gradient", "gradient"),
+    "svmlight_s3vm": ("label_switching", "label switching"),
     "lapsvm": ("LapSVM", "LapSVM"),
 }
 """Style and name of each method; the last is the SVM on the deformed kernel."""

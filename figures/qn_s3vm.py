@@ -35,10 +35,10 @@ from reproduction.tasks import checksums, is_available, labels_of, published_or_
 
 NAMES = {
     "svm": ("SVM", "SVM"),
-    "cccp_s3vm": ("CCCPS3VM", "CCCP"),
-    "multiswitch_tsvm": ("MultiSwitchTSVM", "multi-switch"),
-    "da_s3vm": ("AnnealedS3VM", "annealing"),
-    "qn_s3vm": ("QuasiNewtonS3VM", "QN-S3VM"),
+    "cccp_s3vm": ("cccp", "CCCP"),
+    "multiswitch_tsvm": ("multi_switch", "multi-switch"),
+    "da_s3vm": ("annealing", "annealing"),
+    "qn_s3vm": ("quasi_newton", "QN-S3VM"),
 }
 """Style and name of each method of the experiment."""
 TWO = ("svm", "qn_s3vm")

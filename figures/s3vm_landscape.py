@@ -152,7 +152,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     w, panels = data["w"], data["panels"]
-    look = method_styles(["ContinuationS3VM"])["ContinuationS3VM"]
+    look = method_styles(["continuation"])["continuation"]
     triangle = {"marker": look.marker, "color": look.color, "markeredgecolor": "white", "markeredgewidth": 0.5}
     hills = LinearSegmentedColormap.from_list("hills", ["#FFFFFF", "#D9E9F4", "#A3C8E3", "#6BA3D0", "#3B7DB6"])
     heights = PowerNorm(0.5, 0.0, 4.0)  # the dents are shallow next to the walls

@@ -292,3 +292,16 @@ def beginnings(root: Path) -> list[str]:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
                 found += [f"{name}: {line}" for line in _descriptions(text) if _NO_BEGINNING.match(line)]
     return found
+
+
+def loss_comparisons(root: Path) -> dict[str, int]:
+    """Count the comparisons of a loss's name with a text, by module, outside of `losses` and of the verifier."""
+    counts: Counter[str] = Counter()
+    for name, path in module_paths(root).items():
+        if name.startswith((f"{PACKAGE}.losses", f"{PACKAGE}.proofs")):
+            continue
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.Compare) and re.search(r"loss\w*(\.name)?$", ast.unparse(node.left)):
+                texts = [part for one in node.comparators for part in ast.walk(one) if isinstance(part, ast.Constant)]
+                counts[name] += any(isinstance(text.value, str) for text in texts)
+    return dict(+counts)

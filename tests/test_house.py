@@ -399,6 +399,29 @@ def test_planted_preposition_is_noticed(copy: Path) -> None:
     ]
 
 
+# Where a loss is still told by its name, and how often: these numbers only fall.
+LOSS_NAMES = {
+    "reproduction.papers._protocols.s3vm_methods": 1,
+    "specmargin.problems.blocks": 6,
+    "specmargin.solvers.manifold.left_out": 2,
+    "specmargin.solvers.parts": 1,
+    "specmargin.solvers.spectrum.block_margin": 1,
+    "specmargin.solvers.spectrum.interior_point": 2,
+}
+
+
+def test_losses_say_what_they_are_by_their_attributes() -> None:
+    more = {name: count for name, count in at_root(house.loss_comparisons).items() if count > LOSS_NAMES.get(name, 0)}
+    assert more == {}, "ask the loss for an attribute such as slack_power, convex or smooth"
+
+
+def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
+    (copy / "specmargin" / "graphs" / "planted.py").write_text(
+        'x = 1 if obj.loss.name == "hinge" else loss in ("squared",)\n'
+    )
+    assert house.loss_comparisons(copy)["specmargin.graphs.planted"] == 2
+
+
 # The house stays small
 
 # Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.

@@ -99,13 +99,13 @@ METHODS: dict[str, MethodStyle] = {
     "LapSVM": MethodStyle(PALETTE["purple"], ">", "-"),
     "LapRLS": MethodStyle(PALETTE["black"], "8", _DASHED),
     # Semi-supervised SVMs.
-    "ContinuationS3VM": MethodStyle(PALETTE["vermillion"], "v", _LONG),
-    "GradientS3VM": MethodStyle(PALETTE["orange"], "<", _DASHDOT),
-    "QuasiNewtonS3VM": MethodStyle(PALETTE["blue"], "s", "-"),
-    "MultiSwitchTSVM": MethodStyle(PALETTE["green"], "D", _DASHED),
-    "AnnealedS3VM": MethodStyle(PALETTE["purple"], "d", _DOTTED),
-    "CCCPS3VM": MethodStyle(PALETTE["sky"], "^", _DASHDOTDOT),
-    "LabelSwitchingS3VM": MethodStyle(PALETTE["black"], "X", _DASHDOT),
+    "continuation": MethodStyle(PALETTE["vermillion"], "v", _LONG),
+    "gradient": MethodStyle(PALETTE["orange"], "<", _DASHDOT),
+    "quasi_newton": MethodStyle(PALETTE["blue"], "s", "-"),
+    "multi_switch": MethodStyle(PALETTE["green"], "D", _DASHED),
+    "annealing": MethodStyle(PALETTE["purple"], "d", _DOTTED),
+    "cccp": MethodStyle(PALETTE["sky"], "^", _DASHDOTDOT),
+    "label_switching": MethodStyle(PALETTE["black"], "X", _DASHDOT),
 }
 """Fixed for all figures; `method_styles` chooses styles for other names."""
 

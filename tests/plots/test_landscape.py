@@ -20,14 +20,14 @@ def test_contours_lie_where_the_function_has_their_level(ax):
 
 
 def test_trails_end_in_a_large_mark(ax):
-    trails = {"GradientS3VM": [[0.0, 0.0], [0.5, 1.0]], "descent": [[1.0, 1.0], [0.5, 0.0], [0.4, 0.0]]}
+    trails = {"gradient": [[0.0, 0.0], [0.5, 1.0]], "descent": [[1.0, 1.0], [0.5, 0.0], [0.4, 0.0]]}
     LandscapeDisplay(W1, W2, VALUES, trails=trails).plot(ax)
     ways, ends = ax.lines[::2], ax.lines[1::2]
     for name, way, end in zip(trails, ways, ends, strict=True):
         np.testing.assert_array_equal(way.get_xydata(), trails[name])
         np.testing.assert_array_equal(end.get_xydata(), trails[name][-1:])
         assert end.get_markersize() > way.get_markersize()
-    assert ways[0].get_color() == method_styles(["GradientS3VM"])["GradientS3VM"].color
+    assert ways[0].get_color() == method_styles(["gradient"])["gradient"].color
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int) -> Attempt:
     if "infeasible" in answer.status:
         return Attempt(form, answer, ray=proved_infeasible(form.program, answer.z))
     if "unbounded" in answer.status:
-        return Attempt(form, answer, ray=() if unbounded_defect(form.program, answer.x) <= _RAY else None)
+        defect = unbounded_defect(form.program, answer.x)
+        off = (f"that its ray, which is off by {defect:.0e} of its length, is exact",) if defect else ()
+        return Attempt(form, answer, ray=("that there is a feasible point", *off) if defect <= _RAY else None)
     return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10))
 
 

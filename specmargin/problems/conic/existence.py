@@ -80,13 +80,14 @@ def _root(outward: Outward) -> FloatArray | None:
 def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
     """Return a bound of the least norm of a solution of B'w = y; infinite where none is proved to exist.
 
-    `sizes` times the unit roundoff bounds the rounding of B's entries.
+    `sizes` times the unit roundoff bounds the rounding of B's entries; it is zero where these are zero for certain.
     """
-    used = B.any(axis=0)
+    touched = sizes > 0  # an entry that rounding made zero may not be
+    used = touched.any(axis=0)
     if y[~used].any():
         return math.inf
     # Rows that touch no column but those of y, if they are enough; else all.
-    own = ~B[:, y == 0].any(axis=1)
+    own = ~touched[:, y == 0].any(axis=1)
     for rows, columns in ((own, y != 0), (np.ones(len(B), dtype=bool), used)):
         bound = _of_full_rank(B[rows][:, columns], y[columns], sizes[rows][:, columns])
         if math.isfinite(bound):
@@ -154,4 +155,4 @@ def _onto_equalities(outward: Outward, x: FloatArray, rows: FloatArray) -> tuple
         x = x + step
     s, error = outward.slacks(x)
     B = E.T.toarray()
-    return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.zeros_like(B))
+    return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.abs(B))  # what is compiled counts as exact
