@@ -146,15 +146,18 @@ def _known(function: Any) -> str:
 
 
 def squares(M: FloatArray, x: cp.Expression) -> cp.Expression:
-    """Return x'M x for a positive semidefinite M, written as a sum of squares.
+    """Return x'M x for a positive semidefinite M, written as a sum of squares where M is singular.
 
     Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
     sum of squares is convex by construction. Eigenvalues below 1e-15 of the largest are rounding.
     """
-    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    M = (M + M.T) / 2
+    values, vectors = np.linalg.eigh(M)
     kept = values > 1e-15 * max(float(values[-1]), 0.0)
     if not kept.any():
         return cp.Constant(0.0)
+    if values[0] > 1e-10 * values[-1]:
+        return cp.quad_form(x, cp.psd_wrap(M))
     return cp.sum_squares((vectors[:, kept] * np.sqrt(values[kept])).T @ x)
 
 

@@ -112,9 +112,11 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
         points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
         points.append((np.zeros_like(exact), current.constant()))  # rounding may leave nothing better
-        alpha, b = min(points, key=lambda point: current.value_at(*point))
+        # Rounding included: where terms of 1e20 cancel, a value alone may say anything.
+        proved = [(current.prove(*point, theta, a=exact), *point) for point in points]
+        certificate, alpha, b = min(proved, key=lambda one: one[0].primal_objective + one[0].rounding)
         variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decisions_at(alpha, b)}
-        return Recovered(variables, current.prove(alpha, b, theta, a=exact))
+        return Recovered(variables, certificate)
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A

@@ -475,10 +475,18 @@ def objective_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "objectives.certify",
-        with_defaults(sm.certify, objective=rmm, result=answer),
+        with_defaults(objectives.certify, objective=rmm, result=answer),
         called="variables|gamma|b holds",
         objective=(None, "objective", X, objectives.RMM),
         result=(None, "answer", X, 3, *wrong),
+        duals=("multipliers", 3, Bad({"gamma": np.zeros(5)}, r"\(5,\)", "of another problem")),
+    )
+    yield from nonsense(
+        "problems.certify",
+        with_defaults(sm.certify, problem=rmm, result=answer),
+        called="variables|gamma|b holds|problem|objective",
+        problem=(None, "objective", X, objectives.RMM),
+        result=("answer", X, 3, *wrong),
         duals=("multipliers", 3, Bad({"gamma": np.zeros(5)}, r"\(5,\)", "of another problem")),
     )
     yield from saved_results(rmm)

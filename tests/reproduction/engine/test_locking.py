@@ -19,6 +19,8 @@ with locked(Path(sys.argv[1]), "the toy"):
     time.sleep(float(sys.argv[2]))
 """
 
+pytestmark = pytest.mark.slow  # processes of their own
+
 
 @pytest.fixture
 def hold(tmp_path):
@@ -81,8 +83,6 @@ def test_crowd_enters_one_by_one(tmp_path):
 import sys
 from pathlib import Path
 from reproduction.engine.locking import locked
-
-pytestmark = pytest.mark.slow  # processes of their own
 folder = Path(sys.argv[1])
 for _ in range(20):
     with locked(folder / ".lock", "the number", wait=True):

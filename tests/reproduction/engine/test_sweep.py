@@ -24,6 +24,8 @@ from specmargin import files
 from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.interrupts import Terminated
 
+pytestmark = pytest.mark.slow  # processes of their own
+
 
 def cells_of(n, experiment="toy"):
     return [Cell(experiment, "m", "d", f"s{k % 3}", {"k": k}) for k in range(n)]
@@ -527,8 +529,6 @@ def test_parent_that_is_dead_but_not_yet_waited_for(asks_kernel, early):
     code = """
 import os, sys, time
 from reproduction.engine import processes
-
-pytestmark = pytest.mark.slow  # processes of their own
 if sys.argv[1] == "False":
     sys.platform = "darwin"
 parent = os.getpid()
