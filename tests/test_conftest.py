@@ -31,6 +31,7 @@ def run_suite(folder: Path, data: str, workers: int) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("with_data", [False, True])
 def test_data_tests_without_data_are_listed(tmp_path: Path, with_data: bool, workers: int) -> None:

@@ -487,6 +487,7 @@ def test_known_classes_hold_data() -> None:
             assert trusted, f"{name}: does its __setstate__ run anything that a file could choose?"
 
 
+@pytest.mark.slow
 def test_a_file_is_read_by_a_process_that_has_imported_nothing(file: Path, tmp_path: Path) -> None:
     estimator, new = fitted("LapSVM")
     np.save(tmp_path / "new.npy", new)

@@ -290,6 +290,7 @@ def stored_data(path):
     return read_data(path, depends)[0]
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(scripts):
     names = ("one", "two", "three")
     for name in names:
@@ -375,6 +376,7 @@ def test_progress_counts_figures(capsys):
     assert "2/2" in shown.err
 
 
+@pytest.mark.slow
 def test_the_papers_figures_show_what_the_papers_say(tmp_path, monkeypatch):
     """Quick, on generated and bundled data: the suite must pass without the real ones."""
     monkeypatch.delenv("SPECMARGIN_DATA", raising=False)

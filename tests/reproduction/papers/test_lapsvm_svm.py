@@ -57,6 +57,7 @@ def test_settings_are_the_published_ones():
         assert task.power == int(published["laplacian_degree_p"])
 
 
+@pytest.mark.slow
 def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path):
     reports = [
         run_table("lapsvm_svm", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
@@ -74,6 +75,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
     assert by_method["lapsvm_hinge"] < by_method["svm"]  # the graph helps on digits
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_errors_are_near_the_published_ones(data_folder, nowhere, tmp_path):
     """With the parameters chosen by folds: on g50c within two standard errors, on digits better than the SVM."""

@@ -397,6 +397,7 @@ def without_times(table):
     return [line for part in table.sections if "time" not in part.title for line in part.lines]
 
 
+@pytest.mark.slow
 def test_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
     tiny = table.Plan("lapsvm_primal", (1e-2,), (0.0, 1e-1, 1.0), n_splits=2)
 
@@ -483,6 +484,7 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere):
                 assert report.within(Line("g50c", method, "", mean[method][k], std, 12, *known[:2]))
 
 
+@pytest.mark.slow
 def test_figure_of_the_iterations_ends_at_the_exact_solution(nowhere, tmp_path):
     (result,) = run_figures(["pcg_iterations"], quick=True, out=tmp_path, progress=False, formats=("svg",))
     assert not result.warnings

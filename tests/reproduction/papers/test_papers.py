@@ -56,6 +56,7 @@ toy_2030,1,digits,svm,error_percent,U,12.34,1.5,40,made up
 """
 
 
+@pytest.mark.slow
 def test_a_sixth_paper_is_one_file_and_one_csv(tmp_path):
     for package in ("specmargin", "reproduction"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -160,6 +160,7 @@ def test_methods_share_the_eigenpairs_of_a_task():
     assert fits.eigenpairs.cache_info().misses == 1
 
 
+@pytest.mark.slow
 def test_interrupted_run_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch):
     monkeypatch.setattr(table.Plan, "quick", lambda self: TINY)
     work = fits.work

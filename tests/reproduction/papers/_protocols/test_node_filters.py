@@ -90,6 +90,7 @@ def test_columns_are_those_of_the_default_filters():
     assert tuple(f"weight {g}" for g in ("-0.9", "-0.5", "0", "0.5", "0.8", "0.9", "0.95")) == WEIGHTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [STAND_IN, MIXED], ids=["alike", "mixed"])
 def test_storm_is_the_public_estimator_at_the_setting_of_fewest_errors_in_folds(task):
     """By refits of `STORM` with the labels of a fold hidden."""
