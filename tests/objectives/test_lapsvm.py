@@ -335,7 +335,7 @@ def test_errors_say_what_was_wrong(manifold_data):
         ({"L": L[:17, :17]}, r"L has the shape \(17, 17\), but K has \(18, 18\)"),
         ({"K": np.where(np.eye(18) > 0, np.nan, K)}, r"K holds .*, the first K\[0, 0\] is nan"),
         ({"labels": sm.encode_labels([0, 1, 2] + [-1] * 15)}, "one_vs_rest"),
-        ({"loss": "logistic"}, "unknown loss 'logistic'"),
+        ({"loss": "golden"}, "unknown loss 'golden'"),
     ):
         with pytest.raises(ValueError, match=message):
             LapSVM(**{"K": K, "L": L, "labels": labels, **changes})

