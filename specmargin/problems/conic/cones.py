@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.rounding import UNIT
-from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Ball", "Cone", "Exponential", "Nonnegative", "Power", "SecondOrder", "Semidefinite", "Zero", "is_definite"]
 
@@ -549,8 +549,3 @@ def _holds_corners(cone: Cone, F: FloatArray, Z: FloatArray, radius: float) -> b
         return False
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * m)).reshape(m, -1).T
     return all(cone.proves(Z + 10 * radius * (F @ corner)) for corner in corners)
-
-
-def largest_entry(Z: AnyArray | BoolArray) -> float:
-    """Return the largest modulus, 0 of nothing."""
-    return float(np.abs(Z).max(initial=0))

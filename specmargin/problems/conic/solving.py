@@ -151,10 +151,7 @@ def require_convex(problem: Any) -> None:
 def named_constraints(problem: cp.Problem) -> dict[str, Any]:
     """Return the constraints by their labels; those without one by their place, constraint_0, constraint_1 ...
 
-    Raises
-    ------
-    InvalidInputError
-        If two constraints have one label.
+    Of two with one label the second has its place behind it.
     """
     named: dict[str, Any] = {}
     for k, constraint in enumerate(problem.constraints):
