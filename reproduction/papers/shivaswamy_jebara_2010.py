@@ -267,8 +267,8 @@ def _protocol(plan: Plan) -> list[str]:
         "there (--set eps=1e-6); our grids. Xu is its [9], tuned over C and w; 'Xu w=1' is its order alone. From "
         "'diffusion' on the columns are ours. The paper's own tables are not available: nothing published to compare.",
         f"Grids: {grid}. C per unit mean kernel diagonal; loss_weight is SGT's C; width is sigma^2 of diffusion and "
-        "Gaussian field over the mean eigenvalue; w is the ratio of consecutive weights (at least that for Xu); penalty "
-        "is ridge's.",
+        "Gaussian field over the mean eigenvalue; w is the ratio of consecutive weights (at least that for Xu); "
+        "penalty is ridge's.",
         *([] if "Poisson" in plan.methods else ["Poisson learning is missing: pip install graphlearning"]),
     ]
 
