@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
+from reproduction.engine.equivalence import draw_means
 from reproduction.engine.protocol import Tuning, select
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
@@ -18,7 +21,7 @@ from reproduction.report import Line
 from specmargin.checks import members, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["Reference", "compare", "mean_and_deviation"]
+__all__ = ["Reference", "compare", "mean_and_deviation", "pooled_error"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,22 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float, int]:
     """
     mean = statistics.fmean(values) if values else math.nan
     return mean, statistics.stdev(values) if len(values) > 1 else math.nan, len(values)
+
+
+def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
+    """Return ``error`` and ``draws`` of a `Line` on runs of several tasks, which share their draws; nothing of one task.
+
+    Examples
+    --------
+    >>> rows = [{"dataset": d, "split": s, "e": e} for d, s, e in (("a", "0", 1.0), ("a", "1", 3.0), ("b", "0", 5.0))]
+    >>> pooled_error(rows, "e"), pooled_error(rows[:2], "e")
+    ({'error': 1.0, 'draws': 2}, {})
+    """
+    values, draws, tasks = zip(*[(row[column], row["split"], row["dataset"]) for row in rows], strict=True)
+    if len(set(tasks)) == 1:
+        return {}
+    means = draw_means(pd.Series(values), draws, tasks)
+    return {"error": float(means.sem()), "draws": len(means)}
 
 
 def compare(

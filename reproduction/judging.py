@@ -34,6 +34,7 @@ from pandas.errors import UndefinedVariableError
 from reproduction.engine.equivalence import (
     ANSWERS,
     FEWEST,
+    NOT_JUDGED,
     Interval,
     answer,
     draw_means,
@@ -44,10 +45,7 @@ from reproduction.engine.equivalence import (
 )
 from reproduction.engine.records import Row
 
-__all__ = ["NOT_JUDGED", "TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
-
-NOT_JUDGED = "not judged"
-"""What a claim is called where nothing can be asked of the draws."""
+__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
 
 
 @dataclass(frozen=True)
@@ -116,6 +114,7 @@ def _span(*readings: Any) -> Interval:
 
 
 TESTS: Mapping[str, Callable[..., Any]] = {
+    "mean": lambda values: values.groupby(level="dataset", sort=False).mean(),
     "spread": lambda values: abs(values - _mean_of_task(values)),
     "better": lambda *columns: min(columns, key=lambda values: values.mean()),
     "sign": lambda values: np.sign(values.mean()),
@@ -123,7 +122,7 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "margin": margin,
     "tally": lambda names, which: ", ".join(f"{name} ({n})" for name, n in Counter(names[which]).items()) or "none",
 }
-"""Functions that expressions may call, each with ``@``: how far a run is from the mean of its data set, the column of
+"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, the column of
 the least mean, the sign of a mean, the range of readings, the margin of a printed error, and names with their counts."""
 
 
@@ -242,7 +241,9 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     if 0 < few < FEWEST:
         draws = "single fits" if few == 1 else f"{few} draws"
         listed = ", ".join(f"{name} {each.mean:.2f}" for name, each in told.items())
-        return [f"{NOT_JUDGED}: {one.text}. {draws.capitalize()} have no interval. {_test(one, frame)}: {listed}.{numbers}"]
+        return [
+            f"{NOT_JUDGED}: {one.text}. {draws.capitalize()} have no interval. {_test(one, frame)}: {listed}.{numbers}"
+        ]
     low, high = _range(one, frame)
     answers = {
         name: answer(each, low, high, found[name](len(found))) if each.n == 0 or each.n >= FEWEST else ANSWERS[2]
@@ -262,8 +263,10 @@ def _range(one: ClaimRow, frame: pd.DataFrame) -> tuple[float, float]:
 def _test(one: ClaimRow, frame: pd.DataFrame) -> str:
     """Say what is measured, and in which range it is claimed to lie."""
     low, high = (f"{each:.4g}" for each in _range(one, frame))
-    bounds = f"from {low} to {high}" if "inf" not in low + high else f"at most {high}" if low == "-inf" else f"at least {low}"
-    return f"{one.test[:1].upper()}{one.test[1:]}, {bounds}"
+    one_sided = f"at most {high}" if low == "-inf" else f"at least {low}"
+    bounds = one_sided if "inf" in low + high else f"from {low} to {high}"
+    test = _Numbers(frame).format(one.test)
+    return f"{test[:1].upper()}{test[1:]}, {bounds}"
 
 
 _SHOWN = 6

@@ -24,6 +24,7 @@ __all__ = [
     "ANSWERS",
     "FEWEST",
     "LEVEL",
+    "NOT_JUDGED",
     "Interval",
     "answer",
     "difference",
@@ -42,6 +43,9 @@ FEWEST = 3
 
 ANSWERS = ("agrees", "differs", "cannot be told")
 """What a quantity can be called."""
+
+NOT_JUDGED = "not judged"
+"""Where nothing can be asked of the draws."""
 
 
 class Interval(NamedTuple):

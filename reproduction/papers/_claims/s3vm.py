@@ -245,15 +245,15 @@ def calls(name: str, draw: int, data: Path | None) -> dict[str, float]:
 
 
 STUDIES: dict[str, Study] = {
-    "no balance": (without_balance, PAIRS, 2),
-    "shares of positive labels": (shares, (*PAIRS, *OBJECTS), 3),
+    "no balance": (without_balance, PAIRS, 5),
+    "shares of positive labels": (shares, (*PAIRS, *OBJECTS), 5),
     "no clusters": (no_clusters, ("g10n",), 10),
-    "a graph on text": (graph_on_text, ("mac_windows",), 2),
-    "time of continuation": (time_of_continuation, ("generated clusters",), 1),
+    "a graph on text": (graph_on_text, ("mac_windows",), 5),
+    "time of continuation": (time_of_continuation, ("generated clusters",), 5),
     "clusters per class": (clusters_per_class, ("generated clusters",), 10),
-    "components of the kernel": (components, PAIRS, 2),
+    "components of the kernel": (components, PAIRS, 5),
     "minima of one weight": (minima, ("generated line",), 20),
-    "choices of QN-S3VM": (choices_of_qn, DIGITS, 3),
-    "few features": (few_features, DIGITS, 2),
-    "costs of QN-S3VM": (calls, ("generated matrices",), 1),
+    "choices of QN-S3VM": (choices_of_qn, DIGITS, 5),
+    "few features": (few_features, DIGITS, 5),
+    "costs of QN-S3VM": (calls, ("generated matrices",), 5),
 }
