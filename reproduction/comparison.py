@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduction.engine.equivalence import draw_means
@@ -86,7 +87,7 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float, int]:
 
 
 def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
-    """Return ``error`` and ``draws`` of a `Line` on runs of several tasks, which share their draws; nothing of one task.
+    """Return ``error`` and ``draws`` of a `Line` on runs of several tasks, which share their draws; {} of one task.
 
     Examples
     --------
@@ -98,7 +99,10 @@ def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
     if len(set(tasks)) == 1:
         return {}
     means = draw_means(pd.Series(values), draws, tasks)
-    return {"error": float(means.sem()), "draws": len(means)}
+    return {
+        "error": float(np.asarray(means).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan,
+        "draws": len(means),
+    }
 
 
 def compare(

@@ -120,10 +120,9 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "sign": lambda values: np.sign(values.mean()),
     "span": _span,
     "margin": margin,
-    "tally": lambda names, which: ", ".join(f"{name} ({n})" for name, n in Counter(names[which]).items()) or "none",
 }
-"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, the column of
-the least mean, the sign of a mean, the range of readings, the margin of a printed error, and names with their counts."""
+"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, the
+column of the least mean, the sign of a mean, the range of readings, the margin of a printed error."""
 
 
 def _value(frame: pd.DataFrame, expression: str) -> Any:
@@ -249,8 +248,8 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
         name: answer(each, low, high, found[name](len(found))) if each.n == 0 or each.n >= FEWEST else ANSWERS[2]
         for name, each in told.items()
     }
-    draws = sorted({each.n for each in told.values()} - {0})
-    counted = f"; {' to '.join(map(str, dict.fromkeys((draws[0], draws[-1]))))} draws" if draws else ""
+    numbers_of = sorted({each.n for each in told.values()} - {0})
+    counted = f"; {' to '.join(map(str, dict.fromkeys((numbers_of[0], numbers_of[-1]))))} draws" if numbers_of else ""
     sentence = f"{_test(one, frame)}: {_listed(told, answers)}{counted}."
     return [f"{together(list(answers.values()))}: {one.text}. {sentence}{numbers}"]
 
@@ -290,8 +289,7 @@ def _values(one: ClaimRow, frame: pd.DataFrame) -> Iterator[tuple[str, Callable[
     """Yield the quantities by name, each with what makes its interval, at a level for one among so many."""
     parts: Any = [("", frame)]
     if one.by:
-        key = {"by": one.by} if one.by in frame else {"level": one.by}
-        parts = [(f"{name} ", part) for name, part in frame.groupby(sort=False, **key)]
+        parts = [(f"{name} ", part) for name, part in frame.groupby(one.by, sort=False)]
     for (of_part, part), (name, expression) in product(parts, one.quantities().items()):
         try:
             value = _value(part, expression)
@@ -306,22 +304,19 @@ def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | No
     if isinstance(value, Interval):
         return lambda among: value
     if not isinstance(value, pd.Series):
-        return (lambda among: Interval(*[float(value)] * 3, 0)) if np.isfinite(value) else None
-    value = value.dropna()
-    if value.empty:
+        return (lambda among: Interval(float(value), float(value), float(value), 0)) if np.isfinite(value) else None
+    if value.isna().all():
         return None
-    tasks, draws = (_keys(frame, name)[value.index] for name in _KEYS[:2])
-    means = draw_means(value, draws.to_numpy(), tasks.to_numpy())
+    tasks, draws = (_keys(frame, name) for name in _KEYS[:2])
+    means = draw_means(value, draws, tasks).to_numpy()
     of = share_interval if is_bool_dtype(value) else mean_interval
     return lambda among: of(means, among)
 
 
-def _keys(frame: pd.DataFrame, name: str) -> pd.Series:
+def _keys(frame: pd.DataFrame, name: str) -> Any:
     if name in frame:
-        return frame[name]
-    if name in frame.index.names:
-        return pd.Series(frame.index.get_level_values(name), frame.index)
-    return pd.Series("", frame.index)
+        return frame[name].to_numpy()
+    return frame.index.get_level_values(name) if name in frame.index.names else ""
 
 
 TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")

@@ -1,7 +1,7 @@
 """A finished table as text, CSV and Markdown: sections of our numbers next to published ones.
 
-A `Report` has sections of two kinds. A `Section` has a `Line` for each number: ours, published, difference, whether they agree, note.
-A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
+A `Report` has sections of two kinds. A `Section` has a `Line` for each number: ours, published, whether they agree. A
+`MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
 and those that are not significantly worse. `write_report` writes it in all forms.
 """
 
@@ -247,12 +247,12 @@ class Report:
 
     Examples
     --------
-    >>> line = Line("g50c", "svm", "5 labelled folds", 9.5, 1.2, 10, 9.33, 2.0, "p4")
+    >>> line = Line("g50c", "svm", "5 folds", 9.5, 1.2, 10, 9.33, 2.0, "p4")
     >>> print(Report("demo", "Demo", [Section("", [line])]).text())
     Demo
     <BLANKLINE>
-    dataset  method  tuning            ours         splits  published    source  difference            agreement             note
-    g50c     svm     5 labelled folds  9.50 (1.20)  10      9.33 (2.00)  p4      +0.17 [-1.11, +1.45]  agrees (margin 2.00)
+    dataset  method  tuning   ours         splits  published    source  difference            agreement             note
+    g50c     svm     5 folds  9.50 (1.20)  10      9.33 (2.00)  p4      +0.17 [-1.11, +1.45]  agrees (margin 2.00)
     <BLANKLINE>
     <BLANKLINE>
     >>> Report("demo", "Demo", [Section("Table 4, U", [line])]).text().splitlines()[2:4]

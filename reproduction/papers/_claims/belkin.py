@@ -121,7 +121,7 @@ def _of_setting(rows: Iterable[Row], per_class: int, kernel: str, normalized: bo
 
 
 def of_settings(rows: Sequence[Row]) -> list[str]:
-    """Return the claims that speak of all numbers of labels, by kernel and Laplacian, the first kernel's D - W first."""
+    """Return the claims that speak of all numbers of labels, by kernel and Laplacian, the paper's first."""
     sentences = []
     kernels = sorted({row["param_kernel"] for row in rows}, key=("fitted", "plain", "unit").index)
     for kernel, normalized in product(kernels, LAPLACIANS):

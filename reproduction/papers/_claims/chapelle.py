@@ -56,11 +56,11 @@ def _runs(block: Any, rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _ends(rows: Iterable[Row], method: str, rival: str) -> Iterator[dict[str, Any]]:
-    """Section 1: runs that end apart: whether the first method ends lower, and whether the lower of two ends errs less."""
+    """Section 1: runs that end apart: whether the first method ends lower, and whether the lower end errs less."""
     columns = {"J": "objective", "E": "error_unlabeled"}
     wide = wide_frame([row for row in _good(rows) if row["method"] in (method, rival)], columns)
-    both = {f"{name}_{each}" for name in columns for each in (method, rival)}
-    if not both <= set(wide):
+    both = [f"{name}_{each}" for name in columns for each in (method, rival)]
+    if not {*both} <= {*wide}:
         return
     for (dataset, split), run in wide.dropna().iterrows():
         J, K, e, f = (run[f"{name}_{each}"] for name in columns for each in (method, rival))

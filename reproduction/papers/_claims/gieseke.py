@@ -62,7 +62,7 @@ def _table_2(table: Sequence[Setting]) -> pd.DataFrame:
 def _moons(settings: Sequence[Setting]) -> pd.DataFrame:
     """Section 4.2.1, at the width and the weights of least error on the test samples: optimistic."""
     tried = [_wide([("moons", rows)], E="error_test") for _, rows in settings]
-    columns = {}
+    columns: dict[str, pd.Series] = {}
     for method in (SVM, UNIVERSVM, QN):
         each = [wide[f"E_{method}"] for wide in tried if f"E_{method}" in wide]
         columns |= {f"E_{method}": min(each, key=lambda errors: errors.mean())} if each else {}

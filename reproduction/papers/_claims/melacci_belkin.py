@@ -47,7 +47,7 @@ def sentences(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[s
         "errors": own_wide,
         "alone": alone_wide,
         "at Newton's gammas": newton_wide,
-        "steps": pd.DataFrame({"steps": [n for row in timed if row["method"] == NEWTON for n in row["iterations"]]}),
+        "steps": wide_frame([row for row in counted if row["method"] == NEWTON], {"steps": "count"}),
         "sizes": _sizes(alone_wide),
         "gaps": _gaps(newton_wide),
         "mixed rule": _mixed(at_newton),
@@ -66,7 +66,7 @@ def samples_of(task: str) -> int | None:
 
 
 def _sizes(alone: pd.DataFrame) -> pd.DataFrame:
-    """Table 3: the slope of the best ratio to Newton's seconds over the samples, on each split, by number of classes."""
+    """Table 3: the slope of the best ratio to Newton's seconds over the samples, on each split."""
     columns = [f"seconds_{method}" for method in (NEWTON, *RULES)]
     if not {*columns} <= {*alone}:
         return pd.DataFrame()
@@ -130,6 +130,6 @@ def _gains(alone: pd.DataFrame, at_newton: pd.DataFrame, chosen: Mapping[tuple[s
     for (task, rule), (a, b) in _moved(chosen).items():
         names = {name: f"{name}_{rule}" for name in ("count", *COLUMNS)}
         if a != b and all(task in frame.index and {*names.values()} <= {*frame} for frame in (mine, theirs)):
-            gains = {name: theirs.loc[task, column] - mine.loc[task, column] for name, column in names.items()}
-            rows.append({"dataset": rule, "split": task, **gains})
+            gains = (theirs - mine).loc[task]
+            rows.append({"dataset": rule, "split": task, **{name: gains[column] for name, column in names.items()}})
     return pd.DataFrame(rows)

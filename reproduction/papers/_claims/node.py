@@ -114,7 +114,7 @@ def judge(rows: Iterable[Row]) -> list[str]:
 
 
 def _accuracies(place: Place) -> pd.DataFrame:
-    """Return the accuracies of a place by split, and the share of alignment's weight where its neighbours ask for it."""
+    """Return accuracies by split, and the share of alignment's weight that is where the neighbours ask for it."""
     # Weight at g = 0, the features as they are, is neither: a flat filter fails.
     g, side = np.array([float(name.removeprefix("weight ")) for name in WEIGHTS]), 1 if place.homophily >= 0.5 else -1
     frame = place.accuracy.add_prefix("A_").rename_axis("split").reset_index()

@@ -22,7 +22,7 @@ from specmargin.datasets import make_clock, make_two_moons
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
-from specmargin.losses import PiecewiseQuadratic
+from specmargin.losses import SquaredHinge
 from specmargin.objectives import LapSVM
 from specmargin.results import SolveResult
 from specmargin.solvers.line_search import exact_step
@@ -139,15 +139,15 @@ def plain_iterations(obj: LapSVM, goal: float, most: int = 2000) -> int:
 
     All else is as in `pcg`: Polak and Ribiere's update, and the exact step along the line.
     """
-    assert isinstance(obj.margin_loss, PiecewiseQuadratic)
-    labeled, y, pieces = obj.labels.labeled, obj.labels.sign, obj.margin_loss.pieces
+    labeled, y = obj.labels.labeled, obj.labels.sign
+    pieces = SquaredHinge().pieces
     alpha, g = np.zeros(len(obj.K)), obj.gradient(np.zeros(len(obj.K)), 0.0)[0]
     d = -g
     for k in range(most):
         if obj.value_at(alpha, 0.0) <= goal:
             return k
         f, Kd = obj.K @ alpha, obj.K @ d
-        columns = (1.0 - y * f[labeled], y * Kd[labeled], 0.5 * g @ d, Kd @ obj.apply_S(d, Kd))
+        columns = (1.0 - y * f[labeled], y * Kd[labeled], 0.5 * g @ d / obj.scale, Kd @ obj.apply_S(d, Kd))
         slack, speed, slope, curvature = (np.reshape(each, (-1, 1)) for each in columns)
         alpha = alpha + exact_step(slack, speed, slope[0], curvature[0], pieces=pieces)[0] * d
         before, g = g, obj.gradient(alpha, 0.0)[0]

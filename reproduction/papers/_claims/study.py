@@ -24,7 +24,7 @@ CLAIMS = read_claims(Path(__file__).with_name("study_claims.toml"))
 def _slopes(frame: pd.DataFrame, template: str, values: Sequence[int]) -> list[float]:
     """Return the slope of log seconds over log values of each row."""
     columns = [template.replace("@", str(value)) for value in values]
-    return [slope(values, seconds) for seconds in frame[columns].to_numpy()]
+    return [slope(values, list(seconds)) for seconds in frame[columns].to_numpy()]
 
 
 def _norms(frame: pd.DataFrame) -> dict[str, Any]:
