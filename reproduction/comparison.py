@@ -98,11 +98,9 @@ def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
     values, draws, tasks = zip(*[(row[column], row["split"], row["dataset"]) for row in rows], strict=True)
     if len(set(tasks)) == 1:
         return {}
-    means = draw_means(pd.Series(values), draws, tasks)
-    return {
-        "error": float(np.asarray(means).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan,
-        "draws": len(means),
-    }
+    means = np.asarray(draw_means(pd.Series(values), draws, tasks))
+    error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+    return {"error": error, "draws": len(means)}
 
 
 def compare(

@@ -62,16 +62,11 @@ def _ends(rows: Iterable[Row], method: str, rival: str) -> Iterator[dict[str, An
     both = [f"{name}_{each}" for name in columns for each in (method, rival)]
     if not {*both} <= {*wide}:
         return
-    for (dataset, split), run in wide.dropna().iterrows():
-        J, K, e, f = (run[f"{name}_{each}"] for name in columns for each in (method, rival))
+    ends = wide.dropna().reset_index()
+    for dataset, split, J, K, e, f in ends[["dataset", "split", *both]].itertuples(index=False):
         if abs(J - K) > SAME * max(abs(J), abs(K)):
-            shared = {"dataset": dataset, "split": split, "method": method, "rival": rival}
-            yield {
-                **shared,
-                "pair": f"{method}, {rival}",
-                "lower": J < K,
-                "right": (J < K) == (e < f) if e != f else None,
-            }
+            run = {"dataset": dataset, "split": split, "method": method, "rival": rival, "pair": f"{method}, {rival}"}
+            yield {**run, "lower": J < K, "right": (J < K) == (e < f) if e != f else None}
 
 
 def _graph(usps: Sequence[Row], settings: Sequence[Setting]) -> pd.DataFrame:

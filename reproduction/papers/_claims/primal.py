@@ -151,7 +151,7 @@ def plain_iterations(obj: LapSVM, goal: float, most: int = 2000) -> int:
         slack, speed, slope, curvature = (np.reshape(each, (-1, 1)) for each in columns)
         alpha = alpha + exact_step(slack, speed, slope[0], curvature[0], pieces=pieces)[0] * d
         before, g = g, obj.gradient(alpha, 0.0)[0]
-        d = max(0.0, g @ (g - before) / (before @ before)) * d - g
+        d = max(0.0, float(g @ (g - before)) / float(before @ before)) * d - g
         if g @ d >= 0:
             d = -g
     return most
