@@ -112,7 +112,7 @@ class Block:
             values = [row[column or self.column] for row in mine]
             mean, std, source, note = self.published(method, values)
             own = mean_and_deviation(values)
-            pooled = pooled_error(mine, column or self.column) if mine else {}
+            pooled = pooled_error(mine, column or self.column)
             lines.append(Line(self.dataset, method, self.tuning, *own, mean, std, source, note, **pooled))
         return lines
 

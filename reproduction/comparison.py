@@ -91,13 +91,15 @@ def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> rows = [{"dataset": d, "split": s, "e": e} for d, s, e in (("a", "0", 1.0), ("a", "1", 3.0), ("b", "0", 5.0))]
+    >>> errors = {("a", "0"): 1.0, ("a", "1"): 3.0, ("b", "0"): 5.0, ("b", "1"): 7.0}
+    >>> rows = [{"dataset": dataset, "split": split, "e": error} for (dataset, split), error in errors.items()]
     >>> pooled_error(rows, "e"), pooled_error(rows[:2], "e")
     ({'error': 1.0, 'draws': 2}, {})
     """
-    values, draws, tasks = zip(*[(row[column], row["split"], row["dataset"]) for row in rows], strict=True)
-    if len(set(tasks)) == 1:
+    rows = list(rows)
+    if len({row["dataset"] for row in rows}) < 2:
         return {}
+    values, draws, tasks = zip(*[(row[column], row["split"], row["dataset"]) for row in rows], strict=True)
     means = np.asarray(draw_means(pd.Series(values), draws, tasks))
     error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
     return {"error": error, "draws": len(means)}

@@ -287,17 +287,17 @@ def _listed(told: Mapping[str, Interval], answers: Mapping[str, str]) -> str:
 
 def _values(one: ClaimRow, frame: pd.DataFrame) -> Iterator[tuple[str, Callable[[int], Interval]]]:
     """Yield the quantities by name, each with what makes its interval, at a level for one among so many."""
-    parts: Any = [("", frame)]
-    if one.by:
-        parts = [(f"{name} ", part) for name, part in frame.groupby(one.by, sort=False)]
-    for (of_part, part), (name, expression) in product(parts, one.quantities().items()):
+    parts: Any = frame.groupby(one.by, sort=False).indices if one.by else {"": np.arange(len(frame))}
+    for name, expression in one.quantities().items():
         try:
-            value = _value(part, expression)
+            value = _value(frame, expression)
         except UndefinedVariableError:
             continue
-        interval = _interval(value, part)
-        if interval is not None:
-            yield f"{of_part}{name}".strip(), interval
+        for of_part, rows in parts.items():
+            mine = value.iloc[rows] if isinstance(value, pd.Series) else value
+            interval = _interval(mine, frame.iloc[rows])
+            if interval is not None:
+                yield f"{of_part} {name}".strip(), interval
 
 
 def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | None:

@@ -59,9 +59,8 @@ class Interval(NamedTuple):
     @property
     def text(self) -> str:
         """The estimate, and the limits in brackets where there are any."""
-        if self.low == self.high:
-            return _shown(self.mean)
-        return f"{_shown(self.mean)} [{_shown(self.low)}, {_shown(self.high)}]"
+        mean, low, high = (_shown(each) for each in self[:3])
+        return mean if low == high else f"{mean} [{low}, {high}]"
 
 
 def _shown(value: float) -> str:

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduction.engine.published import published_sizes
@@ -42,12 +43,11 @@ def sentences(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[s
     alone_wide = wide_frame(alone, {**COLUMNS, "count": "count", "seconds": "seconds"})
     newton_wide = wide_frame(at_newton, {**COLUMNS, "count": "count"})
     if len(alone_wide):
-        alone_wide["samples"] = [samples_of(task) for task, _ in alone_wide.index]
+        alone_wide["samples"] = np.array([samples_of(task) for task, _ in alone_wide.index], dtype=float)
     frames = {
         "errors": own_wide,
         "alone": alone_wide,
         "at Newton's gammas": newton_wide,
-        "steps": wide_frame([row for row in counted if row["method"] == NEWTON], {"steps": "count"}),
         "sizes": _sizes(alone_wide),
         "gaps": _gaps(newton_wide),
         "mixed rule": _mixed(at_newton),
