@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduction.judging import read_claims, slope
@@ -29,7 +30,7 @@ def _slopes(frame: pd.DataFrame, template: str, values: Sequence[int]) -> list[f
 
 def _norms(frame: pd.DataFrame) -> dict[str, Any]:
     of_draw = frame.groupby("split")["gradient"]
-    return {"apart": of_draw.transform("max") / of_draw.transform("min").clip(lower=1e-300)}
+    return {"apart": np.log10(of_draw.transform("max") / of_draw.transform("min").clip(lower=1e-300))}
 
 
 def _lapsvm(frame: pd.DataFrame) -> dict[str, Any]:
@@ -48,7 +49,7 @@ DERIVED: Mapping[str, Callable[[pd.DataFrame], Mapping[str, Any]]] = MappingProx
             "slope_l": _slopes(frame, "seconds_l_@", spectrum.LABELS),
         },
         "time of continuation": lambda frame: {"slope": _slopes(frame, "seconds_@", s3vm.SIZES[-2:])},
-        "costs of QN-S3VM": lambda frame: {
+        "calls of QN-S3VM": lambda frame: {
             f"slope_{name}": _slopes(frame, f"seconds_{name}_@", (1, 2, 4)) for name in ("kernel", "d", "r", "s")
         },
     }
