@@ -238,10 +238,10 @@ def calls(name: str, draw: int, data: Path | None) -> dict[str, float]:
 
     # All larger than a cache, whose end is no power of anything.
     for k in (1, 2, 4):
-        row[f"seconds_kernel_{k}"] = seconds(rng.normal(size=(1600 * k, 1600 * k)))
-        row[f"seconds_d_{k}"] = seconds(rng.normal(size=(4000, 1000 * k)))
-        row[f"seconds_r_{k}"] = seconds(rng.normal(size=(4000 * k, 1000)))
-        row[f"seconds_s_{k}"] = seconds(sp.random_array((20000, 5000), density=0.02 * k, rng=rng, format="csr"))
+        row[f"seconds_kernel_{k}"] = seconds(rng.normal(size=(2400 * k, 2400 * k)))
+        row[f"seconds_d_{k}"] = seconds(rng.normal(size=(4000, 2000 * k)))
+        row[f"seconds_r_{k}"] = seconds(rng.normal(size=(4000 * k, 2000)))
+        row[f"seconds_s_{k}"] = seconds(sp.random_array((20000, 5000), density=0.04 * k, rng=rng, format="csr"))
     return row
 
 
