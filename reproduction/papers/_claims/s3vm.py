@@ -256,5 +256,5 @@ STUDIES: dict[str, Study] = {
     "minima of one weight": (minima, ("generated line",), 20),
     "choices of QN-S3VM": (choices_of_qn, DIGITS, 5),
     "few features": (few_features, DIGITS, 5),
-    "calls of QN-S3VM": (calls, ("generated matrices",), 5),
+    "costs of a call": (calls, ("generated matrices",), 5),
 }

@@ -49,7 +49,7 @@ DERIVED: Mapping[str, Callable[[pd.DataFrame], Mapping[str, Any]]] = MappingProx
             "slope_l": _slopes(frame, "seconds_l_@", spectrum.LABELS),
         },
         "time of continuation": lambda frame: {"slope": _slopes(frame, "seconds_@", s3vm.SIZES[-2:])},
-        "calls of QN-S3VM": lambda frame: {
+        "costs of a call": lambda frame: {
             f"slope_{name}": _slopes(frame, f"seconds_{name}_@", (1, 2, 4)) for name in ("kernel", "d", "r", "s")
         },
     }

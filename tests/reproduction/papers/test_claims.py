@@ -35,6 +35,7 @@ def draws(**columns):
 
 WIDTHS = {f"{name}_{factor}": 9.0 for factor in ("0.3", "1", "3") for name in ("error", "iterations", "off_diagonal")}
 NEAR = WIDTHS | {"error_0.03": 20.0, "iterations_0.03": 2.0, "off_diagonal_0.03": 0.01}
+SVM, STORM = {"error_best": 1.0, "error_svm": 5.0}, {"seconds_q_200": 1.0, "seconds_dense": 9.0}
 CASES = [
     ("width and start", "near the identity", NEAR, {"error_0.03": 3.0}, "differs"),
     ("width and start", "near the identity", NEAR, {"off_diagonal_0.03": 7.6}, "not judged"),
@@ -94,7 +95,7 @@ def test_plain_conjugate_gradients_end_where_newtons_method_does(rng):
     labels = sm.encode_labels(sm.hide_labels(y, per_class=5, random_state=0))
     obj = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=2.0), None, labels, "squared_hinge", 0.1, 0.0, False)
     best = obj.value(sm.solvers.newton(obj).variables)
-    assert 0 < primal.plain_iterations(obj, best * (1 + 1e-6)) < 200
+    assert 0 < primal.plain_iterations(obj, best * (1 + 1e-6)) < 2000
     assert primal.plain_iterations(obj, 0.5 * best, most=7) == 7
     alpha, d = np.zeros(40), -obj.gradient(np.zeros(40), 0.0)[0]
     step = minimize_scalar(lambda s: obj.value_at(alpha + s * d, 0.0), bracket=(0.0, 1e-2)).x
