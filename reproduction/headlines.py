@@ -196,7 +196,11 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
         asked = [verdict for _, verdict in ours if verdict]
         same = asked.count(ANSWERS[0])
         others = [f"{asked.count(name)} {name}" for name in ANSWERS[:0:-1] if name in asked]
-        told = f"{same} of {len(asked)} reproduced, {', '.join(others)}: {headline.why}" if others else "reproduced"
+        told = (
+            f"{same} of {len(asked)} reproduced, {', '.join(others)}: {headline.why}"
+            if others
+            else "reproduced" * bool(asked)
+        )
         rows.append((headline, theirs, " / ".join(shown for shown, _ in ours), told))
     return rows
 
