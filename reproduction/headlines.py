@@ -107,12 +107,12 @@ class Count:
             for verdict, mark, rest in [remark.partition(": ")]
             if mark and rest.startswith(self.claim)
         ]
-        if len(matches) != 1 or matches[0][1] is None:
+        verdict, match = matches[0] if len(matches) == 1 else ("", None)
+        if match is None:
             raise InvalidInputError(
                 f"the table {report.name!r} has no remark with {self.claim!r} and {self.pattern!r}, or several; its "
                 "headline needs one: correct it in reproduction/headlines.toml."
             )
-        verdict, match = matches[0]
         return match[1], verdict
 
 

@@ -122,7 +122,7 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "margin": margin,
 }
 """Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, the
-column of the least mean, the sign of a mean, the range of readings, the margin of a printed error."""
+column of the least mean, the sign of a mean, the range of readings, the margin of a published error."""
 
 
 def _value(frame: pd.DataFrame, expression: str) -> Any:

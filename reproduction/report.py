@@ -61,7 +61,7 @@ class Line:
     def interval(self) -> Interval:
         """Interval of the difference, the published mean being one of as many draws as ours.
 
-        Its deviation is ours where none is printed, and where runs of several tasks are pooled in it.
+        Its deviation is ours where none is published, and where runs of several tasks are pooled in it.
         """
         n, spread = self.draws or self.n_splits, 0.0 if math.isnan(self.std) else self.std
         if self.draws:

@@ -213,8 +213,8 @@ one-sided tests at 5 %. Quantities are differences of two methods on the same dr
 averaged first. A claim is not judged where there are fewer than three draws, or where its rival does nothing.
 
 Every claim counts once, at the setting of the paper; other settings stand below it. Published errors are asked one by
-one whether ours are the same: within a quarter of the printed number, or the printed deviation where that is less, and
-half a point at the least."""
+one whether ours are the same: within a quarter of the published number, or its deviation where that is less, and half a
+point at the least."""
 
 
 def _by_text(judged: Sequence[_Judged]) -> dict[str, list[_Place]]:

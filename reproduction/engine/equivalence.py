@@ -1,7 +1,7 @@
 """One rule for all that is held against a paper: an interval of the quantity, from the draws, and where it lies.
 
-What a paper says of a quantity is a range: a printed error with a margin on either side, a gain above zero, a ratio of
-two or more. The interval of ours, at `LEVEL` on either side, lies inside the range ("agrees"), outside of it
+What a paper says of a quantity is a range: an error with a margin on either side, a gain above zero, a ratio of two or
+more. The interval of ours, at `LEVEL` on either side, lies inside the range ("agrees"), outside of it
 ("differs"), or across its end ("cannot be told"). Inside a margin, that is the test of equivalence by two one-sided
 tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
 
@@ -120,20 +120,20 @@ def share_interval(values: npt.ArrayLike, among: int = 1) -> Interval:
     return Interval(p, max(centre - half, 0.0), min(centre + half, 1.0), n)
 
 
-def difference(ours: float, error: float, printed: float, printed_error: float, n: int) -> Interval:
-    """Return the interval of our mean less a printed one, each with the standard error of its n draws."""
+def difference(ours: float, error: float, published: float, published_error: float, n: int) -> Interval:
+    """Return the interval of our mean less a published one, each with the standard error of its n draws."""
     from scipy.stats import t
 
-    apart = ours - printed
-    half = float(t.isf(LEVEL, 2 * n - 2)) * math.hypot(error, printed_error) if n > 1 else 0.0
+    apart = ours - published
+    half = float(t.isf(LEVEL, 2 * n - 2)) * math.hypot(error, published_error) if n > 1 else 0.0
     return Interval(apart, apart - half, apart + half, n)
 
 
-def margin(printed: float, deviation: float = math.nan) -> float:
-    """Return how far from a printed error, in points, ours may lie and still be that error.
+def margin(published: float, deviation: float = math.nan) -> float:
+    """Return how far from a published error, in points, ours may lie and still be that error.
 
     A quarter of it, for two means of ten draws with the usual deviation of a fifth lie a sixth apart by chance alone,
-    so that nothing finer can be shown; or the printed deviation where that is less, for one draw of the paper's moves
+    so that nothing finer can be shown; or the published deviation where that is less, for one draw of the paper's moves
     by so much; and half a point at the least, for the draws of a small error differ by one or two samples.
 
     Examples
@@ -141,7 +141,7 @@ def margin(printed: float, deviation: float = math.nan) -> float:
     >>> margin(18.8, 11.5), margin(9.33, 2.0), margin(0.83)
     (4.7, 2.0, 0.5)
     """
-    return max(0.5, min(0.25 * printed, math.inf if math.isnan(deviation) else deviation))
+    return max(0.5, min(0.25 * published, math.inf if math.isnan(deviation) else deviation))
 
 
 def answer(near: Interval, at_least: float = -math.inf, at_most: float = math.inf, far: Interval | None = None) -> str:

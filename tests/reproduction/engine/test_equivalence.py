@@ -118,8 +118,8 @@ def test_tasks_weigh_alike_whoever_lacks_a_draw():
 
 
 @pytest.mark.parametrize(
-    ("printed", "deviation", "expected"),
+    ("published", "deviation", "expected"),
     [(20.0, math.nan, 5.0), (20.0, 8.0, 5.0), (20.0, 2.0, 2.0), (1.0, math.nan, 0.5), (20.0, 0.1, 0.5)],
 )
-def test_margins(printed, deviation, expected):
-    assert margin(printed, deviation) == expected
+def test_margins(published, deviation, expected):
+    assert margin(published, deviation) == expected
