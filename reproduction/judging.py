@@ -287,13 +287,13 @@ def _listed(told: Mapping[str, Interval], answers: Mapping[str, str]) -> str:
 
 def _values(one: ClaimRow, frame: pd.DataFrame) -> Iterator[tuple[str, Callable[[int], Interval]]]:
     """Yield the quantities by name, each with what makes its interval, at a level for one among so many."""
-    parts: Any = frame.groupby(one.by, sort=False).indices if one.by else {"": np.arange(len(frame))}
+    parts: Any = frame.groupby(one.by).indices if one.by else {"": np.arange(len(frame))}
     for name, expression in one.quantities().items():
         try:
             value = _value(frame, expression)
         except UndefinedVariableError:
             continue
-        for of_part, rows in parts.items():
+        for of_part, rows in sorted(parts.items()):
             mine = value.iloc[rows] if isinstance(value, pd.Series) else value
             interval = _interval(mine, frame.iloc[rows])
             if interval is not None:
