@@ -123,7 +123,7 @@ def test_wins_are_counted_up_to_each_end_of_the_range():
     assert wins.loc[("1", 1e6)].tolist() == [1, 3, 0, 0, 0, 3]
     judged, head, tuned, one = claims.told_wins([*rows, *lost])
     assert judged.startswith("cannot be told: STORM and STOAM perform much better than all the methods. ")
-    assert ", at least 0.5: share 0.39 [0.00, 0.67]. With SGT's weight of the loss up to 10, or to 1e+06, and" in judged
+    assert ", at least 0.5: share 0.39 [0.00, 0.67]. In 0 to 2 of 3 cells, with SGT's" in judged
     assert "in its 3 cells with SGT's weight of the loss up to 10, 1000, 1e+06" in head
     assert one == "[9] at w 1: STORM or STOAM 2, 2, 1; SGT 1, 1, 3; KTA 1, 1, 0; MKL 0, 0, 0; [9] 0, 0, 0."
     assert tuned.startswith("[9] at w tuned: STORM or STOAM 1, 1, 0; SGT 0, 0, 2; KTA 1, 1, 0")
