@@ -95,6 +95,10 @@ class BuiltProblem:
     expressions: Mapping[str, cp.Expression] = field(default_factory=dict)
     terms: Mapping[str, cp.Expression] = field(default_factory=dict)
     """What `with_` has added to the objective, by name."""
+    samples: Any = None
+    """The features that an estimator is fitted on, where it built the problem."""
+    positive: Any = None
+    """The class whose decisions are positive, where an estimator built the problem of one class."""
 
     def __post_init__(self) -> None:
         if self.original is None:

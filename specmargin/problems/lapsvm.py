@@ -26,6 +26,7 @@ from specmargin.problems.expressions import (
     decisions_from_duals,
     expansion_of,
     has_conjugate,
+    root_of,
     squares,
 )
 from specmargin.typing import AnyArray, FloatArray
@@ -163,12 +164,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     [-0.5, 0.5, 0.0]
     """
     loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
-    K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
-    eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
-    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
-    kept[-1] = True  # of a kernel of zeros, too: CVXPY has no variables of size zero
-    root = np.sqrt(np.maximum(eigenvalues[kept], 0.0))
-    R = V[:, kept] * root
+    R, inverse = root_of(np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K))
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
     t = cp.Variable(len(y), name="t")
@@ -191,7 +187,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         value = value + gamma_I * expressions["smoothness"]
 
     def expansion() -> FloatArray:
-        return np.asarray(V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0))
+        return np.asarray(inverse @ w.value)
 
     def derived(current: LapSVM) -> dict[str, AnyArray]:
         alpha = expansion()

@@ -160,6 +160,14 @@ def _class_weight(name: str, value: Any) -> Any:
     return value
 
 
+def _model(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), or None."
+        )
+    return value
+
+
 def _loss(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | list | tuple | dict):
         raise InvalidTypeError(
@@ -194,6 +202,7 @@ RULES: dict[str, Rule] = {
     "gamma_A": or_word(number(above=0), "auto"),
     "gamma_I": or_word(number(least=0), "auto", unit="gamma_A"),
     "loss": _loss,
+    "model": _model,
     "multi_class": choice("ovr", "ovo"),
     "n_clusters": count(1),
     "n_components": count(1),
