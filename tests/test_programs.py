@@ -87,6 +87,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "spectral_ridge_primal": lambda: sm.problems.spectral_ridge_primal(_ridge()),
     "kta": lambda: sm.problems.kta(sm.objectives.Alignment(_spectrum(), _labels())),
     "rmm": lambda: sm.problems.rmm(_rmm(B=1.5)),
+    "rmm_primal": lambda: sm.problems.rmm_primal(_rmm(B=1.5)),
     "storm, literal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "literal"),
     "storm, chained": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "chained"),
     "storm, compact": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "compact"),

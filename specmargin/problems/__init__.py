@@ -27,7 +27,7 @@ from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
-from specmargin.problems.primal import primal
+from specmargin.problems.primals import primal
 from specmargin.problems.relative_margin import rmm, rmm_primal
 from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.problems.spectral_ridge import spectral_ridge_primal

@@ -139,9 +139,9 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     """Build the primal over the decisions.
 
     With K = R R' (numerical rank r) the samples have features R, and f = R w + b with
-    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w. Variables ``w`` (r,), ``b`` and the
-    margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is beta; parameters ``gamma_A``,
-    ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
+    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w; R is the root for which R'L R is diagonal. Variables ``w``
+    (r,), ``b`` and the margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is beta;
+    parameters ``gamma_A``, ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
 
     Parameters
     ----------
@@ -165,6 +165,9 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     """
     loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
     R, inverse = root_of(np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K))
+    if obj.L is not None:  # both norms are diagonal in the eigenvectors of R'L R
+        along, Q = np.linalg.eigh(R.T @ (obj.L @ R))
+        R, inverse = R @ Q, inverse @ Q
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
     t = cp.Variable(len(y), name="t")
@@ -183,7 +186,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     }
     value = expressions["loss"] + gamma_A * expressions["norm"]
     if obj.L is not None:
-        expressions["smoothness"] = squares(R.T @ (obj.L @ R), w)
+        expressions["smoothness"] = cp.sum_squares(cp.multiply(np.sqrt(np.maximum(along, 0.0)), w))
         value = value + gamma_I * expressions["smoothness"]
 
     def expansion() -> FloatArray:

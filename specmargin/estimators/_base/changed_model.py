@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from specmargin.estimators._base.parameters import is_precomputed
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Labels
@@ -33,7 +34,7 @@ class Change(NamedTuple):
     @classmethod
     def of(cls, estimator: Any, X: Matrix, positive: Any = None, block: FloatArray | None = None) -> Change:
         """Return the change that an estimator asks for, of the problem whose decisions are positive for a class."""
-        return cls(estimator.model, None if estimator._is_precomputed else X, positive, block)
+        return cls(estimator.model, None if is_precomputed(getattr(estimator, "kernel", None)) else X, positive, block)
 
     def __bool__(self) -> bool:
         """Whether there is one."""
