@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from specmargin import objectives, problems, solvers
 from specmargin.arrays import operator_like
-from specmargin.checks import checked, flag, instance, number, shown
+from specmargin.checks import checked, flag, instance, members, number, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import LaplacianOperator, check_adjacency
 from specmargin.kernels import as_kernel
@@ -250,6 +250,10 @@ class Model(_Summand):
     """
 
     terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        given = members("terms", self.terms, Term, "add them up, Loss('hinge') + Norm(K, 0.01)")
+        object.__setattr__(self, "terms", tuple(given))
 
     def __mul__(self, factor: Any) -> Self:
         return replace(self, terms=tuple(term * factor for term in self.terms))
