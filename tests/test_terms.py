@@ -155,16 +155,28 @@ COMPOSED = {
         lambda y: over_alpha([("hinge", 1.0), ("squared", 0.3)], 0.1, y=y),
     ),
     "a bound on a kernel": (
-        Loss("hinge", 10.0, bound=1.1) + Norm(K, 0.5) + Smoothness(L, 0.1),
-        lambda y: over_alpha([("hinge", 10.0)], 0.5, [(L, 0.1)], bound=1.1, y=y),
+        Loss("hinge", 10.0, bound=0.8) + Norm(K, 0.5) + Smoothness(L, 0.1),
+        lambda y: over_alpha([("hinge", 10.0)], 0.5, [(L, 0.1)], bound=0.8, y=y),
     ),
     "two bounds, of which one holds": (
-        Loss("squared", 1.0, bound=3.0) + Loss("hinge", 2.0, bound=1.05) + Norm(K, 0.5),
-        lambda y: over_alpha([("squared", 1.0), ("hinge", 2.0)], 0.5, bound=1.05, y=y),
+        Loss("squared", 1.0, bound=3.0) + Loss("hinge", 2.0, bound=0.7) + Norm(K, 0.5),
+        lambda y: over_alpha([("squared", 1.0), ("hinge", 2.0)], 0.5, bound=0.7, y=y),
     ),
     "a learned spectrum with squares": (
         Loss("squared_hinge", 4.0) + SpectrumNorm(SPECTRUM, 0.5),
         lambda y: over_spectrum([("squared_hinge", 4.0)], 0.5, y=y),
+    ),
+    "a learned spectrum with one graph": (
+        Loss("hinge", 10.0) + SpectrumNorm(SPECTRUM) + Smoothness(OTHER, 0.3),
+        lambda y: over_spectrum([("hinge", 10.0)], 1.0, [(OTHER, 0.3)], y=y),
+    ),
+    "a fixed spectrum with one graph": (
+        Loss("squared") + SpectrumNorm(SPECTRUM, 0.2, delta=DELTA) + Smoothness(OTHER, 0.3),
+        lambda y: over_spectrum([("squared", 1.0)], 0.2, [(OTHER, 0.3)], y=y, delta=DELTA),
+    ),
+    "a fixed spectrum with bounded squares": (
+        Loss("squared", bound=0.7) + SpectrumNorm(SPECTRUM, 0.2, delta=DELTA),
+        lambda y: over_spectrum([("squared", 1.0)], 0.2, bound=0.7, y=y, delta=DELTA),
     ),
     "a learned spectrum with graphs": (
         Loss("hinge", 10.0, bound=1.5)
