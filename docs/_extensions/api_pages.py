@@ -44,6 +44,7 @@ MODULES = {
     "objectives": "Objectives",
     "problems": "CVXPY problems",
     "solvers": "Solvers",
+    "terms": "Models as sums of terms",
     "results": "Results and certificates",
     "proofs": "Proofs",
     "datasets": "Data sets",

@@ -20,7 +20,7 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, c
 from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
-from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra
+from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra, terms
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
@@ -634,6 +634,29 @@ def solver_cells() -> Iterator[Cell]:
     )
 
 
+def term_cells() -> Iterator[Cell]:
+    weight = (*NONNEGATIVE, None)
+    delta = (np.ones((2, 4)), Bad(-np.ones(8), r"\[0\] is -1", "negative"), np.full(8, np.nan), "weights")
+    cases: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+        "Loss": ({"loss": "hinge"}, {"loss": (*WORD, None, losses.Ramp()), "bound": (0, -1.0, np.nan, "wide", None)}),
+        "Norm": ({"K": K}, {"K": (None, "kernel", K[0], changed(K, (0, 1), np.nan), np.full(K.shape, "a"))}),
+        "Smoothness": ({"L": L}, {"L": (None, "graph", K[:20], K[0], NOTHING)}),
+        "TotalVariation": ({"W": W}, {"W": (None, "graph", K[:20], Bad(-K, r"W\[", "negative weights"))}),
+        "SpectrumNorm": ({"spectrum": SPECTRUM}, {"spectrum": (None, W), "order": FLAG, "delta": delta}),
+        "Alignment": ({}, {}),
+    }
+    for name, (good, bad) in cases.items():
+        function = with_defaults(getattr(terms, name), **good)
+        yield from nonsense(f"terms.{name}", function, called="kernel|loss|spectr", weight=weight, **bad)
+    model = terms.Loss("hinge") + terms.Norm(K)
+    yield from nonsense(
+        "terms.Model", terms.Model, terms=(None, "terms", Bad([1], r"terms\[0\]=1"), terms.Loss("hinge"))
+    )
+    for name in ("objective", "build", "solve"):
+        few = Bad(sm.encode_labels(Y[:20]), "Norm of 24 and labels of 20", "labels of other samples")
+        yield from nonsense(f"terms.Model.{name}", getattr(model, name), labels=(None, Y, "labels", few))
+
+
 def data_cells() -> Iterator[Cell]:
     data = sm.datasets
     for name in ("two_moons", "two_circles", "two_spirals", "g2c", "g4c", "g50c"):
@@ -1009,5 +1032,5 @@ def _command(runner: Any, app: Any, words: list[str]) -> str:
 
 def cells() -> Iterator[Cell]:
     groups = (graph_functions, kernel_functions, spectral_functions, objective_cells, solver_cells, data_cells)
-    for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
+    for group in (*groups, term_cells, label_functions, plot_cells, diagnosis_cells, command_cells):
         yield from group()
