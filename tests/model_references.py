@@ -1,8 +1,9 @@
 """The models of the gallery once more, in CVXPY alone: what `specmargin.problems.models` is held against.
 
-A reference is written over other variables than those of the builders: the decisions are S w + b with the symmetric root S
-of the kernel, a penalty of the graph is a sum over its edges, and a margin over a spectrum is a sum of quotients. `shift`
-moves the right sides of the constraints of a model, by their labels, so that optima on both sides bracket a multiplier.
+A reference is written over other variables than those of the builders: the decisions are S w + b with the symmetric
+root S of the kernel, a penalty of the graph is a sum over its edges, and a margin over a spectrum is one of quotients.
+`shift` moves the right sides of the constraints of a model, by their labels, so that optima on both sides bracket a
+multiplier.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Case:
 
 
 def optimum(problem: cp.Problem) -> float:
-    """Return the optimum, by the least tolerances that Clarabel does not fail at; squares are cones, where it fails less."""
+    """Return the optimum, by the least tolerances that Clarabel does not fail at; of squares as cones it fails less."""
     for tol in (1e-11, 1e-10, 1e-9):
         with contextlib.suppress(cp.SolverError), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
@@ -129,7 +130,9 @@ def _lapsvm(case: Case, data: Data, models: dict[str, Any], shift: dict[str, Any
     graph = cp.sum(cp.multiply(data.graphs[0][i, j], cp.square(f[i] - f[j])))
     loss = getattr(options["loss"], "name", options["loss"])
     scale = 0.5 if loss == "squared_hinge" else 1.0
-    value = cp.sum(LOSSES[loss](margins)) + scale * (options["gamma_A"] * cp.sum_squares(w) + options["gamma_I"] * graph)
+    value = cp.sum(LOSSES[loss](margins)) + scale * (
+        options["gamma_A"] * cp.sum_squares(w) + options["gamma_I"] * graph
+    )
     constraints, terms = _parts(models, shift, f, [])
     return cp.Problem(cp.Minimize(value + terms), constraints)
 

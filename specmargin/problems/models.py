@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from specmargin.arrays import vector
-from specmargin.checks import checked, count, instance, number, shown, whole
+from specmargin.checks import checked, count, foreign, instance, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.objectives import LapSVM
@@ -288,10 +288,11 @@ def links(
     [-1.0, 1.0, 1.0, -1.0]
     """
     f, pairs = _decisions(built), {"must": (must, -1.0), "cannot": (cannot, 1.0)}
-    rows = {label: _pairs(label, given, sign, f.shape[0]) for label, (given, sign) in pairs.items() if len(given)}
-    if not rows:
+    rows = {label: _pairs(label, given, sign, f.shape[0]) for label, (given, sign) in pairs.items()}
+    added = {label: _at_most(D @ f, within) for label, D in rows.items() if D.shape[0]}
+    if not added:
         raise InvalidInputError("must and cannot are both empty; give pairs of samples, as in must=[(0, 5)].")
-    return built.with_(constraints={label: _at_most(D @ f, within) for label, D in rows.items()})
+    return built.with_(constraints=added)
 
 
 @checked(built=_BUILT, within=_ZERO_OR_MORE)
@@ -383,7 +384,8 @@ def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
     if w is None or not (equal or isinstance(margin, cp.constraints.Inequality)):
         raise InvalidInputError(f"{built.name} has no constraint 'margin' of a loss that never rises; take the hinge.")
     slack = margin.expr if equal else -margin.expr
-    return built.with_(constraints={"margin": slack >= radius * cp.norm(w, axis=0)}, without=("margin",))
+    norm = cp.norm(w) if w.ndim == 1 else np.ones((slack.shape[0], 1)) @ cp.norm(w, axis=0, keepdims=True)
+    return built.with_(constraints={"margin": slack >= radius * norm}, without=("margin",))
 
 
 @checked(built=_BUILT, eps=_ZERO_OR_MORE, weight=_ZERO_OR_MORE)
@@ -532,10 +534,11 @@ def _members(built: BuiltProblem, group: Any) -> BoolArray:
 
 def _pairs(name: str, given: Any, sign: float, n: int) -> sp.csr_array:
     """Return the rows f_i + sign f_j of pairs."""
-    pairs = np.asarray(given)
-    if pairs.dtype.kind not in "iu":
-        raise InvalidTypeError(f"{name}={shown(given)} must be a list of pairs of numbers of samples, as in [(0, 5)].")
-    if pairs.shape[1:] != (2,) or pairs.min() < 0 or pairs.max() >= n or (pairs[:, 0] == pairs[:, 1]).any():
+    with foreign(f"{name}={shown(given)} must be a list of pairs of samples, as in [(0, 5)]"):
+        pairs = np.asarray(given if len(given) else np.zeros((0, 2), dtype=int))
+    if pairs.dtype.kind not in "iu" or pairs.shape[1:] != (2,):
+        raise InvalidTypeError(f"{name}={shown(given)} must be a list of pairs of samples, as in [(0, 5)].")
+    if ((pairs < 0) | (pairs >= n)).any() or (pairs[:, 0] == pairs[:, 1]).any():
         raise InvalidInputError(f"{name}={shown(given)} must be a list of pairs of two of the samples 0 to {n - 1}.")
     return _differences(pairs[:, 0], pairs[:, 1], sign, n)
 
