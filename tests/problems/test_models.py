@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import pickle
+import re
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -393,3 +397,21 @@ def test_few_weights_have_no_bends():
     for model in (partial(models.smooth, weight=1.0), models.convex):
         with pytest.raises(sm.exceptions.InvalidInputError, match="fewer than four weights"):
             model(built)
+
+
+def test_the_page_prints_what_it_shows():
+    """The blocks of docs/models.md, and after them what they have printed."""
+    text = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {"__name__": "models"}
+    heard = io.StringIO()
+    shown = 0
+    for kind, block in re.findall(r"^```(python|text)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if kind == "python":
+            with contextlib.redirect_stdout(heard):
+                exec(block, namespace)
+        else:
+            assert heard.getvalue() == block
+            heard, shown = io.StringIO(), shown + 1
+    assert heard.getvalue() == ""
+    assert shown == 13
+    assert [name for name in models.__all__ if f"models.{name}(" not in text or f"| `{name}(" not in text] == []
