@@ -43,6 +43,7 @@ MODULES = {
     "losses": "Losses",
     "objectives": "Objectives",
     "problems": "CVXPY problems",
+    "problems.models": "Models to copy",
     "solvers": "Solvers",
     "results": "Results and certificates",
     "proofs": "Proofs",

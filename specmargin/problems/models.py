@@ -41,6 +41,7 @@ __all__ = [
 
 _BUILT = instance(BuiltProblem, "build one by a function of specmargin.problems")
 _ZERO_OR_MORE = number(least=0)
+_LABEL = instance(str, "pass a text")
 
 
 @checked(built=_BUILT, q=count(1))
@@ -120,7 +121,9 @@ def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
     delta, of = cp.hstack(_spectra(built)), vector("groups", groups, "the number of the group of each weight")
     order = np.argsort(of, kind="stable")
     if len(of) != delta.size or len(np.unique(of)) == len(of):
-        raise InvalidInputError(f"groups={shown(of)} must name the groups of {delta.size} weights, one of them of two.")
+        raise InvalidInputError(
+            f"groups={shown(groups)} must name the groups of {delta.size} weights, one of them of two."
+        )
     alike = np.flatnonzero(np.diff(of[order]) == 0)
     return built.with_(constraints={"groups": delta[order[alike]] == delta[order[alike + 1]]})
 
@@ -202,7 +205,7 @@ def convex(built: BuiltProblem) -> BuiltProblem:
     return built.with_(constraints={"convex": cp.hstack([*_second_differences(built), *last]) >= 0})
 
 
-@checked(built=_BUILT, at_most=_ZERO_OR_MORE)
+@checked(built=_BUILT, at_most=_ZERO_OR_MORE, label=_LABEL)
 def fairness(built: BuiltProblem, group: Any, at_most: float = 0.0, *, label: str = "fairness") -> BuiltProblem:
     r"""Bound the difference of the mean decisions of a group S and of the others: |mean_S f - mean_rest f| <= d.
 
@@ -382,13 +385,15 @@ def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
     w = built.variables.get("w", built.variables.get("v"))
     equal = isinstance(built.objective, LapSVM) and built.objective.margin_loss.nonincreasing
     if w is None or not (equal or isinstance(margin, cp.constraints.Inequality)):
-        raise InvalidInputError(f"{built.name} has no constraint 'margin' of a loss that never rises; take the hinge.")
+        raise InvalidInputError(
+            f"built is {built.name}, without a 'margin' of a loss that never rises; take the hinge."
+        )
     slack = margin.expr if equal else -margin.expr
     norm = cp.norm(w) if w.ndim == 1 else np.ones((slack.shape[0], 1)) @ cp.norm(w, axis=0, keepdims=True)
     return built.with_(constraints={"margin": slack >= radius * norm}, without=("margin",))
 
 
-@checked(built=_BUILT, eps=_ZERO_OR_MORE, weight=_ZERO_OR_MORE)
+@checked(built=_BUILT, eps=_ZERO_OR_MORE, weight=_ZERO_OR_MORE, label=_LABEL)
 def insensitive_smoothness(
     built: BuiltProblem, W: Any, eps: float, weight: float, *, label: str = "insensitive"
 ) -> BuiltProblem:
@@ -476,7 +481,7 @@ def graph_budget(built: BuiltProblem, budgets: npt.ArrayLike) -> BuiltProblem:
     shares = cp.hstack([cp.sum(delta) for delta in _spectra(built)])
     most = vector("budgets", budgets, "the largest share of each graph", least=0)
     if len(most) != shares.size or most.sum() < 1:
-        raise InvalidInputError(f"budgets={shown(most)} must be {shares.size} shares, of the sum one or more.")
+        raise InvalidInputError(f"budgets={shown(budgets)} must be {shares.size} shares, of the sum one or more.")
     return built.with_(constraints={"budget": shares <= most})
 
 
@@ -489,7 +494,7 @@ def _decisions(built: BuiltProblem) -> cp.Expression:
     """Return the decisions of all samples, (n,) or, of several classes, (n, K)."""
     if "decisions" not in built.expressions:
         raise InvalidInputError(
-            f"{built.name} has no decisions; build a primal form, e.g. lapsvm_primal(obj) or storm(obj, form='primal')."
+            f"built is {built.name}, which has no decisions; build a primal form, e.g. storm(obj, form='primal')."
         )
     return built.expressions["decisions"]
 
@@ -497,7 +502,7 @@ def _decisions(built: BuiltProblem) -> cp.Expression:
 def _spectra(built: BuiltProblem) -> list[cp.Expression]:
     """Return the spectrum, a piece for each graph."""
     if "spectrum" not in built.expressions or not hasattr(built.objective, "spectra"):
-        raise InvalidInputError(f"{built.name} has no spectrum of a graph; build storm(obj, form='primal'), or mkl.")
+        raise InvalidInputError(f"built is {built.name}, which has no spectrum; build storm(obj, form='primal').")
     ends = np.cumsum([0, *(spectrum.q for spectrum in built.objective.spectra)])
     return [built.expressions["spectrum"][a:e] for a, e in pairwise(ends)]
 
@@ -506,7 +511,7 @@ def _second_differences(built: BuiltProblem) -> list[cp.Expression]:
     """Return the second differences of each graph's spectrum, from its second weight on."""
     bends = [cp.diff(delta[1:], 2) for delta in _spectra(built) if delta.size > 3]
     if not bends:
-        raise InvalidInputError(f"{built.name} has spectra of fewer than four weights; take a larger q.")
+        raise InvalidInputError(f"built is {built.name} with spectra of fewer than four weights; take a larger q.")
     return bends
 
 
