@@ -29,7 +29,7 @@ PARAMETERS: dict[str, Any] = {
     "MKL-S": {"C": 1.0, "order": False},
     "q": 20,
     "q of the band": 6,
-    "weight of the bends": 10.0,
+    "weight of the curvature": 10.0,
     "group": "x_1 > 0.5",
     "must": [(16, 32)],
     "cannot": [(5, 2)],
@@ -49,7 +49,7 @@ SECONDS = {"quick": (5, 5), "standard": (13, 13), "full": (35, 35)}  # of one co
 def changes(X: np.ndarray) -> dict[str, dict[str, Any]]:
     """Return the models of both rows by their names."""
     band, weight, must, cannot = (
-        PARAMETERS[name] for name in ("q of the band", "weight of the bends", "must", "cannot")
+        PARAMETERS[name] for name in ("q of the band", "weight of the curvature", "must", "cannot")
     )
     groups = (np.arange(PARAMETERS["q"]) + 3) // 4
     return {

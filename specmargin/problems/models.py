@@ -130,7 +130,7 @@ def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
 
 @checked(built=_BUILT, weight=_ZERO_OR_MORE)
 def smooth(built: BuiltProblem, weight: float) -> BuiltProblem:
-    r"""Penalise bends of a spectrum by the term ``smooth``: weight sum_j (delta_{j+1} - 2 delta_j + delta_{j-1})^2.
+    r"""Smooth a spectrum by the term ``smooth``, the weight times sum_j (delta_{j+1} - 2 delta_j + delta_{j-1})^2.
 
     Parameters
     ----------
@@ -509,10 +509,10 @@ def _spectra(built: BuiltProblem) -> list[cp.Expression]:
 
 def _second_differences(built: BuiltProblem) -> list[cp.Expression]:
     """Return the second differences of each graph's spectrum, from its second weight on."""
-    bends = [cp.diff(delta[1:], 2) for delta in _spectra(built) if delta.size > 3]
-    if not bends:
+    curved = [cp.diff(delta[1:], 2) for delta in _spectra(built) if delta.size > 3]
+    if not curved:
         raise InvalidInputError(f"built is {built.name} with spectra of fewer than four weights; take a larger q.")
-    return bends
+    return curved
 
 
 def _members(built: BuiltProblem, group: Any) -> BoolArray:
