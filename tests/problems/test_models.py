@@ -304,11 +304,13 @@ def test_a_second_group_takes_another_label(built):
 
 def test_a_group_is_a_column_of_the_features_of_an_estimator(built):
     X = np.column_stack([np.linspace(-1, 1, 40), np.arange(40) % 2, np.full(40, 1.0)])
-    by_mask = sm.solve(models.fairness(built, X[:, 1] == 1)).variables["f"]
+    by_mask = sm.solve(models.fairness(built, X[:, 1] == 1))
     for samples in (X, sp.csr_array(X)):
         seen = replace(built)
         object.__setattr__(seen, "samples", samples)  # what an estimator sets
-        np.testing.assert_array_equal(sm.solve(models.fairness(seen, 1)).variables["f"], by_mask)
+        by_column = sm.solve(models.fairness(seen, 1))
+        np.testing.assert_array_equal(by_column.variables["f"], by_mask.variables["f"])
+        assert by_column.duals["fairness"] == by_mask.duals["fairness"] != 0  # of which the sign says who is favoured
         for column, says in (
             (0, "the column holds"),
             (2, "must be True for some"),
