@@ -40,10 +40,10 @@ ERROR = "error on all points, percent"
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"resolution": 60, "n_draws": 2},
-    "standard": {"resolution": 160, "n_draws": 10},
+    "standard": {"resolution": 160, "n_draws": 5},
     "full": {"resolution": 160, "n_draws": 30},
 }
-SECONDS = {"quick": (5, 5), "standard": (13, 13), "full": (35, 35)}  # of one core: bundled data, real data
+SECONDS = {"quick": (4, 4), "standard": (6, 6), "full": (16, 16)}  # of one core: bundled data, real data
 
 
 def changes(X: np.ndarray) -> dict[str, dict[str, Any]]:
