@@ -43,6 +43,7 @@ MODULES = {
     "losses": "Losses",
     "objectives": "Objectives",
     "problems": "CVXPY problems",
+    "problems.models": "Models to copy",
     "solvers": "Solvers",
     "terms": "Models as sums of terms",
     "results": "Results and certificates",

@@ -20,6 +20,7 @@ from specmargin.objectives import (
     SpectralRidge,
     SpectrumMargin,
 )
+from specmargin.problems import models
 from specmargin.problems.alignment import kta
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.blocks import BlockForm, block_margin
@@ -49,6 +50,7 @@ __all__ = [
     "lapsvm_primal",
     "lapsvm_problem",
     "mkl",
+    "models",
     "primal",
     "rmm",
     "rmm_primal",

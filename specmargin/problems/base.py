@@ -17,7 +17,7 @@ import importlib.metadata
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -116,9 +116,12 @@ class BuiltProblem:
                 part.set_label(label)
 
     def with_(
-        self, constraints: Mapping[str, Constraint] | None = None, terms: Mapping[str, cp.Expression] | None = None
+        self,
+        constraints: Mapping[str, Constraint] | None = None,
+        terms: Mapping[str, cp.Expression] | None = None,
+        without: Collection[str] = (),
     ) -> BuiltProblem:
-        """Return the problem with more constraints, and more terms in its loss.
+        """Return the problem with more constraints, more terms in its loss, or without some of its constraints.
 
         Parameters
         ----------
@@ -126,6 +129,8 @@ class BuiltProblem:
             Constraints by new labels, made of `variables`, `expressions` and variables of one's own.
         terms : mapping of str to expression, optional
             Convex terms by new names. They are added to the loss: subtracted where the problem is a maximisation.
+        without : collection of str, default ()
+            Labels of constraints that are taken out; their labels are free for `constraints`.
 
         Returns
         -------
@@ -135,7 +140,8 @@ class BuiltProblem:
         Raises
         ------
         ValueError
-            If a label is taken, a part is not convex by CVXPY's rules, or has nothing to do with the problem.
+            If a label is taken, or one to be taken out is not there; if a part is not convex by CVXPY's rules, or has
+            nothing to do with the problem.
 
         Examples
         --------
@@ -147,7 +153,7 @@ class BuiltProblem:
         >>> result.status.name, result.variables["f"][:2].round(3).tolist()
         ('OPTIMAL', [-0.5, 0.5])
         """
-        return changed(self, dict(constraints or {}), dict(terms or {}))
+        return changed(self, dict(constraints or {}), dict(terms or {}), without)
 
     def current_objective(self) -> Any:
         """Return the objective at the parameters' present values."""

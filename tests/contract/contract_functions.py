@@ -657,6 +657,76 @@ def term_cells() -> Iterator[Cell]:
         yield from nonsense(f"terms.Model.{name}", getattr(model, name), labels=(None, Y, "labels", few))
 
 
+def model_cells() -> Iterator[Cell]:
+    lapsvm = problems.lapsvm_primal(objectives.LapSVM(K, L, LABELS, gamma_I=1.0))
+    storm = problems.storm(objectives.SpectrumMargin(SPECTRUM, LABELS), "primal")
+    graphs_of_two = problems.storm(objectives.SpectrumMargin([SPECTRUM, SPECTRUM], LABELS), "primal")
+    mask = np.arange(len(Y)) < 9
+    pairs = (
+        None,
+        3,
+        "pairs",
+        [3],
+        [[0, 1, 2]],
+        [[0, 0]],
+        [[0, len(Y)]],
+        [[-1, 0]],
+        [["a", "b"]],
+        [[0, 1], [2]],
+        NOTHING,
+    )
+    cases: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+        "band_limited": ({"built": storm, "q": 3}, {"q": (*COUNT, None, Bad(8, "q=8", "all of them"))}),
+        "grouped": (
+            {"built": storm, "groups": np.arange(8) // 2},
+            {"groups": (None, "groups", 3, [0, 1], list(range(8)), np.full(8, np.nan), NOTHING)},
+        ),
+        "smooth": ({"built": storm, "weight": 1.0}, {"weight": (*NONNEGATIVE, None)}),
+        "convex": ({"built": storm}, {}),
+        "fairness": (
+            {"built": lapsvm, "group": mask},
+            {
+                "group": (None, "women", 0, True, 1.0 * mask, mask[:5], mask | True, mask & False, NOTHING),
+                "at_most": (*NONNEGATIVE, None),
+                "label": (None, 3, NOTHING),
+            },
+        ),
+        "links": (
+            {"built": lapsvm, "must": [(0, 1)]},
+            {"must": pairs, "cannot": pairs, "within": (*NONNEGATIVE, None)},
+        ),
+        "class_shares": (
+            {"built": lapsvm, "positive": 0.5},
+            {"positive": (-0.5, 1.5, np.nan, "half", None, [0.5], (0.6, 0.5), NOTHING), "within": (*NONNEGATIVE, None)},
+        ),
+        "robust_margins": ({"built": lapsvm, "radius": 1.0}, {"radius": (*NONNEGATIVE, None)}),
+        "insensitive_smoothness": (
+            {"built": lapsvm, "W": W, "eps": 0.1, "weight": 1.0},
+            {
+                "W": (
+                    None,
+                    "graph",
+                    Bad(np.eye(3), "3 nodes.*24 rows", "of 3 nodes"),
+                    changed(W, (0, 1), np.nan),
+                    NOTHING,
+                ),
+                "eps": (*NONNEGATIVE, None),
+                "weight": (*NONNEGATIVE, None),
+                "label": (None, 3, NOTHING),
+            },
+        ),
+        "graph_budget": (
+            {"built": graphs_of_two, "budgets": [1.0, 1.0]},
+            {"budgets": (None, "budgets", 1.0, [0.4, 0.4], [1.0], [-1.0, 3.0], [np.nan, 1.0], NOTHING)},
+        ),
+    }
+    # A problem that has none of the parts that models are made of, and what is no problem.
+    other = Bad(problems.kta(objectives.Alignment(SPECTRUM, LABELS)), "KTA", "the problem of KTA")
+    for name, (good, bad) in cases.items():
+        built = (None, "problem", SPECTRUM, other)
+        yield from nonsense(f"problems.models.{name}", good, called="edge|graph|sample", built=built, **bad)
+
+
 def data_cells() -> Iterator[Cell]:
     data = sm.datasets
     for name in ("two_moons", "two_circles", "two_spirals", "g2c", "g4c", "g50c"):
@@ -1031,6 +1101,15 @@ def _command(runner: Any, app: Any, words: list[str]) -> str:
 
 
 def cells() -> Iterator[Cell]:
-    groups = (graph_functions, kernel_functions, spectral_functions, objective_cells, solver_cells, data_cells)
-    for group in (*groups, term_cells, label_functions, plot_cells, diagnosis_cells, command_cells):
+    groups = (
+        graph_functions,
+        kernel_functions,
+        spectral_functions,
+        objective_cells,
+        solver_cells,
+        term_cells,
+        model_cells,
+        data_cells,
+    )
+    for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
         yield from group()
