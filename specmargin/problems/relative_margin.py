@@ -9,10 +9,13 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
 from specmargin.objectives import RMM
 from specmargin.problems._over_cone import multipliers_of, parameters_of
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of, squares
+from specmargin.problems.expressions import decisions_from_duals, expansion_of, factor_of
+from specmargin.problems.relabel import LabelData
 
 __all__ = ["rmm"]
 
@@ -45,11 +48,12 @@ def rmm(obj: RMM) -> BuiltProblem:
     >>> sm.solve(sm.problems.rmm(obj)).variables["f"].round(4).tolist()
     [-1.5, -0.9, 0.3, 1.5]
     """
-    y, parameters = obj.labels.sign, parameters_of(obj)
-    gamma, value, variables, constraints = multipliers_of(obj, parameters["C"], parameters.get("B"))
+    parameters, data = parameters_of(obj), LabelData(obj, relabelled=_relabelled)
+    gamma, value, variables, constraints = multipliers_of(data, parameters["C"], parameters.get("B"))
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)
+        y = current.labels.sign
         f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
         expansion = expansion_of(current.K, f - b, candidate)
         certificate, feasible, offset = current.repaired(candidate, b, expansion)
@@ -59,7 +63,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",
         problem=cp.Problem(
-            cp.Maximize(value - 0.5 * squares(obj.K, gamma)),
+            cp.Maximize(value - 0.5 * cp.sum_squares(factor_of(obj.K) @ gamma)),
             list(constraints.values()),
         ),
         objective=obj,
@@ -67,4 +71,14 @@ def rmm(obj: RMM) -> BuiltProblem:
         parameters=parameters,
         constraints=constraints,
         recover=recover,
+        label_data=data,
     )
+
+
+def _relabelled(objective: RMM, labels: Labels) -> RMM:
+    if not np.array_equal(labels.labeled, objective.labels.labeled):
+        raise InvalidInputError(
+            f"the labels are of other samples than the kernel of {objective.name}, which is that of the labelled ones: "
+            "relabel these, or build it anew with the kernel of the others."
+        )
+    return objective.with_(labels=labels)

@@ -30,13 +30,16 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, multipliers_of, with_bounds
 from specmargin.problems.base import BuiltProblem
-from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
+from specmargin.problems.expressions import decisions_from_duals, expansion_of
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["Form", "mkl", "stoam", "storm"]
 
 Form = Literal["literal", "chained", "compact", "primal"]
 
+
+_CONSTANT = "it multiplies the labelled rows by the signs, both of them data; build form='compact' or 'primal'"
 
 _Candidate: TypeAlias = tuple[FloatArray, FloatArray, float, FloatArray]
 """gamma, kappa less eps, b and v, as `SpectrumMargin.repair` takes them."""
@@ -52,9 +55,10 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     form : {"compact", "chained", "literal", "primal"}
         See the module's docstring. Variables by form: ``alpha beta eta tau lam`` (literal, chained; lam is the
         paper's lambda), ``gamma h tau`` (compact), ``v b delta xi`` (primal). Constraint labels: ``balance``,
-        ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``margin``,
-        ``upper``, ``lower``, ``order``, ``ties``, ``rays``, ``trace``, ``cones``. Parameters ``C`` and,
-        where finite, ``B``.
+        ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``labeled`` (what the
+        decisions of the labelled samples are), ``margin``, ``upper``, ``lower``, ``order``, ``ties``, ``rays``,
+        ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``. The literal and the chained form keep the
+        labels that they are built from, the others take new ones (`BuiltProblem.relabel`).
 
     Returns
     -------
@@ -82,7 +86,8 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     >>> bool(np.ptp(values) < 1e-6)
     True
     """
-    return built(obj, form, {"literal": _literal, "chained": _chained, "compact": _compact, "primal": _primal})
+    forms = {"literal": _literal, "chained": _chained, "compact": _compact, "primal": _primal}
+    return built(obj, form, forms, dict.fromkeys(("literal", "chained"), _CONSTANT))
 
 
 def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
@@ -131,6 +136,10 @@ def mkl(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     return storm(obj, form)
 
 
+def _rows(data: LabelData) -> Any:
+    return data.parameter("rows", lambda now: now.U)
+
+
 def _dual(constraint: Any) -> float:
     return float(np.ravel(constraint.dual_value)[0])
 
@@ -143,8 +152,8 @@ def _of_multipliers(gamma: Any, constraints: dict[str, Any], eps: float) -> Call
     return candidate
 
 
-def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = multipliers_of(obj, C, B)
+def _literal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = multipliers_of(data, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
     constraints["sums"] = [
@@ -155,7 +164,9 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Fo
     def candidate(current: SpectrumMargin) -> _Candidate:
         kappa = np.array([_dual(row) for row in constraints["sums"]]) - current.eps
         b, multipliers = _dual(constraints["balance"]), np.asarray(gamma.value)
-        f = decisions_from_duals(obj.labels.sign, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
+        f = decisions_from_duals(
+            current.labels.sign, constraints["box"].dual_value, constraints["nonnegative"].dual_value
+        )
         delta = current.cone.weights(np.maximum(kappa + current.eps, 0.0))
         expansion = expansion_of((current.U * delta) @ current.U.T, f - b, multipliers)
         return multipliers, kappa, b, delta * (current.U.T @ expansion)
@@ -163,11 +174,11 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Fo
     return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
+def _squares(obj: SpectrumMargin, data: LabelData, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
     """Return S >= A (z^2 / 2) by cones of three rows, where z = Ubar'gamma, and the constraints that say so."""
     cone = obj.cone
     z = cp.Variable(obj.q, name="z")
-    constraints: dict[str, Any] = {"scores": obj.U.T @ gamma - z == 0}
+    constraints: dict[str, Any] = {"scores": _rows(data).T @ gamma - z == 0}
     S = t = cp.Variable(cone.m, name="S")
     if isinstance(cone, SpectrumCone) and cone.m == obj.q:
         # Every eigenvalue stands alone: the t are differences of consecutive sums, no variables of their own.
@@ -181,34 +192,34 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
     return S, constraints
 
 
-def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = multipliers_of(obj, C, B)
+def _chained(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = multipliers_of(data, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
-    S, squares = _squares(obj, gamma)
+    S, squares = _squares(obj, data, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau - lam >= S
     candidate = _of_multipliers(gamma, constraints, obj.eps)
     return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    y = obj.labels.sign
-    gamma = cp.Variable(len(y), name="gamma")
+def _compact(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    l = obj.labels.n_labeled
+    gamma = cp.Variable(l, name="gamma")
     tau = cp.Variable(name="tau")
     variables = {"gamma": gamma, "tau": tau}
-    s = cp.multiply(y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0}
     if B is None:
-        constraints["box"] = s <= costs(C, obj.labels)
+        s = cp.multiply(data.signs, gamma)
+        constraints["box"] = s <= data.costs(C)
         constraints["nonnegative"] = s >= 0
         value = cp.sum(s)
     else:
-        h = variables["h"] = cp.Variable(len(y), name="h")
-        lines = cp.hstack(conjugate_lines(s, h, C, B, obj.labels))
+        h = variables["h"] = cp.Variable(l, name="h")
+        lines = cp.hstack(conjugate_lines(data.signs, gamma, h, C, B, data))
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
-    S, squares = _squares(obj, gamma)
+    S, squares = _squares(obj, data, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau >= S
     objective = value - obj.rho * tau
@@ -217,12 +228,14 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Fo
     return Formulation(cp.Maximize(objective), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
-def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    y, q, cone = obj.labels.sign, obj.q, obj.cone
+def _primal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    l, q, cone = obj.labels.n_labeled, obj.q, obj.cone
     v, delta = cp.Variable(q, name="v"), cp.Variable(q, name="delta")
-    b, xi, t = cp.Variable(name="b"), cp.Variable(len(y), name="xi", nonneg=True), cp.Variable(q, name="t")
-    f = obj.U @ v + b
-    constraints: dict[str, Any] = {"margin": cp.multiply(y, f) + xi >= 1, "trace": cp.sum(delta) == 1}
+    b, xi, t = cp.Variable(name="b"), cp.Variable(l, name="xi", nonneg=True), cp.Variable(q, name="t")
+    constraints: dict[str, Any] = {}
+    f = data.decisions(_rows(data) @ v + b, constraints)
+    margins = cp.multiply(data.signs, f)
+    constraints |= {"margin": margins + xi >= 1, "trace": cp.sum(delta) == 1}
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
     if not isinstance(cone, SpectrumCone):
@@ -241,7 +254,7 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
     constraints["cones"] = cp.SOC(t + delta, cp.vstack([np.sqrt(2) * v, t - delta]), axis=0)
 
     def candidate(current: SpectrumMargin) -> _Candidate:
-        gamma = with_bounds(y * np.asarray(constraints["margin"].dual_value), constraints)
+        gamma = with_bounds(current.labels.sign * np.asarray(constraints["margin"].dual_value), constraints)
         kappa = cone.drops(np.asarray(delta.value)) - current.eps
         # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero; cutting that
         # off is the better point unless C is large.
@@ -252,7 +265,8 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
         return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
-    charged = C * cp.sum(xi) if obj.labels.weights is None else C * (obj.labels.weights @ xi)
+    cost = data.costs(C)
+    charged = cost @ xi if cost.shape else cost * cp.sum(xi)
 
     def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
         return {"f": current.decisions_at(np.asarray(v.value), float(b.value))}
@@ -260,7 +274,7 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
     everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra])
     expressions = {
         "decisions": everywhere @ (np.sqrt(obj.labels.n_samples) * v) + b,
-        "margins": cp.multiply(y, f),
+        "margins": margins,
         "loss": cp.sum(xi),
         "norm": cp.sum(t),
         "spectrum": delta,
