@@ -222,7 +222,9 @@ def _primal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter 
         # A cone of its own: in the quadratic part of the objective, next to the cones of the norms, Clarabel fails.
         weighted = xi
         if data.weights is not None:
-            weighted = cp.multiply(data.parameter("roots", lambda now: np.sqrt(now.labels.weights)[:, None]), xi)
+            weighted = cp.multiply(
+                data.parameter("roots", lambda now: np.sqrt(now.labels.weights_or_ones)[:, None]), xi
+            )
         u, flat = cp.Variable(name="u"), cp.vec(weighted, order="F")
         constraints["squares"] = cp.SOC(u + 1, cp.hstack([2 * flat, u - 1]))
         charged = 0.5 * C * u
