@@ -144,11 +144,25 @@ def _known(function: Any) -> str:
     return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
 
 
+def squares(M: FloatArray, x: cp.Variable) -> cp.Expression:
+    """Return x'M x for a positive semidefinite M, written as a sum of squares where M is singular.
+
+    Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
+    sum of squares is convex by construction.
+    """
+    M = (M + M.T) / 2
+    values = np.linalg.eigvalsh(M)
+    if values[0] > 1e-10 * values[-1]:
+        return cp.quad_form(x, cp.psd_wrap(M))
+    factor = factor_of(M)
+    kept = factor.any(axis=1)
+    return cp.sum_squares(factor[kept] @ x) if kept.any() else cp.Constant(0.0)
+
+
 def factor_of(M: FloatArray) -> FloatArray:
     """Return a square F with F'F = M for a positive semidefinite M, whose rows are zero for what is rounding in M.
 
-    Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
-    sum of the squares of F x is convex by construction. Eigenvalues below 1e-15 of the largest are rounding.
+    Eigenvalues below 1e-15 of the largest are rounding.
     """
     values, vectors = np.linalg.eigh((M + M.T) / 2)
     kept = values > 1e-15 * max(float(values[-1]), 0.0)

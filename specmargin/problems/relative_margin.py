@@ -14,7 +14,7 @@ from specmargin.labels import Labels
 from specmargin.objectives import RMM
 from specmargin.problems._over_cone import multipliers_of, parameters_of
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of, factor_of
+from specmargin.problems.expressions import decisions_from_duals, expansion_of, squares
 from specmargin.problems.relabel import LabelData
 
 __all__ = ["rmm"]
@@ -24,8 +24,9 @@ def rmm(obj: RMM) -> BuiltProblem:
     """Build the dual QP of the relative margin machine.
 
     Variables ``alpha``, ``beta``, ``eta`` (l,; the latter two where B is finite); constraints ``balance`` (its
-    multiplier is the intercept), ``box`` and ``nonnegative``; parameters ``C`` and, where finite, ``B``. The result
-    adds ``gamma`` (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
+    multiplier is the intercept), ``box``, ``nonnegative`` and ``expansion`` (what gamma is); parameters ``C`` and,
+    where finite, ``B``. The result adds ``gamma`` (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled
+    samples.
 
     Parameters
     ----------
@@ -50,6 +51,9 @@ def rmm(obj: RMM) -> BuiltProblem:
     """
     parameters, data = parameters_of(obj), LabelData(obj, relabelled=_relabelled)
     gamma, value, variables, constraints = multipliers_of(data, parameters["C"], parameters.get("B"))
+    # A quadratic form of signs that are parameters is none that CVXPY compiles once; one of a variable is.
+    coefficients = cp.Variable(obj.labels.n_labeled, name="coefficients")
+    constraints["expansion"] = gamma - coefficients == 0
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)
@@ -63,7 +67,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",
         problem=cp.Problem(
-            cp.Maximize(value - 0.5 * cp.sum_squares(factor_of(obj.K) @ gamma)),
+            cp.Maximize(value - 0.5 * squares(obj.K, coefficients)),
             list(constraints.values()),
         ),
         objective=obj,
