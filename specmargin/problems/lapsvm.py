@@ -217,7 +217,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         # The alpha of these multipliers, on the features: no system of all samples is solved where that is enough.
         charge, image = current.gamma_A + current.gamma_I * rates, R[current.labels.labeled].T @ half
         of_features = expansion(np.divide(image, charge, out=np.zeros(len(root)), where=charge > 0))
-        certificate = current.prove(alpha, offset, theta, a=of_features)
+        certificate = current.prove(alpha, offset, theta, a=of_features, thorough=False)
         if not certificate.relative_gap <= _ENOUGH:
             exact = current.prove(alpha, offset, theta, a=current.reduction.coefficients(half))
             certificate = min(certificate, exact, key=lambda one: abs(one.gap))
