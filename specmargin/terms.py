@@ -409,8 +409,7 @@ def _known(parts: _Parts) -> _Known | None:
         names = ("SVM", "RMM") if space.delta is not None else ("STOAM", "STORM") if space.order else ("MKL-S", "MKL-R")
         given = {"C": weight / space.weight, "B": bound, "order": space.order, "delta": space.delta}
         made = partial(SpectrumMargin, space.spectrum, **given)
-        problem = partial(problems.storm, form="primal") if space.delta is None else None
-        return _Known(names[bounded], space.weight, made, solvers.spectrum_margin, problem)
+        return _Known(names[bounded], space.weight, made, solvers.spectrum_margin, problems.primal)
     if graph is None and space.delta is not None and isinstance(loss, Squared) and not bounded:
         made = partial(SpectralRidge, space.spectrum, delta=space.delta, penalty=space.weight / (2.0 * weight))
         return _Known("SpectralRidge", weight, made, solvers.spectral_ridge, problems.spectral_ridge_primal)

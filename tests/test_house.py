@@ -439,7 +439,7 @@ CEILINGS = {
         "losses": 760,
         "objectives": 5250,
         "plots": 1720,
-        "problems": 3060,  # the certificate of any convex program, ten models to copy, sums of terms
+        "problems": 3270,  # certificates of any convex program, labels as parameters, models to copy, sums of terms
         "proofs": 1680,
         "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects

@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -32,8 +33,10 @@ from specmargin.exceptions import (
     SolverError,
     SolverNotInstalledError,
 )
+from specmargin.labels import Labels, Targets
 from specmargin.problems import conic
 from specmargin.problems.changing import changed
+from specmargin.problems.relabel import LabelData
 from specmargin.results import CHANGED, Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
@@ -63,7 +66,7 @@ class BuiltProblem:
         An ordinary problem, DPP in its parameters. CVXPY takes no constraint into a problem that was made: a changed
         one is a new one, see `with_`.
     objective : object
-        The `specmargin.objectives` object behind it.
+        The `specmargin.objectives` object that it was built from; `current_objective` is that of its answers.
     variables, parameters : mapping of str to cvxpy.Variable or cvxpy.Parameter
         Variables and parameters by the symbol of the builder's docstring. Parameters may be assigned new values between
         solves; the objective that certifies the answer follows.
@@ -99,6 +102,8 @@ class BuiltProblem:
     """The features that an estimator is fitted on, where it built the problem."""
     positive: Any = None
     """The class whose decisions are positive, where an estimator built the problem of one class."""
+    label_data: LabelData | None = None
+    """What labels decide, for `relabel`; None where that is more than the values of parameters."""
 
     def __post_init__(self) -> None:
         if self.original is None:
@@ -155,16 +160,50 @@ class BuiltProblem:
         """
         return changed(self, dict(constraints or {}), dict(terms or {}), without)
 
+    def relabel(self, labels: Labels | Targets) -> None:
+        """Give the problem other labels in place, as many as it has: nothing is compiled anew.
+
+        Any samples may be labelled, and with any signs and weights. Problems that `with_` makes share their labels with
+        the one that they were made from, as they share its parameters. What was added to the problem stays as it is.
+
+        Parameters
+        ----------
+        labels : Labels or Targets
+            Labels of the same n samples, of which as many are labelled; numbers for `LapRLS`.
+
+        Raises
+        ------
+        ValueError
+            If another number of samples is labelled, or there are other classes; if the labels have weights and those
+            that the problem was built from had none; or if the form holds its labels as constants: the message says
+            which form does not.
+
+        Examples
+        --------
+        >>> import numpy as np, specmargin as sm
+        >>> first, second = sm.encode_labels([0, 1, -1]), sm.encode_labels([-1, 1, 0])
+        >>> built = sm.problems.lapsvm_primal(sm.objectives.LapSVM(np.eye(3), None, first, gamma_A=0.1))
+        >>> for labels in (first, second):
+        ...     built.relabel(labels)
+        ...     (sm.solve(built).variables["f"].round(3) + 0.0).tolist()
+        [-1.0, 1.0, 0.0]
+        [0.0, 1.0, -1.0]
+        """
+        if self.label_data is None:
+            raise InvalidInputError(f"{self.name} takes no other labels: its shape depends on them. Build it anew.")
+        self.label_data.assign(self.name, labels)
+
     def current_objective(self) -> Any:
-        """Return the objective at the parameters' present values."""
+        """Return the objective at the parameters' present values, and of the labels that the problem has now."""
+        objective = self.objective if self.label_data is None else self.label_data.objective
         for name, parameter in self.parameters.items():
             if parameter.value is None:
                 raise InvalidInputError(
                     f"the parameter {name!r} has no value; assign built.parameters[{name!r}].value."
                 )
         values = {name: float(parameter.value) for name, parameter in self.parameters.items()}
-        changed = {name: value for name, value in values.items() if value != getattr(self.objective, name)}
-        return self.update(self.objective, changed) if changed else self.objective
+        changed = {name: value for name, value in values.items() if value != getattr(objective, name)}
+        return self.update(objective, changed) if changed else objective
 
     def is_as_built(self) -> bool:
         """Whether `problem` has the objective and the constraints of its builder, no fewer and no more."""
@@ -331,6 +370,7 @@ def default_solvers() -> tuple[str, ...]:
     return tuple(name for name in ("CLARABEL", "ECOS") if name in cp.installed_solvers())
 
 
+@cache  # CVXPY tries to import all solvers that it knows of
 def _require(name: str) -> None:
     installed = cp.installed_solvers()
     if not isinstance(name, str) or name.upper() not in installed:
@@ -360,7 +400,7 @@ def _attempt(
     answer = _failed(built.name, name, "failed")
     try:
         with _heard(name, solver_params):
-            problem.solve(solver=name, **solver_params)
+            problem.solve(solver=name, **{"canon_backend": conic.backend_for(problem), **solver_params})
     except cp.SolverError as error:
         return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
     reported = str(problem.status)
@@ -449,6 +489,7 @@ def _is_finite(value: Any) -> bool:
     return value is not None and bool(np.isfinite(value).all())
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return importlib.metadata.version({"HIGHS": "highspy", "SCIPY": "scipy"}.get(name, name.lower()))

@@ -27,7 +27,7 @@ import numpy as np
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
 from specmargin.problems.base import BuiltProblem, parts_of
-from specmargin.problems.expressions import costs
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BlockForm", "block_margin"]
@@ -46,8 +46,9 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
         See the module's docstring. Variables by form: ``gamma tau t`` (compact), ``gamma tau`` (literal), with ``h``
         where B is finite, and ``v b delta xi`` (primal); gamma, h, v, b and xi have a column, or an entry, per class.
         Constraint labels: ``balance``, ``box``, ``nonnegative``, ``conjugate``, ``scores`` (z = U'gamma), ``blocks``,
-        ``sums``; in the primal ``margin``, ``nonnegative``, ``upper``, ``lower``, ``rays``, ``order``, ``trace``,
-        ``squares``. Parameters ``C`` and, where finite, ``B``.
+        ``sums``; in the primal ``labeled`` (what the decisions of the labelled samples are), ``margin``,
+        ``nonnegative``, ``upper``, ``lower``, ``rays``, ``order``, ``trace``, ``squares``. Parameters ``C``
+        and, where finite, ``B``.
 
     Returns
     -------
@@ -91,35 +92,35 @@ def _pieces(obj: BlockMargin, v: Any) -> list[Any]:
 
 
 def _multipliers(
-    obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None
+    obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None
 ) -> tuple[cp.Variable, Any, dict[str, cp.Variable], dict[str, Any]]:
     """Return gamma (l, K), the sum of the loss's concave conjugate, the variables and the constraints on them."""
-    Y = _signs(obj)
+    Y = data.parameter("signs", _signs)
     gamma = cp.Variable(Y.shape, name="gamma")
     variables = {"gamma": gamma}
-    s = cp.multiply(Y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma, axis=0) == 0}
     if B is not None:
         h = variables["h"] = cp.Variable(Y.shape, name="h")
-        lines = conjugate_lines(s, h, C, B, obj.labels, lambda cost: _spread(cost, Y))
+        lines = conjugate_lines(Y, gamma, h, C, B, data, lambda cost: _spread(cost, Y.shape))
         constraints["conjugate"] = cp.vstack(lines) >= 0
         return gamma, cp.sum(h), variables, constraints
+    s = cp.multiply(Y, gamma)
     if obj.loss.name != "squared":
         constraints["nonnegative"] = s >= 0
     if obj.loss.name == "hinge":
-        constraints["box"] = s <= _spread(costs(C, obj.labels), Y)
+        constraints["box"] = s <= _spread(data.costs(C), Y.shape)
         return gamma, cp.sum(s), variables, constraints
-    half = cp.CallbackParam(lambda: 0.5 / C.value, nonneg=True, name="1 / (2 C)")
+    cost = data.costs(C)
+    half = cp.CallbackParam(lambda: 0.5 / cost.value, cost.shape, nonneg=True, name="1 / (2 C)")
     squares = cp.sum(cp.square(gamma), axis=1)
-    weighted = cp.sum(squares) if obj.labels.weights is None else (1.0 / obj.labels.weights) @ squares
-    return gamma, cp.sum(s) - half * weighted, variables, constraints
+    return gamma, cp.sum(s) - (half @ squares if half.shape else half * cp.sum(squares)), variables, constraints
 
 
-def _spread(cost: Any, Y: FloatArray) -> Any:
-    """Return a cost per sample, or of all, for every class, as the shape of Y."""
+def _spread(cost: Any, shape: tuple[int, int]) -> Any:
+    """Return a cost per sample, or of all, for every class."""
     if not cost.shape:
-        return cost * np.ones(Y.shape)
-    return cp.reshape(cost, (len(Y), 1), order="F") @ np.ones((1, Y.shape[1]))
+        return cost * np.ones(shape)
+    return cp.reshape(cost, (shape[0], 1), order="F") @ np.ones((1, shape[1]))
 
 
 def _read(constraint: Any) -> FloatArray:
@@ -144,17 +145,17 @@ def _of_multipliers(gamma: cp.Variable, constraints: dict[str, Any], eps: float)
     return candidate
 
 
-def _scores(obj: BlockMargin, gamma: cp.Variable, constraints: dict[str, Any]) -> cp.Variable:
+def _scores(obj: BlockMargin, data: LabelData, gamma: cp.Variable, constraints: dict[str, Any]) -> cp.Variable:
     """Return Z = U'Gamma, (q, K). The multipliers of its definition are v, as exact as the solver's feasibility."""
     z = cp.Variable((obj.cone.q, gamma.shape[1]), name="z")
-    constraints["scores"] = obj.U.T @ gamma - z == 0
+    constraints["scores"] = data.parameter("rows", lambda now: now.U).T @ gamma - z == 0
     return z
 
 
-def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, C, B)
+def _literal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, data, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
-    z = _scores(obj, gamma, constraints)
+    z = _scores(obj, data, gamma, constraints)
     rows = obj.cone.matrix()
     squares = [0.5 * cp.sum_squares(np.diag(np.sqrt(row))[row > 0] @ z) for row in rows]
     loss = value - tau
@@ -166,11 +167,11 @@ def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formu
     return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, obj.eps), variables, constraints)
 
 
-def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, C, B)
+def _compact(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, data, C, B)
     tau, t = cp.Variable(name="tau"), cp.Variable(len(obj.cone.starts), name="t")
     variables |= {"tau": tau, "t": t}
-    pieces = _pieces(obj, _scores(obj, gamma, constraints))
+    pieces = _pieces(obj, _scores(obj, data, gamma, constraints))
     constraints["blocks"] = [0.5 * cp.sum_squares(piece) <= t[b] for b, piece in enumerate(pieces)]
     S = obj.cone.blocks.matrix() @ t
     constraints["sums"] = obj.cone.c * tau >= S
@@ -180,22 +181,32 @@ def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formu
     return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
-def _decisions(obj: BlockMargin, v: cp.Variable, b: cp.Variable) -> cp.Expression:
-    """Return the decisions of all samples, (n, K), or (n,) for two classes."""
+def _features(obj: BlockMargin) -> FloatArray:
+    """Return the features of all samples whose coefficients are v, (n, q)."""
     maps = [np.asarray(F if Q is None else F @ Q, dtype=float) for F, (_, Q) in zip(obj.maps, obj.factors, strict=True)]
-    f = np.hstack(maps) @ v + np.ones((obj.labels.n_samples, 1)) @ cp.reshape(b, (1, v.shape[1]), order="F")
+    return np.hstack(maps)
+
+
+def _decisions(obj: BlockMargin, data: LabelData, v: cp.Variable, b: cp.Variable) -> cp.Expression:
+    """Return the decisions of all samples, (n, K), or (n,) for two classes."""
+    turned = any(Q is not None for _, Q in obj.factors)  # by the labelled rows
+    f = (data.parameter("features", _features) if turned else _features(obj)) @ v + np.ones(
+        (obj.labels.n_samples, 1)
+    ) @ cp.reshape(b, (1, v.shape[1]), order="F")
     return f[:, 0] if obj.labels.is_binary else f
 
 
-def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    Y, cone = _signs(obj), obj.cone
+def _primal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    cone, Y = obj.cone, data.parameter("signs", _signs)
     n_blocks = len(cone.starts)
     v, delta = cp.Variable((cone.q, Y.shape[1]), name="v"), cp.Variable(n_blocks, name="delta")
     b, kappa = cp.Variable(Y.shape[1], name="b"), cp.Variable(cone.m, name="kappa")
     xi = cp.Variable(Y.shape, name="xi")
-    f = obj.U @ v + np.ones((len(Y), 1)) @ cp.reshape(b, (1, Y.shape[1]), order="F")
+    constraints: dict[str, Any] = {}
+    rows, ones = data.parameter("rows", lambda now: now.U), np.ones((Y.shape[0], 1))
+    f = data.decisions(rows @ v + ones @ cp.reshape(b, (1, Y.shape[1]), order="F"), constraints)
     t = cp.multiply(Y, f)
-    constraints: dict[str, Any] = {
+    constraints |= {
         "margin": t + xi == 1 if obj.loss.name == "squared" else t + xi >= 1,
         "rays": delta == cone.blocks.matrix().T @ kappa,
         "order": kappa >= obj.eps,
@@ -205,19 +216,23 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
         constraints["nonnegative"] = xi >= 0
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
-    c = obj.labels.weights_or_ones[:, None] * np.ones(Y.shape)
     if obj.loss.name == "hinge":
-        charged = C * cp.sum(cp.multiply(c, xi))
+        charged = cp.sum(cp.multiply(_spread(data.costs(C), Y.shape), xi))
     else:
         # A cone of its own: in the quadratic part of the objective, next to the cones of the norms, Clarabel fails.
-        u, flat = cp.Variable(name="u"), cp.vec(cp.multiply(np.sqrt(c), xi), order="F")
+        weighted = xi
+        if data.weights is not None:
+            weighted = cp.multiply(
+                data.parameter("roots", lambda now: np.sqrt(now.labels.weights_or_ones)[:, None]), xi
+            )
+        u, flat = cp.Variable(name="u"), cp.vec(weighted, order="F")
         constraints["squares"] = cp.SOC(u + 1, cp.hstack([2 * flat, u - 1]))
         charged = 0.5 * C * u
     norms = cp.sum(cp.hstack([cp.quad_over_lin(piece, delta[i]) for i, piece in enumerate(_pieces(obj, v))]))
 
     def candidate(current: BlockMargin) -> tuple[Any, ...]:
         multiplier = np.asarray(constraints["margin"].dual_value, dtype=float).reshape(Y.shape, order="F")
-        gamma = Y * (-multiplier if obj.loss.name == "squared" else multiplier)
+        gamma = _signs(current) * (-multiplier if obj.loss.name == "squared" else multiplier)
         gamma = with_bounds(gamma, constraints)
         return _of_classes(
             current, gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
@@ -231,5 +246,5 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
         at = (coefficients[:, 0], offset[0]) if binary else (coefficients, offset)
         return {"f": current.decisions_at(*at)}
 
-    expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, v, b)}
+    expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, data, v, b)}
     return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions)

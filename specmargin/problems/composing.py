@@ -22,7 +22,7 @@ from specmargin.typing import SparseArray
 
 __all__ = ["composed"]
 
-_OF_THE_LOSS = {"margin", "fit", "upper", "lower", "xi", "t"}
+_OF_THE_LOSS = {"labeled", "margin", "fit", "upper", "lower", "xi", "t"}
 """Constraints and variables that say what the loss of a builder is: another loss leaves nothing for them to do."""
 
 

@@ -18,20 +18,25 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.objectives import LapSVM
+from specmargin.labels import Targets
+from specmargin.objectives import LapRLS, LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import (
     as_cvxpy,
     conjugate_as_cvxpy,
     decisions_from_duals,
     expansion_of,
+    factor_of,
     has_conjugate,
     root_of,
-    squares,
 )
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
+
+_ENOUGH = 1e-8
+"""Relative gap at which no better bound is looked for."""
 
 
 def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
@@ -85,25 +90,25 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     >>> sorted(built.constraints), sm.solve(built).certificate.is_optimal(1e-6)
     (['balance', 'box', 'nonnegative'], True)
     """
-    loss, y = obj.margin_loss, obj.labels.sign
-    G = obj.reduction.G
-    beta = cp.Variable(len(y), name="beta")
+    loss, data = obj.margin_loss, _label_data(obj, is_dual=True)
+    beta = cp.Variable(obj.labels.n_labeled, name="beta")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
-    # G scales with 1/gamma_A as long as the ratio of the gammas stays: DPP needs the quotient as a parameter.
-    shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True, name="shrink")
+    # G scales with 1/gamma_A as long as the ratio of the gammas stays; DPP needs the product as one parameter.
+    factor = data.parameter("factor of G", lambda now: factor_of(now.reduction.G / 2) * now.labels.sign)
+    shrunk = cp.CallbackParam(lambda: np.sqrt(obj.gamma_A / gamma_A.value) * factor.value, factor.shape, name="factor")
     constraints: dict[str, Any] = {}
     if obj.fit_intercept:
-        constraints["balance"] = y @ beta == 0
+        constraints["balance"] = data.signs @ beta == 0
     if np.isfinite(loss.lower).all():
         constraints["nonnegative"] = beta >= loss.lower
     if np.isfinite(loss.upper).all():
         constraints["box"] = beta <= loss.upper
-    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * squares(y[:, None] * (G / 2) * y, beta)
-    if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS
-        value = value + offset @ beta
+    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * cp.sum_squares(shrunk @ beta)
+    if isinstance(obj, LapRLS):
+        value = value + _offset(data) @ beta
 
     def recover(current: LapSVM) -> Recovered:
-        reduction = current.reduction
+        reduction, y = current.reduction, current.labels.sign
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
@@ -132,6 +137,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         update=update,
+        label_data=data,
     )
 
 
@@ -139,9 +145,9 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     """Build the primal over the decisions.
 
     With K = R R' (numerical rank r) the samples have features R, and f = R w + b with
-    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w; R is the root for which R'L R is diagonal. Variables ``w``
-    (r,), ``b`` and the margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is beta;
-    parameters ``gamma_A``, ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
+    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w, R turned so that R'L R is diagonal.
+    Variables ``w`` (r,), ``b`` and the margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is
+    beta; parameters ``gamma_A``, ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
 
     Parameters
     ----------
@@ -163,47 +169,54 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     >>> sm.solve(sm.problems.lapsvm_primal(obj)).variables["f"].round(6).tolist()
     [-0.5, 0.5, 0.0]
     """
-    loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
+    data = _label_data(obj)
     R, inverse = root_of(np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K))
-    if obj.L is not None:  # both norms are diagonal in the eigenvectors of R'L R
-        along, Q = np.linalg.eigh(R.T @ (obj.L @ R))
-        R, inverse = R @ Q, inverse @ Q
+    rates = np.zeros(R.shape[1])
+    if obj.L is not None:  # a diagonal quadratic form: that is where solvers of cones are fast
+        rates, Q = np.linalg.eigh(R.T @ (obj.L @ R))
+        R, inverse, rates = R @ Q, inverse @ Q, np.maximum(rates, 0.0)
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
-    t = cp.Variable(len(y), name="t")
+    t = cp.Variable(obj.labels.n_labeled, name="t")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
     gamma_I = cp.Parameter(nonneg=True, value=obj.gamma_I, name="gamma_I")
-    offset = obj.slack_at_zero - 1.0  # of LapRLS: t = 1 - (z - f) has the loss (z - f)^2
-    margin = cp.multiply(y, R[labeled] @ w + b) - t
-    constraints: dict[str, Any] = {"margin": margin == (offset if offset.any() else 0)}
+    rows = data.parameter("rows", lambda now: now.labels.sign[:, None] * R[now.labels.labeled])
+    margin = rows @ w + data.signs * b - t
+    constraints: dict[str, Any] = {"margin": margin == (_offset(data) if isinstance(obj, LapRLS) else 0)}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
     expressions = {
         "decisions": R @ w + b,
         "margins": t,
-        "loss": cp.sum(as_cvxpy(loss, t)),
+        "loss": _summed(as_cvxpy(obj.loss, t), data.weights),
         "norm": cp.sum_squares(w),
     }
     value = expressions["loss"] + gamma_A * expressions["norm"]
     if obj.L is not None:
-        expressions["smoothness"] = cp.sum_squares(cp.multiply(np.sqrt(np.maximum(along, 0.0)), w))
+        expressions["smoothness"] = rates @ cp.square(w)
         value = value + gamma_I * expressions["smoothness"]
 
-    def expansion() -> FloatArray:
-        return np.asarray(inverse @ w.value)
+    def expansion(weights: FloatArray) -> FloatArray:
+        return np.asarray(inverse @ weights)
 
     def derived(current: LapSVM) -> dict[str, AnyArray]:
-        alpha = expansion()
+        alpha = expansion(w.value)
         return {"alpha": alpha, "f": current.decisions_at(alpha, float(b.value))}
 
     def recover(current: LapSVM) -> Recovered:
-        alpha = expansion()
+        alpha = expansion(w.value)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
+        y = current.labels.sign
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decisions_at(alpha, offset)
-        certificate = current.prove(
-            alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
-        )
+        half = current.repair_multipliers(theta) / 2
+        # The alpha of these multipliers, on the features: no system of all samples is solved where that is enough.
+        charge, image = current.gamma_A + current.gamma_I * rates, R[current.labels.labeled].T @ half
+        of_features = expansion(np.divide(image, charge, out=np.zeros(len(charge)), where=charge > 0))
+        certificate = current.prove(alpha, offset, theta, a=of_features, thorough=False)
+        if not certificate.relative_gap <= _ENOUGH:
+            exact = current.prove(alpha, offset, theta, a=current.reduction.coefficients(half))
+            certificate = min(certificate, exact, key=lambda one: abs(one.gap))
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}
         return Recovered(variables, certificate)
 
@@ -217,4 +230,28 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         recover=recover,
         derived=derived,
         expressions=expressions,
+        label_data=data,
     )
+
+
+def _label_data(obj: LapSVM, is_dual: bool = False) -> LabelData:
+    """Return what labels decide; of `LapRLS` labels are targets."""
+    refusal = ""
+    if is_dual and obj.labels.weights is not None:
+        refusal = "the dual holds their weights as constants; build the primal, lapsvm_primal"
+    if not isinstance(obj, LapRLS):
+        return LabelData(obj, refusal)
+
+    def relabelled(objective: LapRLS, given: Targets) -> LapRLS:
+        return objective.with_(labeled=given.labeled, targets=given.values, weights=given.weights)
+
+    return LabelData(obj, refusal, relabelled, Targets)
+
+
+def _offset(data: LabelData) -> Any:
+    """Return where slacks of `LapRLS` count from: t = 1 - (z - f) has the loss (z - f)^2."""
+    return data.parameter("offset", lambda now: now.slack_at_zero - 1.0)
+
+
+def _summed(losses: cp.Expression, weights: Any) -> cp.Expression:
+    return cp.sum(losses) if weights is None else weights @ losses

@@ -272,13 +272,9 @@ def test_margins_of_several_classes_are_robust_by_the_norm_of_their_column(loss)
 def test_a_radius_moves_the_sample_that_is_worst_for_the_margin(built):
     """The bound of the margin is attained by a sample that moves against the coefficients."""
     result = sm.solve(models.robust_margins(built, 0.1), check=True)
-    w, b = result.variables["w"], result.variables["b"]
-    labels = built.objective.labels
-    values, V = np.linalg.eigh(built.objective.K)
-    kept = values > 1e-13 * values[-1]
-    rows = (V[:, kept] * np.sqrt(values[kept]))[labels.labeled]
-    moved = rows - 0.1 * labels.sign[:, None] * w / np.linalg.norm(w)
-    worst = labels.sign * (moved @ w + b)
+    labels, alpha = built.objective.labels, result.variables["alpha"]
+    length = np.sqrt(alpha @ built.objective.K @ alpha)  # of the function, against which the sample moves
+    worst = labels.sign * result.variables["f"][labels.labeled] - 0.1 * length
     assert (result.variables["t"] <= worst + 1e-7).all()
     np.testing.assert_allclose(np.maximum(1 - result.variables["t"], 0), np.maximum(1 - worst, 0), atol=1e-6)
 

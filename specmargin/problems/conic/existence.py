@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse.linalg as sla
 
 from specmargin.problems.conic.cones import Semidefinite, Zero
@@ -150,9 +151,16 @@ def _onto_equalities(outward: Outward, x: FloatArray, rows: FloatArray) -> tuple
     E = program.A.tocsr()[rows]
     if min(E.shape) > _EQUALITIES or E.shape[0] > E.shape[1]:
         return x, math.inf
+    B = E.T.toarray()
+    Q, R = np.linalg.qr(B)
+    pivots = np.abs(R.diagonal())
+    independent = pivots.min() > 1e-10 * pivots.max()
     for _ in range(3):
-        step = sla.lsmr(E, program.b[rows] - E @ x, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
+        rest = program.b[rows] - E @ x
+        if independent:
+            step = Q @ scipy.linalg.solve_triangular(R, rest, trans="T")
+        else:
+            step = sla.lsmr(E, rest, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
         x = x + step
     s, error = outward.slacks(x)
-    B = E.T.toarray()
     return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.abs(B))  # what is compiled counts as exact

@@ -24,11 +24,13 @@ from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, is_definite
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Answer", "Compiled", "ConeProgram", "compiled"]
+__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled"]
 
 _ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
 """Matrices up to this order are looked at in rational arithmetic."""
+_FEW = 50
+"""Entries of parameters up to which CVXPY's default is faster."""
 _BLOCK = 2500
 """Largest connected block of P that is factorised."""
 
@@ -193,6 +195,12 @@ def _divided(dual: Any, scale: float) -> Any:
     return None if dual is None else dual / scale
 
 
+def backend_for(problem: cp.Problem) -> str | None:
+    """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
+    many = sum(parameter.size for parameter in problem.parameters()) > _FEW
+    return cp.COO_CANON_BACKEND if many else None
+
+
 def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     """Return a problem as CVXPY compiles it for a solver.
 
@@ -215,7 +223,7 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    data, chain, inverse = problem.get_problem_data(solver)
+    data, chain, inverse = problem.get_problem_data(solver, canon_backend=backend_for(problem))
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)
