@@ -66,9 +66,10 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         gamma_I is 0.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem and returns ``built.with_(...)``.
-        CVXPY solves it then, and certificates are those of the changed problem
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem and returns
+        ``built.with_(...)``. CVXPY solves it then, and certificates are those of the changed problem
         (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.

@@ -58,11 +58,12 @@ class RMM(SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem, in the form whose
-        ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each problem
-        of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of the
-        changed problem (`specmargin.problems.BuiltProblem.with_`). Decisions are an expansion over the labelled
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`). Decisions are an expansion over the labelled
         samples, whatever the change looks at.
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.

@@ -90,11 +90,12 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
         classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
         sizes may differ.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem, in the form whose
-        ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each problem
-        of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of the
-        changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
     random_state : int, Generator or None, default 0

@@ -53,11 +53,12 @@ class STORM(JointClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem, in the form whose
-        ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each problem
-        of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of the
-        changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -179,11 +180,12 @@ class STOAM(JointClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem, in the form whose
-        ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each problem
-        of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of the
-        changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -302,11 +304,12 @@ class MKL(JointClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
-    model : callable, optional
-        Change of the problem that is solved: a function that gets the built problem, in the form whose
-        ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each problem
-        of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of the
-        changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
+from specmargin.checks import among, shown
 from specmargin.estimators._base.parameters import is_precomputed
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
@@ -25,7 +27,7 @@ _OF_THE_PACKAGE = ("dual", "factorized", "newton", "pcg")
 class Change(NamedTuple):
     """The change of one problem; none where `model` is None."""
 
-    model: Callable[[Any], Any] | None
+    model: Any
     samples: Matrix | None = None
     positive: Any = None
     block: FloatArray | None = None
@@ -44,18 +46,28 @@ class Change(NamedTuple):
         """Return the problem of an objective with the change."""
         from specmargin import problems
 
-        assert self.model is not None
         built = replace(problems.primal(objective), samples=self.samples, positive=self.positive)
         if self.block is not None:
             decisions = self.block @ built.expressions["coefficients"] + built.variables["b"]
             built = replace(built, expressions={**built.expressions, "decisions": decisions})
-        changed = self.model(built)
+        changed = self._function()(built)
         if not isinstance(changed, problems.BuiltProblem) or changed.original is not built.original:
             raise InvalidTypeError(
                 f"model={self.model!r} returned {type(changed).__name__}; return what built.with_(constraints=..., "
                 "terms=...) makes of the problem that it was given."
             )
         return changed
+
+    def _function(self) -> Callable[[Any], Any]:
+        """Return the function that makes the change, which may be one of the package's by its name."""
+        from specmargin.problems import models
+
+        if callable(self.model):
+            return self.model
+        name, options = (self.model, {}) if isinstance(self.model, str) else self.model
+        if name not in models.__all__:
+            raise InvalidInputError(f"model={shown(self.model)} is unknown; take one of {among(name, models.__all__)}")
+        return partial(getattr(models, name), **options)
 
     def solved(self, objective: Any, solver: Solver) -> SolveResult:
         """Return the answer of the changed problem."""

@@ -161,9 +161,11 @@ def _class_weight(name: str, value: Any) -> Any:
 
 
 def _model(name: str, value: Any) -> Any:
-    if value is not None and not callable(value):
+    named = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping)
+    if not (value is None or callable(value) or isinstance(value[0] if named else value, str)):
         raise InvalidTypeError(
-            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), or None."
+            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), the name of "
+            "one of specmargin.problems.models such as 'convex', a pair of such a name and a dict of options, or None."
         )
     return value
 

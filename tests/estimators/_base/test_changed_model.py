@@ -211,6 +211,23 @@ def test_a_regressor_takes_a_change_too():
         model.conformal_intervals()
 
 
+def test_a_model_of_the_package_has_a_name_and_is_saved_with_the_estimator(moons, tmp_path):
+    X, _, y = moons
+    group = X[:, 0] > np.median(X[:, 0])
+    clf = made("LapSVM", model=("fairness", {"group": group, "at_most": 0.05})).fit(X, y)
+    assert clf.scores_ == pytest.approx(made("LapSVM", model=fair).fit(X, y).scores_, abs=1e-6)
+    sm.save(clf, tmp_path / "fair.npz")
+    again = sm.load(tmp_path / "fair.npz")
+    assert (again.decision_function(at_new()) == clf.decision_function(at_new())).all()
+    assert again.model[0] == "fairness"
+    assert (again.model[1]["group"] == group).all()
+    assert again.result_.certificate == clf.result_.certificate
+    column = np.column_stack([X, group])
+    by_column = made("LapSVM", model=("fairness", {"group": 2})).fit(column, y)
+    assert abs(by_column.scores_[group].mean() - by_column.scores_[~group].mean()) < 1e-6
+    assert np.diff(np.diff(made("STORM", model="convex").fit(X, y).delta_[1:])).min() > -1e-6
+
+
 def test_a_search_tries_changes(moons):
     X, _, y = moons
     models = [None, fair, partial(fair, at_most=10.0)]
@@ -228,7 +245,9 @@ def test_probabilities_come_from_fits_of_the_changed_model(moons):
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
-        ({"model": "fair"}, TypeError, r"model='fair' must be a function of the built problem"),
+        ({"model": 3}, TypeError, r"model=3 must be a function of the built problem"),
+        ({"model": "fair"}, ValueError, r"model='fair' is unknown; take one of band_limited.*'fairness'"),
+        ({"model": ("fairness", {"group": 7})}, ValueError, r"group=7 is no column of the features; take 0 to 1"),
         ({"model": lambda built: None}, TypeError, r"returned NoneType; return what built.with_"),
         ({"model": lambda built: problems.primal(built.objective)}, TypeError, r"returned BuiltProblem; return what"),
         ({"model": fair, "solver": "newton"}, ValueError, r"solver='newton' solves the model of the package"),
