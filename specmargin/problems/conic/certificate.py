@@ -29,6 +29,8 @@ _ENTRIES = 100_000
 """Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
 """How far the level is above the answer's value, relative to it."""
+_RAISES = 8
+"""How often the level is raised where more than it is proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +61,6 @@ class Proof:
     xh: FloatArray
     box: Box
 
-    @property
-    def gap(self) -> float:
-        """Value minus bound, relative to the value or to 1."""
-        return (self.value - self.bound) / max(1.0, abs(self.value))
-
 
 class _Candidate(NamedTuple):
     bound: float
@@ -74,7 +71,14 @@ class _Candidate(NamedTuple):
     residual: FloatArray
 
 
-def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1e-9, radius: float = RADIUS) -> Proof:
+def judged(
+    program: ConeProgram,
+    answer: Answer,
+    rounds: int = 3,
+    tol: float = 1e-9,
+    radius: float = RADIUS,
+    known: Proof | None = None,
+) -> Proof:
     """Return what the multipliers of an answer prove.
 
     Parameters
@@ -89,6 +93,8 @@ def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1
         Relative gap below which nothing more is tried.
     radius : float, default 1000
         Reach of columns without bounds.
+    known : Proof, optional
+        Proof without an assumption, by other multipliers: it implies bounds of x.
 
     Returns
     -------
@@ -100,27 +106,42 @@ def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1
     nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
-    search = _Search(program, answer, tol, radius)
-    return search.run(nothing, rounds)
+    with np.errstate(all="ignore"):  # multipliers may be anything; what overflows proves nothing
+        return _Search(program, answer, tol, radius, known).run(nothing, rounds)
 
 
 class _Search:
     """The search for the best bound of one answer."""
 
-    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float) -> None:
-        self.program, self.answer, self.radius = program, answer, radius
+    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float, known: Proof | None) -> None:
+        self.program, self.answer, self.radius, self.known = program, answer, radius, known
         self.outward = Outward(program)
         self.value = program.value(answer.x)
-        self.size = max(1.0, abs(self.value))
+        self.size = max(abs(self.value), 1e-3 * program.size(answer.x), 1e-300)
         self.tol = tol * self.size
         self.level = self.value + _SLACK * self.size
-        self.box = implied_box(program, self.level, answer.x)
+        self.box = self._first_box()
+
+    def _first_box(self) -> Box:
+        box = implied_box(self.program, self.level, self.answer.x)
+        known = self.known
+        if known is None or not math.isfinite(known.bound):
+            return box
+        return tightened_box(self.outward, self.level, self.answer.x, known.xh, known.z, box, known.bound)
 
     def run(self, nothing: Proof, rounds: int) -> Proof:
         candidates = list(self._judged_candidates(rounds))
         if not candidates:
             return nothing
         best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
+        for _ in range(_RAISES):
+            if not self.level < best.bound < math.inf:
+                break
+            # The answer is outside of its constraints, and its value below the optimum: look at more x.
+            self.level = best.bound + max(best.bound - self.value, _SLACK * self.size)
+            self.box = self._first_box()
+            candidates = [self._judged(one.xh, one.z) for one in candidates]
+            best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
         assumptions: tuple[str, ...] = ()
         if not best.is_unconditional:
             exact = self._exact(candidates, best)

@@ -136,7 +136,7 @@ class _Stationarity:
     def __init__(self, B: Matrix, P: Matrix, augmented: bool) -> None:
         n = B.shape[1]
         squares = np.ravel(B.multiply(B).sum(axis=0)) + P.diagonal()
-        largest = max(float(squares.max(initial=0)), 1e-300)
+        largest = max(float(squares.max(initial=0)), 1e-250)
         self.scale = 1 / np.sqrt(np.maximum(squares, 1e-32 * largest))
         S = sp.diags(self.scale)
         self.B, P = (B @ S).tocsc(), (S @ P @ S).tocsc()

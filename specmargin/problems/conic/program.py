@@ -65,6 +65,12 @@ class ConeProgram:
         """Return the objective of the minimisation."""
         return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
 
+    def size(self, x: FloatArray) -> float:
+        """Return the sum of the moduli of the objective's terms at x, at least the largest of its coefficients."""
+        quadratic = 0.5 * float(np.abs(x) @ (abs(self.P) @ np.abs(x)))
+        terms = quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
+        return max(terms, float(np.abs(self.q).max(initial=0)))
+
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
         return np.asarray(self.b - self.A @ x)
@@ -73,6 +79,12 @@ class ConeProgram:
         """Return how far the slacks are outside of their cones, the largest, in their own units."""
         s = self.slacks(x)
         return max((float(cone.violation(s[cone.rows]).max(initial=0)) for cone in self.parts), default=0.0)
+
+    def relative_violation(self, x: FloatArray) -> float:
+        """Return the largest violation relative to the terms of its rows, or to 1."""
+        s, size = self.slacks(x), 1 + np.abs(self.b) + abs(self.A) @ np.abs(x)
+        sides = ((cone.violation(s[cone.rows]), size[cone.rows].max(axis=1)) for cone in self.parts)
+        return max((float((outside / side).max(initial=0)) for outside, side in sides), default=0.0)
 
     def proves(self, z: FloatArray) -> bool:
         """Whether the multipliers are proved to lie in the dual cone."""
