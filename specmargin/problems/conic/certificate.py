@@ -29,6 +29,8 @@ _ENTRIES = 100_000
 """Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
 """How far the level is above the answer's value, relative to it."""
+_LARGEST = 1e100
+"""Largest multiplier that is looked at: squares must not overflow."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
 
@@ -86,7 +88,8 @@ def judged(
     program : ConeProgram
         The program.
     answer : Answer
-        Any point and any multipliers: wrong ones prove little, never something wrong.
+        Any point and any multipliers: wrong ones prove little, never something wrong. Multipliers that are no numbers
+        count as zero.
     rounds : int, default 3
         How often multipliers are moved deeper into the dual cone.
     tol : float, default 1e-9
@@ -104,6 +107,9 @@ def judged(
     x, value = answer.x, program.value(answer.x)
     open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
     nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
+    if not np.isfinite(x).all():
+        return nothing
+    answer = replace(answer, z=np.where(np.abs(answer.z) < _LARGEST, answer.z, 0.0))
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
     with np.errstate(all="ignore"):  # multipliers may be anything; what overflows proves nothing
@@ -185,7 +191,7 @@ class _Search:
 
     def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
         """Return a candidate next to which an exactly feasible dual point is proved to exist, not much worse."""
-        least = best.bound - 1e-7 * self.size
+        least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue
@@ -222,7 +228,7 @@ def proved_infeasible(
     No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
     """
     length = -float(program.b @ z)
-    if not length > 0:
+    if not 0 < length < math.inf:
         return None
     empty = program.without_objective()
     outward, zero = Outward(empty), np.zeros(len(program.q))
