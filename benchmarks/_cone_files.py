@@ -154,13 +154,13 @@ def _numbers(line: str) -> list[float]:
     return [float(word) for word in re.findall(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", line)]
 
 
-def maros_meszaros(folder: Path, above: float = 0, largest: float = np.inf) -> Iterator[tuple[str, cp.Problem]]:
-    """Yield the quadratic programs of at most so many columns, the smallest file first."""
+def maros_meszaros(folder: Path, least: float = 0, largest: float = np.inf) -> Iterator[tuple[str, cp.Problem]]:
+    """Yield the quadratic programs of more columns than the least and at most the largest number, small files first."""
     for path in sorted(folder.glob("maros_meszaros/*.mat"), key=lambda path: path.stat().st_size):
         held = scipy.io.loadmat(path)
         P, A = sp.csc_matrix(held["P"]), sp.csc_matrix(held["A"])
         q, low, high = (held[name].ravel() for name in "qlu")
-        if not above < len(q) <= largest:
+        if not least < len(q) <= largest:
             continue
         x = cp.Variable(len(q))
         fixed = low == high
