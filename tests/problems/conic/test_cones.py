@@ -118,23 +118,113 @@ def test_room_is_claimed_only_where_every_corner_is_inside(name, rng):
     assert claimed > 20
 
 
-def test_implied_bounds_hold_for_slacks_of_the_cone(rng):
-    for cone in MADE.values():
-        S = points(cone, rng, 3)
+def edges(cone, rng, count):
+    """Return points on the boundary of the primal cone."""
+    S = points(cone, rng, count)
+    match cone:
+        case cones.Nonnegative():
+            S[rng.random(S.shape) < 0.5] = 0.0
+        case cones.SecondOrder():
+            S[:, 0] = np.linalg.norm(S[:, 1:], axis=1)
+        case cones.Semidefinite():
+            half = rng.standard_normal((count, 2, 1))
+            S = cone.packed(half @ np.swapaxes(half, 1, 2))
+        case cones.Exponential():
+            x, y, _ = S[:, list(cone.order)].T
+            S[:, cone.order[2]] = y * np.exp(x / y)
+        case _:
+            S[:, -1] = np.prod(S[:, :-1] ** np.array(cone.powers), axis=1) * rng.choice([-1, 1], count)
+    return S
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_implied_bounds_hold_for_slacks_of_the_cone(name, rng):
+    cone = MADE[name]
+    for _ in range(200):
+        S = np.concatenate([points(cone, rng, 1), edges(cone, rng, 2)])
         low, high = np.full(9, -np.inf), np.full(9, np.inf)
-        high[cone.rows] = S + 1e-9 * (1 + np.abs(S))
+        # Upper bounds of some entries; of exponential cones sometimes a fixed y and a least x.
+        told = rng.random(S.shape) < 0.7
+        high[cone.rows[told]] = S[told] * (1 + 1e-12 * np.sign(S[told]))
+        if isinstance(cone, cones.Exponential) and rng.random() < 0.5:
+            x, y = (cone.rows[:, k] for k in cone.order[:2])
+            low[x] = S[:, cone.order[0]]
+            low[y] = high[y] = S[:, cone.order[1]]
         cone.tighten(low, high)
-        assert (low[cone.rows] <= S + 1e-12).all()
-        assert (high[cone.rows] + 1e-12 >= S).all()
+        pad = 1e-11 * (1 + np.abs(S))
+        assert (low[cone.rows] <= S + pad).all()
+        assert (high[cone.rows] + pad >= S).all()
 
 
-def test_complementarity_bounds_slacks(rng):
-    for cone in MADE.values():
-        S = points(cone, rng, 3)
-        Z = cone.moved_inside(rng.standard_normal(S.shape), 0.1, S)
-        high = np.full(9, np.inf)
-        cone.slack_limits(Z, float((S * Z).sum()), high)
-        assert (high[cone.rows] >= S - 1e-12).all()
+def cheapest(cone, Z):
+    """Return slacks of a large entry with a small z's, one for every row of Z."""
+    match cone:
+        case cones.Nonnegative():
+            return np.ones_like(Z)
+        case cones.SecondOrder():
+            return np.concatenate([np.ones((len(Z), 1)), -Z[:, 1:] / np.linalg.norm(Z[:, 1:], axis=1)[:, None]], axis=1)
+        case _:
+            least = np.linalg.eigh(cone.matrices(Z))[1][:, :, :1]
+            return cone.packed(least @ np.swapaxes(least, 1, 2))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_complementarity_bounds_slacks(name, rng):
+    cone = MADE[name]
+    for _ in range(50):
+        Z = cone.moved_inside(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
+        found = [points(cone, rng, 3)]
+        if isinstance(cone, (cones.Nonnegative, cones.SecondOrder, cones.Semidefinite)):
+            found.append(cheapest(cone, Z))
+        for S in found:
+            for row, s, z in zip(cone.rows, S, Z, strict=True):
+                high = np.full(9, np.inf)
+                one = type(cone)(row[None], *list(vars(cone).values())[1:])
+                one.slack_limits(z[None], float(s @ z), high)
+                assert (high[row] >= s - 1e-9 * (1 + np.abs(s))).all()
+
+
+@pytest.mark.parametrize("name", ["nonnegative", "second order", "semidefinite lower", "semidefinite upper"])
+def test_balls_of_symmetric_cones_map_the_identity_to_z_and_have_radius_one(name, rng):
+    cone = MADE[name]
+    m = cone.rows.shape[1]
+    unit = cone.packed(np.eye(2)[None])[0] if isinstance(cone, cones.Semidefinite) else np.eye(1, m)[0]
+    Z = cone.moved_inside(rng.standard_normal((3, m)), 0.1, points(cone, rng, 3))
+    balls = list(cone.balls(Z, 1.0))
+    count = len(Z) // len(balls)
+
+    def moved(w):
+        parts = (ball.apply(part) for ball, part in zip(balls, np.split(w.ravel(), len(balls)), strict=True))
+        return np.concatenate(list(parts)).reshape(Z.shape)
+
+    np.testing.assert_allclose(moved(np.tile(unit, (len(balls) * count, 1))), Z, rtol=1e-12)
+    for _ in range(300):
+        w = rng.standard_normal(Z.shape)
+        w *= 0.7 / np.linalg.norm(w, axis=1)[:, None]
+        assert cone.proves(Z + moved(w))
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0, 1.9, 2.1, 4.0])
+def test_balls_of_wide_cones_are_claimed_only_where_the_worst_step_stays_inside(share):
+    """z_0 - |z_1| is so many times the radius in units of |z|; the step goes down and along z_1."""
+    radius, m = 1e-2, 500
+    cone = cones.SecondOrder(np.arange(m)[None])
+    Z = np.zeros((1, m))
+    Z[0, 1] = 1.0
+    Z[0, 0] = 1.0 / (1 - share * radius)
+    (ball,) = cone.balls(Z, 1.0)
+    step = np.zeros(m)
+    step[:2] = -1, 1
+    inside = cone.proves(Z + ball.apply(radius * step / np.linalg.norm(step))[None])
+    assert inside or not cone.holds_balls(Z, radius)
+    assert cone.holds_balls(Z, radius) is (share > 2)
+    wide = cones.Semidefinite(np.arange(41 * 21)[None], 41, "lower")
+    values = np.ones(41)
+    values[0] = share * radius
+    Z = wide.packed(np.diag(values)[None])
+    (ball,) = wide.balls(Z, 1.0)
+    inside = wide.proves(Z - radius * ball.apply(np.eye(1, 41 * 21)[0])[None])
+    assert inside or not wide.holds_balls(Z, radius)
 
 
 def test_the_boundary_of_the_exponential_cone():
