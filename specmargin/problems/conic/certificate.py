@@ -121,7 +121,8 @@ class _Search:
 
     def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float, known: Proof | None) -> None:
         self.program, self.answer, self.radius, self.known = program, answer, radius, known
-        self.outward = Outward(program)
+        reduced, self.idle = program.without_idle_rows()
+        self.outward = Outward(reduced)
         self.value = program.value(answer.x)
         self.size = max(abs(self.value), 1e-3 * program.size(answer.x), 1e-300)
         self.tol = tol * self.size
@@ -154,7 +155,8 @@ class _Search:
             best, assumptions = (best, self._stated()) if exact is None else (exact, ())
         bound = min(best.bound, self.level)
         box = self.box.within(self.answer.x, self.radius)
-        return replace(nothing, bound=bound, assumptions=assumptions, z=best.z, xh=best.xh, box=box)
+        z = np.where(self.idle, 0.0, best.z)
+        return replace(nothing, bound=bound, assumptions=assumptions, z=z, xh=best.xh, box=box)
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
@@ -190,14 +192,14 @@ class _Search:
         return best
 
     def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
-        """Return a candidate next to which an exactly feasible dual point is proved to exist, not much worse."""
+        """Return a candidate next to which a point is proved that is stationary in the open columns, not much worse."""
         least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue
             at_point, residual = self.outward.at_point(xh, z, self.answer.x)
             if at_point > least:
-                bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual)
+                bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual, self.box)
                 if bound > least:
                     return _Candidate(bound, 0.0, True, xh, z, residual)
         return None
@@ -243,7 +245,7 @@ def proved_infeasible(
         if bound.value > 0 and bound.is_unconditional:
             return ()
         at_point, residual = outward.at_point(zero, ray, zero)
-        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual) > 0:
+        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual, box) > 0:
             return ()
         if bound.value > 0:
             assumptions = (f"|x| <= {radius:g}",)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.problems.conic import cones
+from specmargin.problems.conic.program import _is_semidefinite as is_semidefinite
 
 ROWS3 = np.arange(9).reshape(3, 3)
 MADE = {
@@ -156,6 +157,46 @@ def test_implied_bounds_hold_for_slacks_of_the_cone(name, rng):
         assert (high[cone.rows] + pad >= S).all()
 
 
+def inward(cone):
+    """Return the direction in which right sides move slacks inside."""
+    b = np.zeros(cone.rows.size)
+    cone.shrunk(b, 1.0)
+    return -b[cone.rows]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_points_inside_have_no_violation_and_points_outside_have_theirs(name, rng):
+    cone = MADE[name]
+    for _ in range(100):
+        S, t = edges(cone, rng, 3), 10.0 ** rng.uniform(-3, -1)
+        S[0] = np.abs(S[0]) if isinstance(cone, cones.Nonnegative) else S[0]
+        assert cone.violation(S + t * inward(cone)).max() <= 1e-12 * np.abs(S).max()
+        if isinstance(cone, cones.Nonnegative):
+            S[:] = 0.0
+        outside = cone.violation(S - t * inward(cone))
+        if isinstance(cone, cones.Power):
+            lost = np.prod(S[:, :-1] ** np.array(cone.powers), axis=1)
+            lost -= np.prod(np.maximum(S[:, :-1] - t, 0) ** np.array(cone.powers), axis=1)
+            np.testing.assert_allclose(outside, np.maximum(lost, t - S[:, :-1].min(axis=1)), rtol=1e-6)
+        else:
+            np.testing.assert_allclose(outside, t, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_room_near_the_boundary(name, rng):
+    cone = MADE[name]
+    claimed = 0
+    for _ in range(300):
+        t = 10.0 ** rng.uniform(-4, 0)
+        S = edges(cone, rng, 3)[:1] + t * inward(cone)[:1]
+        moved = np.full(S.shape, t * rng.uniform(0.05, 1.0))
+        if cone.has_room(S, moved):
+            claimed += 1
+            corners = S + moved * np.array(np.meshgrid(*[[-1, 1]] * S.shape[1])).reshape(S.shape[1], -1).T
+            assert cone.violation(corners).max() <= 1e-13 * np.abs(S).max()
+    assert claimed > 20
+
+
 def cheapest(cone, Z):
     """Return slacks of a large entry with a small z's, one for every row of Z."""
     match cone:
@@ -244,6 +285,37 @@ def test_definiteness_is_proved_and_never_claimed(rng):
         M = (V * np.array([1.0, 1, 1, 1, 1, least])) @ V.T
         assert cones.is_definite((M + M.T) / 2) is (least > 0)
     assert not cones.is_definite(np.full((2, 2), np.nan))
+
+
+def test_singular_matrices_are_never_claimed_to_be_definite(rng):
+    """Rounding turns some of them indefinite, and plain Cholesky factorisations run through."""
+    passed = 0
+    for _ in range(200):
+        half = rng.standard_normal((6, 5))
+        M = half @ half.T
+        M = (M + M.T) / 2
+        assert not cones.is_definite(M) or is_semidefinite(M.tolist())
+        try:
+            np.linalg.cholesky(M)
+            passed += not is_semidefinite(M.tolist())
+        except np.linalg.LinAlgError:
+            continue
+    assert passed > 5
+
+
+@pytest.mark.parametrize("name", [name for name in MADE if "exp" in name or "power" in name])
+@pytest.mark.parametrize("radius", [0.01, 0.1, 0.5, 2.0])
+def test_balls_of_any_radius_are_claimed_only_where_they_are_inside(name, radius, rng):
+    cone = MADE[name]
+    for depth in (1e-9, 1e-5, 1e-2, 1.0):
+        Z = cone.moved_inside(rng.standard_normal((3, 3)), depth, points(cone, rng, 3))
+        if not cone.holds_balls(Z, radius):
+            continue
+        (ball,) = cone.balls(Z, 1.0)
+        for _ in range(300):
+            w = rng.standard_normal(Z.shape)
+            w *= radius / np.linalg.norm(w, axis=1)[:, None]
+            assert cone.proves(Z + ball.apply(w.ravel()).reshape(Z.shape))
 
 
 def test_wide_cones_have_the_identity_as_metric(rng):
