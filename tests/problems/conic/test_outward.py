@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conic_programs import random_program
 
+from specmargin.problems.conic import existence
 from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.correction import Metric, corrections
 from specmargin.problems.conic.existence import cost_of_exact_dual, upper_end
@@ -151,6 +152,29 @@ def test_multipliers_of_idle_rows_are_zero_and_the_bound_needs_no_assumption():
     assert proof.bound <= 5.0
     assert proof.bound == pytest.approx(5.0, abs=1e-7)
     assert (proof.z[form.program.A.toarray()[:, 2] != 0] == 0).all()
+
+
+def test_a_residual_in_a_column_without_rows_cannot_be_removed():
+    """min x_0 + 1e-9 x_1 subject to x_0 >= 1 falls without end."""
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(x[0] + 1e-9 * x[1]), [x[0] >= 1])).program
+    outward, x0, z = Outward(program), np.ones(2), np.ones(1)
+    _, residual = outward.at_point(x0, z, x0)
+    assert residual[1] > 0
+    nothing = Box(np.full(2, -np.inf), np.full(2, np.inf))
+    assert cost_of_exact_dual(outward, z, x0, x0, residual, nothing) == np.inf
+
+
+def test_an_upper_end_pays_for_the_distance_from_the_equalities(monkeypatch):
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(3 * x[0] + 4 * x[1]), [cp.sum(x) == 1, 2 * x[0] >= 0])).program
+    point = np.array([0.25, 0.75])
+    monkeypatch.setattr(existence, "_onto_equalities", lambda outward, x, rows: (x, 0.2))
+    upper = upper_end(Outward(program), point)
+    assert upper == pytest.approx(0.75 + 3.0 + 5.0 * 0.2)
+    # A slack of 0.5 of a row of length 2 is gone where the point may move by more than 0.25.
+    monkeypatch.setattr(existence, "_onto_equalities", lambda outward, x, rows: (x, 0.3))
+    assert upper_end(Outward(program), point) == np.inf
 
 
 def test_an_upper_end_is_above_the_optimum_and_needs_an_inner_point():
