@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conic_programs import random_program
 
-from specmargin.problems.conic import existence
+from specmargin.problems.conic import cones, existence
 from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.correction import Metric, corrections
 from specmargin.problems.conic.existence import cost_of_exact_dual, upper_end
@@ -50,6 +50,19 @@ def test_value_and_residual_enclose_the_exact_ones(kind):
             cost = sum((abs(one) * Fraction(two) for one, two in zip(r, width.tolist(), strict=True)), Fraction(0))
             assert Fraction(bound.value) <= value - cost
             assert bound.is_unconditional is bool((modulus == 0).all())
+
+
+def test_the_bound_is_below_the_exact_one_where_large_sums_cancel():
+    """The value is a small difference of numbers of size 1e10: its rounding is larger than an ulp of it."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        A, x = rng.standard_normal((60, 3)), cp.Variable(3)
+        program = compiled(cp.Problem(cp.Minimize(x[0]), [A @ x <= 1e10 * rng.standard_normal(60)])).program
+        z, last = rng.random(60), int(np.argmax(np.abs(program.b)))
+        z[last] -= program.b @ z / program.b[last]  # b'z is nearly zero
+        least, _ = Outward(program).at_point(np.zeros(3), z, np.zeros(3))
+        value, _ = by_fractions(program, np.zeros(3), z, np.zeros(3))
+        assert Fraction(least) <= value
 
 
 def test_slacks_come_with_their_rounding():
@@ -152,6 +165,17 @@ def test_multipliers_of_idle_rows_are_zero_and_the_bound_needs_no_assumption():
     assert proof.bound <= 5.0
     assert proof.bound == pytest.approx(5.0, abs=1e-7)
     assert (proof.z[form.program.A.toarray()[:, 2] != 0] == 0).all()
+
+
+def test_an_exact_dual_point_needs_balls_inside_of_every_cone(monkeypatch):
+    form = compiled(random_program("lp", 0))
+    program, answer, outward = form.program, form.solved(), Outward(form.program)
+    nothing = Box(np.full(len(answer.x), -np.inf), np.full(len(answer.x), np.inf))
+    *_, (xh, z) = corrections(outward, answer.x, answer.z, 3, boost=2.0**13)
+    _, residual = outward.at_point(xh, z, answer.x)
+    assert cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing) < np.inf
+    monkeypatch.setattr(cones.Nonnegative, "holds_balls", lambda self, Z, radius: False)
+    assert cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing) == np.inf
 
 
 def test_a_residual_in_a_column_without_rows_cannot_be_removed():
