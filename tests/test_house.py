@@ -437,7 +437,7 @@ CEILINGS = {
         "losses": 760,
         "objectives": 5250,
         "plots": 1720,
-        "problems": 2760,  # the certificate of any convex program
+        "problems": 2780,  # the certificate of any convex program
         "proofs": 1680,
         "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects

@@ -34,8 +34,8 @@ def cost_of_exact_dual(
     """Return what the bound loses when (z, xh) becomes a pair that is stationary in all columns without near bounds.
 
     B = [F'A; P^1/2]. If B'w = -r, in the columns that the box leaves open or wide, has a solution of norm rho, then
-    z + F w_1 is in the dual cone as rho is at most the radius of the balls. The bound loses |F's| rho + |P^1/2 (x - xh)|
-    rho + rho^2, and what the residual of the other columns, at most |r_j| + |B_j| rho, costs in their bounds.
+    z + F w_1 is in the dual cone as rho is at most the radius of the balls. The bound loses |F's| rho + rho^2 +
+    |P^1/2 (x - xh)| rho, and what the residual of the other columns, at most |r_j| + |B_j| rho, costs in their bounds.
 
     Returns
     -------

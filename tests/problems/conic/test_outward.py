@@ -169,7 +169,7 @@ def test_multipliers_of_idle_rows_are_zero_and_the_bound_needs_no_assumption():
 
 def test_an_exact_dual_point_needs_balls_inside_of_every_cone(monkeypatch):
     form = compiled(random_program("lp", 0))
-    program, answer, outward = form.program, form.solved(), Outward(form.program)
+    answer, outward = form.solved(), Outward(form.program)
     nothing = Box(np.full(len(answer.x), -np.inf), np.full(len(answer.x), np.inf))
     *_, (xh, z) = corrections(outward, answer.x, answer.z, 3, boost=2.0**13)
     _, residual = outward.at_point(xh, z, answer.x)
