@@ -150,11 +150,9 @@ class _Search:
             candidates = [self._judged(one.xh, one.z) for one in candidates]
             best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
         assumptions: tuple[str, ...] = ()
-        exact = None if best.is_unconditional and self._is_enough(best) else self._exact(candidates, best)
-        if exact is not None:
-            best = exact
-        elif not best.is_unconditional:
-            assumptions = self._stated()
+        if not best.is_unconditional:
+            exact = self._exact(candidates, best)
+            best, assumptions = (best, self._stated()) if exact is None else (exact, ())
         bound = min(best.bound, self.level)
         box = self.box.within(self.answer.x, self.radius)
         z = np.where(self.idle, 0.0, best.z)
@@ -195,9 +193,7 @@ class _Search:
 
     def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
         """Return a candidate next to which a point is proved that is stationary in the open columns, not much worse."""
-        least = best.bound
-        if not best.is_unconditional:
-            least = min(least - 1e-7 * self.size, self.value - 10 * self.tol)
+        least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue

@@ -20,8 +20,6 @@ from specmargin.typing import FloatArray
 __all__ = ["cost_of_exact_dual", "upper_end"]
 
 _RADIUS = 1e-2
-_FAR = 1000.0
-"""Bounds that are farther from x than this times 1 + |x| count as none."""
 _COLUMNS = 800
 _ENTRIES = 4_000_000
 _WIDEST = 40
@@ -31,9 +29,9 @@ _EQUALITIES = 600
 def cost_of_exact_dual(
     outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: FloatArray, box: Box
 ) -> float:
-    """Return what the bound loses when (z, xh) becomes a pair that is stationary in all columns without near bounds.
+    """Return what the bound loses when (z, xh) becomes a pair that is stationary in all columns without bounds.
 
-    B = [F'A; P^1/2]. If B'w = -r, in the columns that the box leaves open or wide, has a solution of norm rho, then
+    B = [F'A; P^1/2]. If B'w = -r, in the columns that the box leaves open, has a solution of norm rho, then
     z + F w_1 is in the dual cone as rho is at most the radius of the balls. The bound loses |F's| rho + rho^2 +
     |P^1/2 (x - xh)| rho, and what the residual of the other columns, at most |r_j| + |B_j| rho, costs in their bounds.
 
@@ -43,9 +41,8 @@ def cost_of_exact_dual(
         The loss; infinite where nothing is proved.
     """
     program = outward.program
-    n, m = len(program.q), len(program.b)
+    n, m, is_open = len(program.q), len(program.b), ~box.is_finite
     far = np.maximum(np.abs(box.low - x), np.abs(box.high - x))
-    is_open = ~(box.is_finite & (far <= _FAR * (1 + np.abs(x))))
     wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
     if is_open.sum() > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
         return math.inf
