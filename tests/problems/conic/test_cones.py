@@ -279,6 +279,14 @@ def test_the_boundary_of_the_exponential_cone():
     assert not cone.proves(np.array([[np.nan, 1.0, 2.0]]))
 
 
+def test_the_boundary_of_the_power_cone():
+    cone = MADE["power"]
+    edge = np.array([[0.3 * 2.0, 0.7 * 5.0, 2.0**0.3 * 5.0**0.7]])
+    for sign in (1, -1):
+        assert not cone.proves(edge * np.array([[1, 1, sign * (1 + 1e-12)]]))
+        assert cone.proves(edge * np.array([[1, 1, sign * (1 - 1e-12)]]))
+
+
 def test_definiteness_is_proved_and_never_claimed(rng):
     V = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     for least in (1e-3, 1e-10, -1e-12, -1e-3):
