@@ -107,7 +107,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
     for is_scaled, changes in _FURTHER if scale != 1.0 else _FURTHER[1:]:
         supposes = best.proof is None or bool(best.proof.assumptions)
         if best.distance <= tol and not (supposes and (is_scaled or "max_step_fraction" in changes)):
-            break  # three attempts, where there are so many, look for a bound without an assumption
+            break  # the first three look for a bound without an assumption, too
         answer = form.solved(scale if is_scaled else 1.0, **_settings(form, changes, options))
         further = _judged(form, answer, tol, rounds=7, known=None if supposes else best.proof)
         if further.ray is not None:
