@@ -343,14 +343,18 @@ def solve(
         attempt, objective = _attempt, built.current_objective()
     attempts: list[str] = []
     best: SolveResult | None = None
+    problem = built if isinstance(built, cp.Problem) else built.problem
+    values = None
     for name in order:
         result = attempt(built, objective, name.upper(), tol, solver_params)
         attempts.append(f"{result.solver}: {result.message}")
         if best is None or _rank(result) < _rank(best):
-            best = result
+            best, values = result, problem.solution
         if result.status is Status.OPTIMAL:
             break
     assert best is not None
+    if best.status.has_solution and problem.solution is not values:
+        problem.unpack(values)  # the variables hold the answer that is returned, not that of the last solver
     best = replace(best, attempts=tuple(attempts))
     if check and not best.status.has_solution:
         raise _error(best)
@@ -380,9 +384,14 @@ def _require(name: str) -> None:
         )
 
 
-def _rank(result: SolveResult) -> tuple[bool, float]:
-    gap = result.certificate.relative_gap
-    return (not result.status.has_solution, gap if 0 <= gap < math.inf else math.inf)  # negative: nothing is proved
+def _rank(result: SolveResult) -> tuple[bool, float, float]:
+    """Return what is smaller of the better answer: whether there is none, its gap or violation, its violation."""
+    certificate = result.certificate
+    gap, outside = certificate.relative_gap, certificate.primal_residual
+    distance = gap if 0 <= gap < math.inf else math.inf  # negative, of an objective: nothing is proved
+    if certificate.kind == "objective":  # a gap at a point that was made feasible
+        return not result.status.has_solution, distance, 0.0
+    return not result.status.has_solution, max(distance, outside), outside
 
 
 def _attempt(

@@ -22,7 +22,7 @@ from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPS
 
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, is_definite
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled"]
 
@@ -67,6 +67,12 @@ class ConeProgram:
         """Return the objective of the minimisation."""
         return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
 
+    def size(self, x: FloatArray) -> float:
+        """Return the sum of the moduli of the objective's terms at x, at least the largest of its coefficients."""
+        quadratic = 0.5 * float(np.abs(x) @ (abs(self.P) @ np.abs(x)))
+        terms = quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
+        return max(terms, float(np.abs(self.q).max(initial=0)))
+
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
         return np.asarray(self.b - self.A @ x)
@@ -75,6 +81,12 @@ class ConeProgram:
         """Return how far the slacks are outside of their cones, the largest, in their own units."""
         s = self.slacks(x)
         return max((float(cone.violation(s[cone.rows]).max(initial=0)) for cone in self.parts), default=0.0)
+
+    def relative_violation(self, x: FloatArray) -> float:
+        """Return the largest violation relative to the terms of its rows, or to 1."""
+        s, size = self.slacks(x), 1 + np.abs(self.b) + abs(self.A) @ np.abs(x)
+        sides = ((cone.violation(s[cone.rows]), size[cone.rows].max(axis=1)) for cone in self.parts)
+        return max((float((outside / side).max(initial=0)) for outside, side in sides), default=0.0)
 
     def proves(self, z: FloatArray) -> bool:
         """Whether the multipliers are proved to lie in the dual cone."""
@@ -90,6 +102,29 @@ class ConeProgram:
     def without_objective(self) -> ConeProgram:
         """Return the program that asks for feasibility alone."""
         return replace(self, P=sp.csc_matrix(self.P.shape), q=np.zeros_like(self.q), d=0.0)
+
+    def without_idle_rows(self) -> tuple[ConeProgram, BoolArray]:
+        """Return the program with zero in the rows that bound nothing, and which these are.
+
+        A column without a cost whose entries are all in inequalities, and of one sign, satisfies these by going to
+        infinity. Their multipliers are zero in every dual point, which therefore has no others around it.
+        """
+        A, idle = self.A.tocsc(), np.zeros(len(self.b), dtype=bool)
+        is_row = np.zeros(len(self.b), dtype=bool)
+        for cone in self.parts:
+            is_row[cone.rows] = isinstance(cone, cones.Nonnegative)
+        free = (self.q == 0) & (np.ravel(abs(self.P).sum(axis=0)) == 0)
+        column = np.repeat(np.arange(len(self.q)), np.diff(A.indptr))
+        while True:
+            used = ~idle[A.indices] & (A.data != 0)
+            tests = (used & (A.data > 0), used & (A.data < 0), used & ~is_row[A.indices])
+            above, below, other = (np.bincount(column[test], minlength=len(self.q)) for test in tests)
+            alone = free & (other == 0) & ((above == 0) != (below == 0))
+            if not alone.any():
+                break
+            idle[A.indices[used & alone[column]]] = True
+        kept = sp.diags((~idle).astype(float))
+        return replace(self, A=sp.csc_matrix(kept @ A), b=np.where(idle, 0.0, self.b)) if idle.any() else self, idle
 
     @cached_property
     def is_separable(self) -> bool:
