@@ -40,10 +40,12 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     plan = paper.plan_for(names, seed=seed, **SIZES[size])
     plan = plan.quick() if size == "quick" else plan
     rows = measured(fits.work)(plan.cells())
-    means = {str(k): paper.means_and_published(rows, k) for k in plan.per_class}
+    means = {str(k): paper.means_and_published(rows, k, plan.kernels[0]) for k in plan.per_class}
     results = {
         "mean error over the pairs by labels per class, percent": means,
-        "claims by labels per class": {str(k): claims.of_pairs(rows, per_class=k) for k in plan.per_class},
+        "claims by labels per class": {
+            str(k): claims.of_pairs(rows, per_class=k, kernel=plan.kernels[0]) for k in plan.per_class
+        },
         "data": missing,
     }
     return {
@@ -54,7 +56,9 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 for name in ("U", "T", "published U", "published T")
             }
             | {
-                f"standard error {letter}": np.array([standard_error(rows, method, part, k) for k in plan.per_class])
+                f"standard error {letter}": np.array(
+                    [standard_error(rows, method, part, k, plan.kernels[0]) for k in plan.per_class]
+                )
                 for part, letter in fits.PARTS.items()
             }
             for method in fits.CONVEX
@@ -63,9 +67,9 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def standard_error(rows: Sequence[Row], method: str, part: str, per_class: int) -> float:
+def standard_error(rows: Sequence[Row], method: str, part: str, per_class: int, kernel: str) -> float:
     """Return the standard error over the draws of the mean over the pairs."""
-    tasks = claims.by_task(rows, part, per_class=per_class).values()
+    tasks = claims.by_task(rows, part, per_class=per_class, kernel=kernel).values()
     by_draw = np.mean([[errors[method][split] for split in sorted(errors[method])] for errors in tasks], axis=0)
     return float(np.std(by_draw, ddof=1) / np.sqrt(len(by_draw)))
 

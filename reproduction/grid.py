@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from reproduction.methods import Method
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import Task, available_tasks, checksums, splits
+from specmargin.exceptions import InvalidInputError
 
 __all__ = ["GridPlan", "grid_experiment"]
 
@@ -37,6 +38,8 @@ class GridPlan:
         Labelled folds of the cross-validation.
     n_splits : int, optional
         The first splits only.
+    protocol : mapping of str to str
+        Parts of the protocol that every cell names, so that rows of another one are not taken for its own.
     """
 
     experiment: str
@@ -45,6 +48,7 @@ class GridPlan:
     grid: Mapping[str, Sequence[float]]
     folds: int = 5
     n_splits: int | None = None
+    protocol: Mapping[str, str] = field(default_factory=dict)
 
     def cells(self, data: Path | None) -> list[Cell]:
         """Return the cells: settings outside, splits inside, so that what settings share is made once."""
@@ -57,7 +61,7 @@ class GridPlan:
                     name,
                     task.name,
                     split,
-                    {**{key: setting[key] for key in method.parameters}, "folds": self.folds},
+                    {**{key: setting[key] for key in method.parameters}, "folds": self.folds, **self.protocol},
                 )
                 for task in self.tasks
                 for setting in everything
@@ -83,6 +87,7 @@ def grid_experiment(
     instead: str = "",
     header: Sequence[str] = (),
     solver: str = "auto",
+    axes: Mapping[str, Sequence[str]] | None = None,
 ) -> Experiment:
     """Return the experiment in which labelled folds, and other protocols, choose among the settings of a grid.
 
@@ -104,13 +109,21 @@ def grid_experiment(
         Tasks instead of `tasks` where none of their data are there; `instead` says what they are.
     header : sequence of str
         The protocol in words.
+    axes : mapping of str to sequence of str, optional
+        Parts of the protocol that ``--set`` may choose, with their values, the usual one first. `work` finds the chosen
+        value among the parameters of its cell.
     """
+    axes = axes or {}
     small = {key: values[:2] for key, values in grid.items()} if quick_grid is None else quick_grid
 
     def setup(options: Options) -> Setup:
+        for axis, value in options.choices.items():
+            if value not in axes[axis]:
+                raise InvalidInputError(f"--set {axis}={value} is unknown; take one of {', '.join(axes[axis])}.")
+        protocol = {axis: options.choices.get(axis, values[0]) for axis, values in axes.items()}
         there, missing = available_tasks(tasks, stand_ins, instead, options.data, joint=" and ")
         size: dict[str, Any] = {"grid": small, "folds": 2, "n_splits": 2} if options.quick else {"grid": grid}
-        plan = GridPlan(name, there, methods, **size)
+        plan = GridPlan(name, there, methods, protocol=protocol, **size)
         return Setup(plan, checksums((task.source for task in there), options.data), missing)
 
     def report(rows: list[Row], plan: GridPlan, options: Options) -> Findings:
@@ -118,4 +131,4 @@ def grid_experiment(
         return Findings([Section("", lines)], header)
 
     note = "two splits, few settings, two folds; for a look, not for the record."
-    return Experiment(name, summary, title, setup, work, report, solver=solver, quick=note)
+    return Experiment(name, summary, title, setup, work, report, solver=solver, quick=note, axes=tuple(axes))

@@ -13,7 +13,8 @@ kernel of width 8 (USPS) or 1000 (COIL-20), linear text. A `ContinuationBlock` i
 method that it refers to has the squared hinge. ``grad_hinge`` is the former, ``grad_s3vm`` the latter: on the 450 runs
 they err in 4.62 and 5.26 %, and 4.6 is published. Widths of COIL-20 belong to
 grey values from 0 to 255 of images that may have been reduced otherwise. Figure 6 names no values of gamma_I but its
-best error, which the test points choose: ours is marked optimistic, too.
+best error, which the test points choose: ours is marked optimistic, too. What LapSVM loses there it loses by its
+threshold: cut at the true shares of the classes, which nobody knows, its decisions err less than continuation's.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ GAMMA_I = (0.01, 0.1, 1.0, 10.0)
 
 _1, _2, _4 = "Table 1, C = C* = 100", "Table 2, other C = C*", "Table 4, several clusters per class"
 _FIGURE_5, _FIGURE_6 = "Figure 5, width of the kernel", "Figure 6, kernel deformed by a graph"
+_SHARES = "Kernel deformed by a graph, decisions cut at the true shares of the classes: OPTIMISTIC"
 _5_2 = "Section 5.2, leading components, {} of the pairs"
 _FIGURE_7 = "Figure 7, MNIST 5 against 8, 20 labelled and 5000 unlabelled"
 
@@ -103,6 +105,10 @@ def blocks(*, every: int = 1) -> list[ContinuationBlock]:
         *(
             ContinuationBlock(_FIGURE_6, *usps, two, f"gamma_I = {g:g}", sigma=8.0, graph=100.0 * g, table="text 5.1")
             for g in GAMMA_I
+        ),
+        *(
+            ContinuationBlock(_SHARES, *usps, two, f"gamma_I = {g:g}", sigma=8.0, graph=100.0 * g, exact=True)
+            for g in GAMMA_I[2:]
         ),
         *(
             ContinuationBlock(_5_2.format(len(some[1])), *some, one, f"rank {rank}", sigma=8.0, rank=rank)

@@ -158,7 +158,8 @@ def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool 
             if np.isfinite(theirs) and all(method in errors for errors in tasks.values()):
                 name = f"{method} {PARTS[part]}, {per_class} labels of each digit"
                 apart[name] = float(mean_errors(tasks, method).mean()) - theirs
-    setting = f"{kernel} kernel, {LAPLACIANS[normalized]}"
+    fit = ", whose scale is fitted to these means" if kernel == "fitted" else ""
+    setting = f"{kernel} kernel{fit}, {LAPLACIANS[normalized]}"
     return judge(CLAIMS, {"figure 5": named_frame({"apart": apart}, setting=setting)})
 
 

@@ -96,7 +96,7 @@ def _graph(usps: Sequence[Row], settings: Sequence[Setting]) -> pd.DataFrame:
         tried = [
             (mean_error(rows, method), block.tuning)
             for block, rows in settings
-            if block.graph and block.source == "uspst"
+            if block.graph and block.source == "uspst" and not block.exact
         ]
         row[name], row[f"{name}_at"] = min(tried, default=(math.nan, ""))
     return pd.DataFrame([row]).dropna()

@@ -13,9 +13,11 @@ competitive.
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -91,6 +93,77 @@ def certified(rows: Iterable[Row], limit: float) -> list[str]:
     good = pd.DataFrame([row for row in rows if row["status"] == "ok" and row["method"] in ("STOAM", "STORM")])
     good.attrs["limit"] = limit
     return judge(TABLE_CLAIMS["spectrum_learning"], {"fits": good})
+
+
+FAMILIES = {
+    "STORM or STOAM": ("STORM", "STOAM"),
+    "SGT": ("SGT",),
+    "KTA": ("KTA-S", "KTA-R"),
+    "MKL": ("MKL-S", "MKL-R"),
+    "[9]": ("Xu",),
+}
+"""Of the paper's methods, as `wins_by_range` counts them."""
+
+
+def wins_by_range(rows: Iterable[Row]) -> pd.DataFrame:
+    """Count, on the tuning splits, whose mean error is least as the range of SGT's weight of the loss ends earlier.
+
+    The paper names no range. Of a method that has a range of its own the best setting counts; equal means count for
+    each. The rows of the tuning phase hold the errors of every setting, so that no fit is made.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``w`` ("tuned" or "1", of [9]), ``end`` (largest weight of SGT), a column for each of `FAMILIES` and
+        ``cells``, of how many.
+    """
+    errors: dict[tuple[str, int], dict[str, list[list[float]]]] = {}
+    weights: list[float] = []
+    for row in rows:
+        if row["status"] == "ok" and row["param_phase"] == "tuning" and row["method"] in (*PAPER, "Xu w=1"):
+            cell = errors.setdefault((row["dataset"], row["param_n_labeled"]), {})
+            cell.setdefault(row["method"], []).append(json.loads(row["errors"]))
+            weights = json.loads(row["param_grid"])["loss_weight"] if row["method"] == "SGT" else weights
+    means = [
+        {method: [statistics.fmean(each) for each in zip(*draws, strict=True)] for method, draws in cell.items()}
+        for cell in errors.values()
+        if {*PAPER, "Xu w=1"} <= cell.keys()
+    ]
+    counts = []
+    for (w, xu), end in product((("tuned", "Xu"), ("1", "Xu w=1")), weights):
+        within = sum(weight <= end for weight in weights)
+        best = [
+            {method: min(cell[method]) for method in PAPER} | {"SGT": min(cell["SGT"][:within]), "Xu": min(cell[xu])}
+            for cell in means
+        ]
+        wins = {
+            family: sum(min(cell[m] for m in members) <= min(cell.values()) for cell in best)
+            for family, members in FAMILIES.items()
+        }
+        counts.append({"w": w, "end": end, **wins, "cells": len(means)})
+    return pd.DataFrame(counts)
+
+
+def told_wins(rows: Iterable[Row]) -> list[str]:
+    """Return a sentence for either w of [9] on how the count of wins moves with the range; nothing without the rows."""
+    wins = wins_by_range(rows)
+    if wins.empty or not wins["cells"].max():
+        return []
+    head = (
+        "Whose mean error over the tuning splits is least hangs on ranges that the paper does not name, in its "
+        f"{wins['cells'].max()} cells with SGT's weight of the loss up to {_listed(wins['end'].unique())}:"
+    )
+    return [
+        head,
+        *(
+            f"[9] at w {w}: {'; '.join(f'{family} {_listed(each[family])}' for family in FAMILIES)}."
+            for w, each in wins.groupby("w", sort=False)
+        ),
+    ]
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
 
 
 def _means(rows: Sequence[Errors], methods: Sequence[str]) -> str:

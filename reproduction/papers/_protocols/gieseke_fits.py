@@ -77,6 +77,8 @@ class Partition:
         Samples of the set, in place of the paper's.
     sample : int, default 0
         Which sample of a generated set: the seed of its generator.
+    uniform : bool, default False
+        Draw the labelled samples uniformly, one of each class at least, rather than in proportion to the classes.
     """
 
     n_labeled: int
@@ -86,6 +88,7 @@ class Partition:
     landmarks: int | None = None
     n: int | None = None
     sample: int = 0
+    uniform: bool = False
 
 
 class Problem(NamedTuple):
@@ -114,9 +117,9 @@ def task_named(name: str, n: int | None = None, sample: int = 0) -> Task:
 
 @lru_cache(maxsize=4)
 def partitions(name: str, how: Partition, data: Path | None = None) -> dict[str, Split]:
-    """Return ten random partitions by name; the classes share the labelled samples in proportion to their sizes."""
+    """Return ten random partitions by name."""
     y = samples(task_named(name, how.n, how.sample), data).y
-    splits = random_splits(y, how.n_labeled, N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
+    splits = random_splits(y, how.n_labeled, N_PARTITIONS, 0, stratify=not how.uniform, n_test=how.n_test)
     if how.n_unlabeled is not None:
         if how.n_unlabeled > len(splits[0].unlabeled):
             raise InvalidInputError(
@@ -182,7 +185,8 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     """Tune a method on one partition, or time it.
 
     Returned are ``error_test`` in percent of the chosen setting, its ``C`` and ``C_star``, and what `fit` measured; of
-    a tuned cell ``error_folds`` of it, how many settings ``tied``, and error and C by each of the `RULES`.
+    a tuned cell ``error_folds`` of it, how many settings ``tied``, and error and C by each of the `RULES`. The rule
+    that chooses is the cell's ``ties``, by default the least hinge loss.
     """
     p = cell.parameters
     shared = problem(cell.dataset, cell.split, Partition(**p["how"]), data)
@@ -199,7 +203,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     tied = [k for k, (error, _) in enumerate(scores) if error == least]
     chosen = {rule: min(tied, key=lambda k: (*key(settings[k], scores[k][1]), k)) for rule, key in RULES.items()}
     rows = {k: _measured(shared, cell.method, settings[k]) for k in dict.fromkeys(chosen.values())}
-    row = {**rows[chosen["least hinge loss"]], "error_folds": 100.0 * least / l, "tied": len(tied)}
+    row = {**rows[chosen[p.get("ties", "least hinge loss")]], "error_folds": 100.0 * least / l, "tied": len(tied)}
     for rule, k in chosen.items():
         row |= {f"error, {rule}": rows[k]["error_test"], f"C, {rule}": settings[k].C}
     return row

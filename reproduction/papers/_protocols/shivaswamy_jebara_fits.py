@@ -37,7 +37,7 @@ from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.results import SolveResult
 from specmargin.solvers import alignment, graph_transducer, spectral_ridge, spectrum_margin
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
-from specmargin.spectra.transforms import analytic_centre, diffusion, geometric
+from specmargin.spectra.transforms import analytic_centre, diffusion, gaussian_field, geometric
 from specmargin.typing import FloatArray, IntArray, SparseArray
 
 Phase: TypeAlias = Literal["tuning", "fresh"]
@@ -183,10 +183,18 @@ def _xu(spectrum: Spectrum, setting: Setting) -> FloatArray:
 
 
 def _diffusion(spectrum: Spectrum, setting: Setting) -> FloatArray:
+    return diffusion(spectrum, sigma=_sigma(spectrum, setting))
+
+
+def _gaussian_field(spectrum: Spectrum, setting: Setting) -> FloatArray:
+    return gaussian_field(spectrum, sigma=_sigma(spectrum, setting))
+
+
+def _sigma(spectrum: Spectrum, setting: Setting) -> float:
     theta = spectrum.eigenvalues
     # A graph of more components than eigenpairs has no width but any.
     unit = float(theta[theta > 0].mean()) if (theta > 0).any() else 1.0
-    return diffusion(spectrum, sigma=math.sqrt(setting["width"] * unit))
+    return math.sqrt(setting["width"] * unit)
 
 
 def _geometric(spectrum: Spectrum, setting: Setting) -> FloatArray:
@@ -210,8 +218,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         # Learned with the classifier, ordered.
         "STOAM": Method(("C",), fit=_margins),
         "STORM": Method(("C", "B"), fit=_margins),
-        # Not in the paper's tables: exp(-theta / sigma^2), w^-i, theta^-2 with the squared loss, and Poisson learning.
+        # Not in the paper's tables: exp(-theta / sigma^2), 1 / (theta + sigma^2), w^-i, theta^-2 with the squared loss,
+        # and Poisson learning.
         "diffusion": Method(("C", "width"), fit=partial(_margins, delta=_diffusion)),
+        "Gaussian field": Method(("C", "width"), fit=partial(_margins, delta=_gaussian_field)),
         "geometric": Method(("C", "w"), fit=partial(_margins, delta=_geometric)),
         "ridge": Method(("penalty",), fit=_ridge),
         "Poisson": Method((), fit=_poisson, on_graph=True),

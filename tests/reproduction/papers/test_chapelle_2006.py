@@ -38,6 +38,20 @@ def test_settings_are_the_papers():
     assert {b.sigma for b in seventh} == {5 * 256}
 
 
+def test_true_shares_are_told_apart_from_figure_6():
+    """Pairs with a graph: some are cut at the labelled samples' share, others at the true one and OPTIMISTIC."""
+    graphs = [b for b in experiment.blocks() if b.graph]
+    exact = [b for b in graphs if b.exact]
+    assert [b.tuning for b in exact] == ["gamma_I = 1", "gamma_I = 10"]
+    assert all("OPTIMISTIC" in b.title and len(b.tasks) == 45 and math.isnan(b.published("svm").mean) for b in exact)
+    named = [json.dumps(b.parameters("svm")) for b in graphs]
+    assert len(set(named)) == len(graphs) == 6
+    rows = [{"status": "ok", "method": method, "error_unlabeled": 3.0} for method in ("svm", "cs3vm")]
+    lowest = [{**row, "error_unlabeled": 1.0} for row in rows]
+    frame = experiment.claims._graph(rows, [(b, lowest if b.exact else rows) for b in graphs])
+    assert frame[["lapsvm", "hybrid"]].to_numpy().tolist() == [[3.0, 3.0]]
+
+
 def test_every_table_finds_its_published_number():
     numbers = {
         (b.table, b.dataset, b.tuning, m): b.published(m).mean

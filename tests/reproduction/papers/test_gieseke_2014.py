@@ -11,6 +11,7 @@ import pytest
 from reproduction import Cell, published, published_parameters
 from reproduction import tasks as common
 from reproduction.blocks import available_blocks
+from reproduction.engine.splits import random_splits
 from reproduction.gallery import run_figures
 from reproduction.methods import decide
 from reproduction.papers import gieseke_2014 as experiment
@@ -18,6 +19,7 @@ from reproduction.papers import run_table
 from reproduction.papers._protocols import gieseke_fits as fits
 from reproduction.papers._protocols.gieseke_fits import Partition
 from reproduction.papers._protocols.s3vm_methods import Setting, fit
+from reproduction.run import Options, Setup
 from reproduction.tasks import labels_of
 from specmargin.objectives.s3vm import S3VM
 
@@ -105,6 +107,52 @@ def test_partitions_are_disjoint_and_as_large_as_asked():
         assert np.bincount(samples("digits_3_8").y[split.labeled]).tolist() == [10, 10]
     with pytest.raises(ValueError, match="are left of digits_3_8"):
         fits.partitions("digits_3_8", Partition(20, 100, 5000))
+
+
+def test_labels_are_drawn_uniformly_where_that_is_asked_for():
+    """Their number in a class is hypergeometric, but for the sample of each class that is there: none is a share."""
+    y = samples("digits_3_8").y
+    drawn = fits.partitions("digits_3_8", Partition(20, 100, uniform=True)).values()
+    counts = [int(y[split.labeled].sum()) for split in drawn]
+    assert len({*counts}) > 3  # in proportion there is one
+    assert {len(split.labeled) for split in drawn} == {20}
+    many = random_splits(y, 20, 2000, 0, n_test=100)
+    ours = np.array([y[split.labeled].sum() for split in many])
+    share, n = y.mean(), len(y)
+    expected = 1 + 18 * (share * n - 1) / (n - 2)
+    variance = 18 * share * (1 - share) * (n - 20) / (n - 3)
+    assert abs(ours.mean() - expected) < 4 * np.sqrt(variance / 2000)
+    assert ours.var() == pytest.approx(variance, rel=0.15)
+    assert [split.labeled.tolist() for split in many[:10]] == [split.labeled.tolist() for split in drawn]
+
+
+def test_tables_of_either_draw_share_no_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment, "available_blocks", lambda blocks, data: (list(blocks), []))
+    monkeypatch.setattr(experiment.Blocks, "setup", lambda self, data, header: Setup(self, {}, header))
+    monkeypatch.setattr(experiment.PartitionBlock, "splits", lambda *args: ["random20-seed0-00"])
+    plans = {}
+    for choices in ({}, {"labels": "uniform"}, {"rows": "few"}, {"labels": "uniform", "rows": "few"}):
+        options = Options(tmp_path, choices=choices)
+        plans[options.suffix] = set(experiment.QN_S3VM.setup(options).plan.cells(tmp_path))
+    usual, uniform, few, few_uniform = plans.values()
+    assert len(usual) == len(uniform) > 200
+    assert not usual & uniform
+    assert few < usual
+    assert few_uniform < uniform
+    assert {(cell.dataset, cell.parameters["how"]["n_labeled"]) for cell in few} == set(experiment.BY_LABELS)
+    assert all("uniform" not in cell.parameters["how"] for cell in usual)  # as the recorded rows are called
+    assert {cell.parameters["ties"] for cell in uniform} == {"first"}
+    with pytest.raises(ValueError, match=r"labels=drawn is unknown; take one of proportion, uniform"):
+        experiment.QN_S3VM.setup(Options(tmp_path, choices={"labels": "drawn"}))
+
+
+def test_ties_go_where_the_cell_says():
+    usual = cell("qn_s3vm", Partition(10, 50, n=130), powers=(-8, -4, 0), primes=(0.01, 1.0))
+    first = replace(usual, parameters={**usual.parameters, "ties": "first"})
+    rows = [fits.work(one) for one in (usual, first)]
+    assert [row["C"] for row in rows] == [rows[0]["C, least hinge loss"], rows[0]["C, first"]]
+    assert rows[1]["error_test"] == rows[0]["error, first"]
+    assert rows[0]["C"] < rows[1]["C"] == 0.5 / (2.0**-8 * 10)  # the least lam
 
 
 def test_problem_is_rotated_without_changing_it():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,24 +11,26 @@ import specmargin as sm
 from reproduction import Cell, LabeledFolds, compare, evaluate, published_parameters, run_sweep, tasks
 from reproduction.papers import lapsvm_svm as table
 from reproduction.papers import run_table
-from specmargin.graphs import KNN, Laplacian
+from reproduction.run import Options
+from specmargin.graphs import KNN, Laplacian, knn_graph
 from specmargin.kernels import RBF
 
 TASK = table.TASKS["digits600"]
 OPTIONS = {"kernel": RBF(1 / 800), "graph": KNN(10), "laplacian": Laplacian(2, "auto"), "class_balance": None}
 
 
-@pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
+@pytest.mark.parametrize(
+    ("gamma_A", "gamma_I", "weights"),
+    [(1e-6, 1e-2, "heat"), (1e-2, 1.0, "binary"), (1.0, 100.0, "heat"), (1e-1, 0.0, "heat")],
+)
 @pytest.mark.parametrize("method", ["lapsvm_hinge", "lapsvm_squared_hinge"])
-def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_I):
-    heat = replace(TASK, graph={**TASK.graph, "weight": "heat"})
-    monkeypatch.setitem(table.TASKS, "digits600", heat)
+def test_deformed_kernel_is_lapsvm(nowhere, method, gamma_A, gamma_I, weights):
     gammas = {"gamma_A": gamma_A, "gamma_I": gamma_I}
-    cell = Cell("t", method, "digits600", "random50-seed0-01", {**gammas, "folds": 2})
+    cell = Cell("t", method, "digits600", "random50-seed0-01", {**gammas, "folds": 2, "weights": weights})
     got = table.work(cell, data=nowhere)
-    clf = sm.LapSVM(loss=method.removeprefix("lapsvm_"), **gammas, **{**OPTIONS, "graph": KNN(10, "heat")})
-    X, y, *_ = tasks.samples(heat, nowhere)
-    expected = evaluate(clf, X, y, tasks.splits(heat, nowhere)[cell.split], tunings=[LabeledFolds(2)])
+    clf = sm.LapSVM(loss=method.removeprefix("lapsvm_"), **gammas, **{**OPTIONS, "graph": KNN(10, weights)})
+    X, y, *_ = tasks.samples(TASK, nowhere)
+    expected = evaluate(clf, X, y, tasks.splits(TASK, nowhere)[cell.split], tunings=[LabeledFolds(2)])
     assert abs(got.pop("relative_gap")) < 1e-6
     del expected["relative_gap"]
     assert got == expected
@@ -41,7 +42,7 @@ def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
     marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
     options = {"gamma_A": 1e-2, "loss": "squared_hinge", "class_balance": None}
     direct = sm.LapSVM(gamma_I=1.0, **{**OPTIONS, **options}).fit(X, marked)
-    K = table._deformed_kernel(TASK, 100.0, nowhere)
+    K = table._deformed_kernel(table._weighted("digits600", "binary"), 100.0, nowhere)
     reduced = sm.LapSVM(gamma_I=0.0, kernel="precomputed", **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
     expected = direct.decision_function(X)
     assert np.abs(expected).max() > 0.5
@@ -55,6 +56,44 @@ def test_settings_are_the_published_ones():
         assert task.kernel == {"kernel": "rbf", "gamma": 1.0 / (2.0 * float(published["gaussian_sigma"]) ** 2)}
         assert task.graph["n_neighbors"] == int(published["nn"])
         assert task.power == int(published["laplacian_degree_p"])
+
+
+def test_weights_are_named_in_every_cell_and_no_others_are_taken(nowhere, tmp_path):
+    named = {}
+    for choices in ({}, {"weights": "binary"}):
+        options = Options(tmp_path, quick=True, data=nowhere, choices=choices)
+        cells = table.LAPSVM_SVM.setup(options).plan.cells(nowhere)
+        (named[options.suffix],) = {cell.parameters["weights"] for cell in cells}
+    assert named == {"-quick": "heat", "-weights=binary-quick": "binary"}
+    with pytest.raises(ValueError, match=r"weights=cosine is unknown; take one of heat, binary"):
+        run_table("lapsvm_svm", choices={"weights": "cosine"}, data=nowhere, out=tmp_path, progress=False)
+
+
+def test_weights_of_the_edges_are_those_that_are_named(nowhere):
+    X = tasks.samples(TASK, nowhere).X
+    heat, binary = (knn_graph(X, **table._weighted("digits600", weights).graph) for weights in table.WEIGHTS)
+    lengths = np.linalg.norm(X[:, None] - X[None], axis=2)
+    i, j = heat.nonzero()
+    nearest = np.sort(lengths, axis=1)[:, 1:11]
+    np.testing.assert_allclose(heat[i, j], np.exp(-(lengths[i, j] ** 2) / (2 * nearest.mean() ** 2)), rtol=1e-6)
+    assert set(binary.data) == {1.0}
+    assert (heat.nonzero()[0] == binary.nonzero()[0]).all()
+
+
+@pytest.mark.data
+def test_published_gammas_give_the_printed_error_with_heat_weights(data_folder):
+    """uspst: 11.4 and 12.7 are printed; with weights 0 and 1 the same ten splits err a point more than with heat."""
+    if data_folder is None:
+        pytest.skip("needs uspst")
+    mean = {}
+    for weights in table.WEIGHTS:
+        parameters = {**table.PUBLISHED_GAMMAS, "weights": weights}
+        rows = [
+            table.work(Cell("t", "lapsvm_hinge", "uspst", split, parameters), data=data_folder)
+            for split in tasks.splits(table.TASKS["uspst"], data_folder)
+        ]
+        mean[weights] = np.mean([row["error_unlabeled"] for row in rows])
+    assert 11.4 < mean["heat"] < 12.7 < mean["binary"]
 
 
 @pytest.mark.slow
@@ -82,7 +121,7 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere, tmp_path):
     name, data = ("g50c", data_folder) if data_folder else ("digits600", nowhere)
     folds, n_splits = (LabeledFolds(5), 10) if data_folder else (LabeledFolds(2), 3)
     cells = [
-        Cell("t", method, name, split, {"gamma_A": a, "gamma_I": i, "folds": folds.n_splits})
+        Cell("t", method, name, split, {"gamma_A": a, "gamma_I": i, "folds": folds.n_splits, "weights": "heat"})
         for a in (1e-2, 1e-1)
         for split in list(tasks.splits(table.TASKS[name], data))[:n_splits]
         for method, i in (("svm", 0.0), ("lapsvm_hinge", 1e-2), ("lapsvm_hinge", 1.0))

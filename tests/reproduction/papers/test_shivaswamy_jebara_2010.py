@@ -16,7 +16,7 @@ from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table
 from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
 from reproduction.run import measured
-from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs import KNN, Laplacian, knn_graph
 
 GRID = {"C": (1.0, 100.0), "B": (1.5,), "loss_weight": (1e3,), "width": (0.1,)}
 TINY = table.Plan(
@@ -40,7 +40,7 @@ def test_full_plan_is_the_papers():
     assert (len(tuning), len(fresh)) == (2 * 5 * k * 20, 2 * 5 * k * 100)
     assert len({(cell.dataset, cell.method, cell.split) for cell in [*tuning, *fresh]}) == 2 * 5 * k * 120
     n_fits = sum(len(fits.METHODS[cell.method].grid(cell.parameters["grid"])) for cell in tuning)
-    assert n_fits == 2 * 5 * 20 * (25 + 5 + 5 + 20 + 6 + 5 + 20 + 5 + 20 + 20 + 25 + 6 + 1)
+    assert n_fits == 2 * 5 * 20 * (25 + 5 + 5 + 20 + 6 + 5 + 20 + 5 + 20 + 20 + 20 + 25 + 6 + 1)
     assert not {cell.split for cell in tuning} & {cell.split for cell in fresh}
     # One after the other by task: a process makes each task's eigenpairs once.
     assert [cell.dataset for cell in fresh[:: 5 * k * 100]] == list(plan.tasks)
@@ -240,7 +240,7 @@ def test_graph_and_eps_are_axes_with_files_of_their_own(nowhere, tmp_path, monke
         with pytest.raises(ValueError, match=text):
             run_table("spectrum_learning", choices=wrong, **options)
     with pytest.raises(ValueError, match="has no axis 'graph'; it has none"):
-        run_table("lapsvm_svm", choices={"graph": "mutual"}, **options)
+        run_table("lapsvm_primal", choices={"graph": "mutual"}, **options)
 
 
 @pytest.mark.data
@@ -271,3 +271,39 @@ def test_figure_shows_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch
     for method, by_labels in shown.items():
         for n_labeled, mean in by_labels.items():
             assert mean == pytest.approx(np.mean(list(errors["digits 3-8", int(n_labeled)][method].values())))
+
+
+def test_literal_mutual_graph_has_a_zero_for_each_component(nowhere, tmp_path):
+    report = run_table("spectrum_mutual", quick=True, data=nowhere, out=tmp_path, progress=False)
+    text = report.text()
+    assert "mutual 5-NN graph" in text
+    assert "reproduced" not in " ".join(report.remarks)  # it judges no claim
+    for task in ("digits 3-8", "digits 1-8"):
+        X, _ = fits.samples(task, 400)
+        W = knn_graph(X, n_neighbors=5, kind="mutual", weight="binary").toarray()
+        seen, parts = set(), 0
+        for start in range(len(W)):
+            parts += start not in seen
+            waiting = [] if start in seen else [start]
+            while waiting:
+                i = waiting.pop()
+                seen.add(i)
+                waiting += [j for j in np.flatnonzero(W[i]) if j not in seen]
+        theta = np.linalg.eigvalsh(np.diag(W.sum(axis=1)) - W)[:60]
+        assert f"{task}: {parts} components, {(theta < 1e-8).sum()} of 60 eigenvalues are zero." in text
+    cells = table.Plan(("digits 3-8",), experiment="spectrum_mutual").cells()
+    assert {cell.experiment for cell in cells} == {"spectrum_mutual"}
+
+
+def test_figure_of_ranges_shows_the_counts(nowhere, tmp_path):
+    (result,) = run_figures(["spectrum_ranges"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+    assert not result.warnings
+    told = json.loads(result.sidecar.read_text())
+    wins = told["results"]["wins"]
+    assert [(each["w"], each["end"]) for each in wins] == [
+        (w, end) for w in ("tuned", "1") for end in table.GRID["loss_weight"]
+    ]
+    assert {each["cells"] for each in wins} == {3}
+    for w in ("tuned", "1"):
+        counts = [each["SGT"] for each in wins if each["w"] == w]
+        assert counts == sorted(counts)  # a longer range can only serve SGT

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from claim_rows import line_on
 
 from reproduction.papers._claims import shivaswamy_jebara as claims
 from reproduction.papers._claims.shivaswamy_jebara import sentences
-from reproduction.papers._protocols.shivaswamy_jebara_fits import METHODS
+from reproduction.papers._protocols.shivaswamy_jebara_fits import METHODS, PAPER
 
 AS_PUBLISHED = {
     "Xu": 40.0,
@@ -20,6 +22,7 @@ AS_PUBLISHED = {
     "STOAM": 9.0,
     "STORM": 8.0,
     "diffusion": 25.0,
+    "Gaussian field": 25.5,
     "geometric": 26.0,
     "ridge": 27.0,
     "Poisson": 28.0,
@@ -38,11 +41,11 @@ def sentence(cells, text, ratios=()):
 
 def test_numbers_as_published_reproduce_every_claim():
     lines = sentences([("a", cell()), ("b", cell())], list(METHODS))
-    assert [line.split(":")[0] for line in lines[1:10]] == ["reproduced"] * 9
+    assert [line.split(":")[0] for line in lines[1:11]] == ["reproduced"] * 10
     # STOAM is one point behind STORM in either cell, and therefore never among the best.
-    assert lines[10].startswith("partly reproduced: STORM and STOAM are more often best")
-    assert "STORM against STOAM: lower mean error in 2 of 2 cells (2 significant; 0 corrected)" in lines[11]
-    assert [line.split(":")[1].split(",")[0].strip() for line in lines[12:-1]] == ["geometric", "ridge", "Poisson"]
+    assert lines[11].startswith("partly reproduced: STORM and STOAM are more often best")
+    assert "STORM against STOAM: lower mean error in 2 of 2 cells (2 significant; 0 corrected)" in lines[12]
+    assert [line.split(":")[1].split(",")[0].strip() for line in lines[13:-1]] == ["geometric", "ridge", "Poisson"]
     assert lines[-1].startswith("mean error over all cells: Xu 40.01, Xu w=1 41.01, MKL-S 30.01")
 
 
@@ -60,6 +63,7 @@ def test_numbers_as_published_reproduce_every_claim():
         ("(w tuned", {"Xu": 29.5}, "in 2 of 2 cells, and in 1 of them"),  # far from the best, but not beyond MKL-S
         ("(w tuned", {"Xu": 1.0}, "[9] against STOAM: lower mean error in 1 of 2 cells (1 significant), higher in 1"),
         ("(w = 1", {"Xu": 1.0}, "in 2 of 2 cells, and in 2 of them"),
+        ("beats the Gaussian field", {"Gaussian field": 1.0}, "the Gaussian field: lower mean error in 1 of 2 cells"),
         ("parametric", {"diffusion": 1.0}, "KTA-S against diffusion: lower mean error in 1 of 2 cells"),
         ("a relative margin", {"KTA-R": 16.0}, "higher in 1 (1); MKL-R against MKL-S: lower mean error in 2 of 2"),
         ("a relative margin", {"KTA-R": 16.0}, "together lower in 5 of 6, 83 %"),
@@ -108,3 +112,34 @@ def test_failed_methods_are_left_out():
     assert "STORM against MKL-R: lower mean error in 1 of 1 cells" in sentence(cells, "the order of the spectrum")
     assert "mean error over all cells: Xu 40.01" in sentences(cells, list(METHODS))[-1]
     assert "no cell is complete" in sentences(cells[1:], list(METHODS))[-1]
+
+
+def tuning_rows(dataset, errors, ends=(10.0, 1000.0, 1e6)):
+    """Return two splits whose errors differ by one, with a list of errors by method; of the others one of 50."""
+    rows = []
+    for method in (*PAPER, "Xu w=1"):
+        grid = {"loss_weight": list(ends)} if method == "SGT" else {"C": [1.0]}
+        for k in (0, 1):
+            of_split = [error + k for error in errors.get(method, [50.0])]
+            row = {"method": method, "dataset": dataset, "split": f"s{k}", "param_n_labeled": 20, "status": "ok"}
+            of_phase = {"param_phase": "tuning", "param_grid": json.dumps(grid), "errors": json.dumps(of_split)}
+            rows += [row | of_phase, row | {"param_phase": "fresh", "error_unlabeled": 0.0}]
+    return rows
+
+
+def test_wins_are_counted_up_to_each_end_of_the_range():
+    rows = tuning_rows("a", {"STORM": [9.0, 8.0], "SGT": [20.0, 10.0, 7.0], "Xu": [30.0], "Xu w=1": [31.0]})
+    rows += tuning_rows("b", {"STOAM": [9.0], "SGT": [9.0, 12.0, 12.0], "KTA-R": [11.0], "Xu": [5.0], "Xu w=1": [40.0]})
+    rows += tuning_rows("c", {"KTA-S": [3.0, 20.0], "SGT": [40.0, 40.0, 2.0], "Xu w=1": [60.0]})
+    lost = [row | {"status": "failed"} if row["method"] == "MKL-S" else row for row in tuning_rows("d", {})]
+    wins = claims.wins_by_range([*rows, *lost]).set_index(["w", "end"])
+    assert list(wins) == ["STORM or STOAM", "SGT", "KTA", "MKL", "[9]", "cells"]
+    assert wins.loc[("tuned", 10.0)].tolist() == [1, 0, 1, 0, 1, 3]
+    assert wins.loc[("1", 10.0)].tolist() == [2, 1, 1, 0, 0, 3]  # equal on b: both count
+    assert wins.loc[("1", 1000.0)].tolist() == [2, 1, 1, 0, 0, 3]
+    assert wins.loc[("1", 1e6)].tolist() == [1, 3, 0, 0, 0, 3]
+    head, tuned, one = claims.told_wins([*rows, *lost])
+    assert "in its 3 cells with SGT's weight of the loss up to 10, 1000, 1e+06" in head
+    assert one == "[9] at w 1: STORM or STOAM 2, 2, 1; SGT 1, 1, 3; KTA 1, 1, 0; MKL 0, 0, 0; [9] 0, 0, 0."
+    assert tuned.startswith("[9] at w tuned: STORM or STOAM 1, 1, 0; SGT 0, 0, 2; KTA 1, 1, 0")
+    assert claims.told_wins(lost) == claims.told_wins([]) == []

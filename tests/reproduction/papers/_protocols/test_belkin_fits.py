@@ -16,7 +16,7 @@ from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.papers.belkin_2006 import Plan
 from reproduction.tasks import samples
 from specmargin.graphs import Laplacian
-from specmargin.kernels import RBF
+from specmargin.kernels import RBF, gram
 
 
 def test_weights_are_the_published_ones():
@@ -51,15 +51,43 @@ def test_first_training_images_train_after_their_pca(tmp_path, monkeypatch, rng)
     finally:
         fits._digits.cache_clear()
     rows = np.flatnonzero((y == 3) | (y == 8))
+    rows = rows[rows < 400]  # no image of the test file
     first = np.concatenate([np.flatnonzero(y == digit)[:15] for digit in range(10)])
     train = np.concatenate([rows[y[rows] == 3][:15], rows[y[rows] == 8][:15]])
     order = np.concatenate([train, np.setdiff1d(rows, train)])
     assert drawn.n_train == 30
+    assert len(drawn.y) - drawn.n_train == 80 - 30
     assert more.n_train == 80  # none of the 60 images of a digit beyond the training part
     np.testing.assert_array_equal(drawn.y, y[order] == 3)
     centred = X - X[first].mean(axis=0)
     axes = np.linalg.svd(centred[first])[2][:100]
     np.testing.assert_allclose(cdist(drawn.X, drawn.X), cdist(centred[order] @ axes.T, centred[order] @ axes.T))
+
+
+@pytest.mark.data
+def test_tested_are_the_3291_images_that_the_training_file_has_left(data_folder):
+    if data_folder is None:
+        pytest.skip("needs usps")
+    X, y, n_train = fits._digits("usps", 400, data_folder)
+    assert (n_train, len(y) - n_train) == (4000, 3291) == (4000, 7291 - 4000)
+    assert X.shape == (7291, 100)
+    whole = sm.datasets.load("usps", data_home=data_folder)
+    counts = np.bincount(whole.y[: whole.extras["n_train"]]) - 400
+    np.testing.assert_array_equal(np.bincount(y[n_train:]), counts)
+    assert [
+        len(samples(fits.task_named(f"usps {a}-{b}", 400, "fitted"), data_folder).y) for a, b in ((0, 1), (3, 8))
+    ] == [
+        800 + counts[0] + counts[1],
+        800 + counts[3] + counts[8],
+    ]
+
+
+def test_kernel_of_degree_three_is_what_is_said(rng):
+    X, Z = rng.normal(size=(5, 4)) * 10, rng.normal(size=(3, 4)) * 10
+    said = {"fitted": lambda p: (p / 340) ** 3, "plain": lambda p: (p + 1) ** 3}
+    for name, formula in said.items():
+        expected = [[formula(sum(a * b for a, b in zip(x, z, strict=True))) for z in Z] for x in X]
+        np.testing.assert_allclose(gram(X, Z, **fits.KERNELS[name][1]), expected, rtol=1e-12)
 
 
 def digits(kernel, n):
@@ -69,8 +97,8 @@ def digits(kernel, n):
     train, test = (np.concatenate([threes[part], eights[part]]) for part in (slice(n), slice(n, None)))
     test = np.sort(test)
     X, Z = data.X[train] / 16, data.X[test] / 16
-    if kernel == "scaled":
-        return (X @ X.T / 256) ** 3, (Z @ X.T / 256) ** 3, X, data.y[train] == 3, data.y[test] == 3
+    if kernel == "fitted":
+        return (X @ X.T / 340) ** 3, (Z @ X.T / 340) ** 3, X, data.y[train] == 3, data.y[test] == 3
     K, K_test = (1 + X @ X.T) ** 3, (1 + Z @ X.T) ** 3
     if kernel == "unit":
         K_test = K_test / np.sqrt(np.outer((1 + (Z**2).sum(axis=1)) ** 3, np.diag(K)))
@@ -84,7 +112,7 @@ def known(y, labeled):
 
 @pytest.mark.parametrize("method", [*fits.CONVEX, *fits.VARIANTS])
 @pytest.mark.parametrize(
-    ("kernel", "normalized"), [("plain", False), ("plain", True), ("unit", False), ("scaled", True)]
+    ("kernel", "normalized"), [("plain", False), ("plain", True), ("unit", False), ("fitted", True)]
 )
 def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
     n, per_class = 30, 2
@@ -114,12 +142,12 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
 def test_transductive_svm_is_the_svm_of_the_labels_that_it_holds(nowhere, tol):
     """C = C* = 1 / (2 gamma l), as SVM-light writes its objective; as many are positive as among the labelled ones."""
     assert pytest.approx(1 / (2 * fits.gammas("SVM", "usps")[0])) == fits.TSVM_C
-    cells = Plan(("digits 3-8",), (1, 2, 4), 2, 30, kernels=("scaled",), transductive=True).cells()
+    cells = Plan(("digits 3-8",), (1, 2, 4), 2, 30, kernels=("fitted",), transductive=True).cells()
     cells = [cell for cell in cells if cell.method == "TSVM"]
     assert [cell.parameters["per_class"] for cell in cells] == [2, 2]
     row = fits.work(cells[1], data=nowhere)
-    K, K_test, _, y, y_test = digits("scaled", 30)
-    task = fits.task_named("digits 3-8", 30, "scaled")
+    K, K_test, _, y, y_test = digits("fitted", 30)
+    task = fits.task_named("digits 3-8", 30, "fitted")
     labels = known(y, fits.splits_of(task, 2, 0, nowhere)[cells[1].split].labeled)
     obj = sm.objectives.S3VM(sm.kernels.kernel_map(K).Z, labels, "hinge", None, C=10.0, intercept="free")
     held = sm.solvers.label_switching(obj, rate=2.0).variables["held_labels"]

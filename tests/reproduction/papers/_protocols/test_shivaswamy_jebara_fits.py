@@ -58,7 +58,7 @@ CERTIFIED = [name for name in METHODS if not METHODS[name].on_graph]
 VALUES = {"C": 10.0, "B": 1.5, "loss_weight": 1e4, "width": 0.1, "w": 1.1, "penalty": 0.3}
 
 
-@pytest.mark.parametrize("name", ["Xu w=1", "diffusion", "geometric", "KTA-S"])
+@pytest.mark.parametrize("name", ["Xu w=1", "diffusion", "Gaussian field", "geometric", "KTA-S"])
 def test_two_steps_are_svc_on_the_kernel(problem, tol, name):
     spectrum, labels, _ = problem
     theta = spectrum.eigenvalues
@@ -66,18 +66,21 @@ def test_two_steps_are_svc_on_the_kernel(problem, tol, name):
         "Xu w=1": lambda: centre(spectrum),
         "geometric": lambda: 1.2 ** -np.arange(spectrum.q),
         "diffusion": lambda: np.exp(-theta / (0.2 * theta[1:].mean())),
+        "Gaussian field": lambda: 1 / (theta + 0.2 * theta[1:].mean()),
         "KTA-S": lambda: aligned(spectrum, labels),
     }[name]()
     K = gram(spectrum, delta)
     svc = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K[np.ix_(labels.labeled, labels.labeled)], labels.sign)
     expected = svc.decision_function(K[:, labels.labeled])
-    got = scores(name, problem, C=C, **{"diffusion": {"width": 0.2}, "geometric": {"w": 1.2}}.get(name, {}))
+    of_name = {"diffusion": {"width": 0.2}, "Gaussian field": {"width": 0.2}, "geometric": {"w": 1.2}}
+    got = scores(name, problem, C=C, **of_name.get(name, {}))
     assert np.abs(expected).max() > 1
     np.testing.assert_allclose(got, expected, atol=tol["variables"], rtol=0)
 
 
-def test_diffusion_with_all_eigenpairs_is_the_matrix_exponential(tol):
-    from scipy.linalg import expm
+@pytest.mark.parametrize("name", ["diffusion", "Gaussian field"])
+def test_kernel_of_all_eigenpairs_is_the_function_of_the_laplacian(tol, name):
+    from scipy.linalg import expm, inv
 
     X, y = fits.samples("digits 3-8", 60)
     W = sm.graphs.knn_graph(X, n_neighbors=5, kind="symmetric", weight="binary")
@@ -87,10 +90,11 @@ def test_diffusion_with_all_eigenpairs_is_the_matrix_exponential(tol):
     labeled = np.arange(20)
     labels = labels_of(y, labeled)
     theta = np.linalg.eigvalsh(L)
-    K = expm(-L / (0.3 * theta[theta > 1e-9].mean()))
+    square = 0.3 * theta[theta > 1e-9].mean()
+    K = expm(-L / square) if name == "diffusion" else inv(L + square * np.eye(60))
     K *= 60 / np.trace(K)
     svc = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K[:20, :20], labels.sign)
-    got = scores("diffusion", (spectrum, labels), C=C, width=0.3)
+    got = scores(name, (spectrum, labels), C=C, width=0.3)
     np.testing.assert_allclose(got, svc.decision_function(K[:, :20]), atol=tol["variables"], rtol=0)
 
 
