@@ -178,7 +178,7 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
 
 def _share(claim: Claim) -> float:
     """Return the claimed gap as a share of the objective, as `specmargin.Certificate` has it."""
-    size = max(abs(claim.primal), min(abs(claim.dual), 1e300))
+    size = max(abs(claim.primal), min(abs(claim.dual), 1e300), claim.scale)
     return claim.gap / size if size > 0 and math.isfinite(claim.gap) else claim.gap
 
 

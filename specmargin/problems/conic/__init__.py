@@ -1,5 +1,6 @@
 """Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
 
+from specmargin.problems.conic.evidence import is_of
 from specmargin.problems.conic.solving import certified, require_convex, solved
 
-__all__ = ["certified", "require_convex", "solved"]
+__all__ = ["certified", "is_of", "require_convex", "solved"]
