@@ -280,7 +280,7 @@ class ProofLog:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConeProof:
-    """The cone program that a CVXPY problem was compiled to, an answer to it, and the multipliers that bound its optimum.
+    """The cone program that a CVXPY problem was compiled to, an answer, and the multipliers that bound its optimum.
 
         minimise  x'P x / 2 + q'x + d   subject to   A x + s = b,  s in K
 
@@ -302,14 +302,14 @@ class ConeProof:
         Answer.
     z, xh : ndarray of shape (m,), (n,)
         Multipliers in the dual cone, and the point of the bound.
-    reach : float
-        The bound supposes |x' - x| <= reach (1 + |x|) in columns without bounds; 0 if it holds without.
+    radius : float
+        The bound supposes |x' - x| <= radius (1 + |x|) in columns without bounds; 0 if it holds without.
     names : tuple of str
         Labels of the problem's constraints.
     owner : ndarray of int, (m,)
         Constraint of each row by its place in `names`; -1 for rows that CVXPY added.
     columns : mapping of str to ndarray of int
-        Where the entries of the problem's variables stand in `x`.
+        Places in `x` of the entries of the problem's variables.
 
     Examples
     --------
@@ -329,7 +329,7 @@ class ConeProof:
     x: FloatArray
     z: FloatArray
     xh: FloatArray
-    reach: float
+    radius: float
     names: tuple[str, ...]
     owner: IntArray
     columns: Mapping[str, IntArray]

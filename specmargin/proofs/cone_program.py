@@ -9,27 +9,26 @@ Whatever xh is, and z in the dual cone, every feasible x has
 1. *z is in the dual cone*: by signs, by squares, by a factorisation, by exp and log of balls.
 2. *P is positive semidefinite*, and at least diag(c): by its signs where it is diagonal, else block by block.
 3. *r'x*, column by column: r_j xh_j - r_j^2 / (2 c_j) where c_j > 0; elsewhere by bounds of x that rows, cones and the
-   objective imply (`specmargin.proofs.implied_box`) for every x not worse than the answer, which are tightened once
-   more by z's <= what is left. What has no bounds is made to vanish: a linear system, solved in balls, proves that
-   there is a z' next to z with r_j = 0, and z' is in the dual cone, ball and all. Else x is supposed to lie within the
-   reach that the record states.
+   objective imply (`specmargin.proofs.implied_box`) for every x not worse than the answer. What has no bounds is made
+   to vanish: a linear system, solved in balls, proves that there is a z' next to z with r_j = 0, and z' is in the dual
+   cone, ball and all. Else x is supposed to lie within the radius that the record states.
 4. *The answer*: its objective, and how far its slacks are outside of their cones.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from types import SimpleNamespace
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq
+from flint import arb, arb_mat, ctx
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from specmargin.proofs.balls import BITS, ONE, ZERO, Ball, Refuted, balls, floats, is_definite, largest, matrix, outward
-from specmargin.proofs.balls import total as summed
+from specmargin.proofs import balls as of
+from specmargin.proofs.balls import BITS, INFINITE, ONE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
 from specmargin.proofs.bounds import Proof
-from specmargin.proofs.implied_box import LARGE, Cones, Level, Rows, implied_box, places
+from specmargin.proofs.implied_box import LARGE, Level, Rows, implied_box, places
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import WRONG, judged
 from specmargin.typing import AnyArray, FloatArray, IntArray
@@ -41,9 +40,16 @@ RATIONAL = 30
 OPEN = 300
 """Columns without bounds up to which a system is solved,"""
 WORK = 3_000_000
-"""and the products that it may take to write it down."""
+"""and the products that it may take to write it down;"""
+STEP = 1e-8
+"""how far a block of multipliers is to move that is not on its ray, next to its size."""
 ALLOWED = 1e-9
-"""Share of a violation, or of the terms of a row times 2^-16, that the measure in floats may be off by."""
+"""Share of a violation, and a thousandth of it of the terms of the rows, by which floats may measure wrongly."""
+FLAT = ("zero", "nonnegative")
+"""Cones of one row."""
+ADDED = "rows that CVXPY added"
+
+logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
 
 
 def check(record: ProofRecord) -> Verification:
@@ -64,43 +70,44 @@ def check(record: ProofRecord) -> Verification:
 
 def proof(record: ProofRecord) -> Proof:
     """Return objective and bound, in the sense of the problem."""
-    p = read(record)
-    if record.claim.sense != ("minimize" if p.sign > 0 else "maximize"):
-        raise Refuted(f"to {record.claim.sense} is not the problem of a program of the sign {p.sign}")
-    require_in_dual(p, p.z)
+    p, claim = read(record), record.claim
+    if claim.sense != ("minimize" if p.sign > 0 else "maximize"):
+        raise Refuted(f"to {claim.sense} is not the problem of a program of the sign {p.sign}")
+    for kind, rows, parameters in p.cones:
+        for row, one in zip(rows, p.z[rows], strict=True):
+            if not in_dual(kind, one, parameters):
+                raise Refuted(f"the multipliers of row {row[0]} are not proved to lie in the dual of a {kind} cone")
     p.curvature = curvature(p)
-    Px, quadratic = p.P(p.x), p.q + p.P(p.xh)
-    value = p.d + summed(p.x * (Px / 2 + p.q))
-    if not 0 <= record.claim.scale <= 1e-3 * (1 + ALLOWED) * outward(size_of_terms(p))[1]:
-        raise Refuted(f"the scale {record.claim.scale:.3g} is more than a thousandth of the terms of the objective")
-    told = violations(p)
-    p.r = quadratic + p.A.transposed(p.z)
-    p.level = value + (abs(value).max(ONE)) / 1000000
-    bound, stated = least(p, quadratic, p.sign * arb(record.claim.dual))
-    of = f"the optimum of the cone program; the answer is outside of its constraints by at most {told}"
-    if loose := json.loads(record.numbers["loose"]):
-        stated = (*stated, f"{', '.join(loose)} of the result, which CVXPY or an objective derives, are not judged")
-    return Proof(p.sign * value, p.sign * bound.min(p.level), assumption="; ".join(stated), of=of)
+    value = p.d + total(p.x * (p.P(p.x) / 2 + p.q))
+    if not 0 <= claim.scale <= 1e-3 * (1 + ALLOWED) * outward(size_of_terms(p))[1]:
+        raise Refuted(f"the scale {claim.scale:.3g} is more than a thousandth of the terms of the objective")
+    told = f"the optimum of the cone program; the answer is outside of its constraints by at most {violations(p)}"
+    p.gradient = p.q + p.P(p.xh)
+    p.r = p.gradient + p.A.transposed(p.z)
+    p.level = value + abs(value).max(ONE) / 1000000
+    bound, supposed = least(p, p.sign * arb(claim.dual) - claim.rounding)
+    if record.numbers["loose"]:
+        supposed = (*supposed, f"not judged: {record.numbers['loose']} of the result, derived from the answer")
+    return Proof(p.sign * value, p.sign * bound.min(p.level), assumption="; ".join(supposed), of=told)
 
 
 # What a record holds
 
 
 class Sparse:
-    """A matrix of floats: its entries as balls, and products with vectors of balls."""
+    """A matrix of floats: its entries as balls in order of rows, and products with vectors of balls."""
 
     def __init__(self, i: IntArray, j: IntArray, a: FloatArray, shape: tuple[int, int]) -> None:
         order = np.lexsort((j, i))
         self.i, self.j, self.a, self.shape = i[order], j[order], a[order], shape
-        self.entries = balls(self.a)
-        self.by_column = np.argsort(self.j, kind="stable")
+        self.entries, self.by_column = balls(self.a), np.argsort(self.j, kind="stable")
 
     def __call__(self, x: AnyArray) -> AnyArray:
         return _gathered(self.entries * x[self.j], self.i, self.shape[0])
 
     def transposed(self, z: AnyArray) -> AnyArray:
         by = self.by_column
-        return _gathered(self.entries[by] * z[self.i[by]], self.j[by], self.shape[1])
+        return _gathered((self.entries * z[self.i])[by], self.j[by], self.shape[1])
 
 
 def _gathered(terms: AnyArray, at: IntArray, size: int) -> AnyArray:
@@ -113,146 +120,101 @@ def _gathered(terms: AnyArray, at: IntArray, size: int) -> AnyArray:
 
 def read(record: ProofRecord) -> SimpleNamespace:
     """Return the numbers of a record, once shapes, indices, cones and ranges are right."""
-    p = SimpleNamespace(n=np.size(record.arrays["q"]), m=np.size(record.arrays["b"]))
-    for name, size in (("q", p.n), ("b", p.m), ("x", p.n), ("xh", p.n), ("z", p.m), ("violations", None)):
-        setattr(p, f"{name}_", _vector(record, name, "f", size))
-        setattr(p, name, balls(getattr(p, f"{name}_")))
-    for name in ("d", "sign", "reach"):
-        number = record.numbers[name]
-        if not isinstance(number, float) or not abs(number) <= LARGE or (name == "reach" and number < 0):
-            raise Refuted(f"{name}={number!r} is no number of a cone program")
-        setattr(p, name, number if name != "d" else arb(number))
-    if abs(p.sign) != 1:
-        raise Refuted(f"sign={p.sign!r} is neither 1 nor -1")
+    names = record.numbers["names"].split("\n")[1:]
+    p = SimpleNamespace(n=np.size(record.arrays["q"]), m=np.size(record.arrays["b"]), names=names)
+    lengths = {"q": p.n, "b": p.m, "x": p.n, "xh": p.n, "z": p.m, "violations": len(names)}
+    p.floats = {name: _vector(record, name, "f", size) for name, size in lengths.items()}
+    for name, x in p.floats.items():
+        setattr(p, name, balls(x))
+    p.d, p.sign, p.radius, p.stated = (record.numbers[name] for name in ("d", "sign", "radius", "n_open"))
+    if not (abs(p.d) <= LARGE and abs(p.sign) == 1 and 0 <= p.radius <= LARGE):
+        raise Refuted(f"d={p.d!r}, sign={p.sign!r} or radius={p.radius!r} is no number of a cone program")
     for name, shape in (("P", (p.n, p.n)), ("A", (p.m, p.n))):
         a = _vector(record, name, "f")
         i, j = (_vector(record, f"{name}_{end}", "i", len(a)) for end in ("row", "column"))
-        inside = (i >= 0) & (i < shape[0]) & (j >= 0) & (j < shape[1])
-        if not inside.all() or not (a != 0).all() or len(np.unique(i * shape[1] + j)) < len(a):
+        inside = (i >= 0) & (i < shape[0]) & (j >= 0) & (j < shape[1]) & (a != 0)
+        if not inside.all() or len(np.unique(i * shape[1] + j)) < len(a):
             raise Refuted(f"the entries of {name} are not those of a matrix of the shape {shape}")
         setattr(p, name, Sparse(i, j, a, shape))
-    p.names, p.owner = json.loads(record.numbers["names"]), _vector(record, "owner", "i", p.m)
-    if not isinstance(p.names, list) or not all(isinstance(name, str) for name in p.names):
-        raise Refuted("the names of the constraints are no texts")
-    if len(p.names) != len(p.violations) or not ((p.owner >= -1) & (p.owner < len(p.names))).all():
-        raise Refuted("the rows do not have the names of the constraints")
-    p.stated, p.cones = int(record.numbers["open"]), _cones(record, p.m)
+    p.owner, p.cones = _vector(record, "owner", "i", p.m), []
+    for k, kind in enumerate(record.numbers["cones"].split()):
+        rows, parameters = np.asarray(record.arrays[f"rows {k}"]), _vector(record, f"parameters {k}", "f").tolist()
+        if rows.ndim != 2 or not _fits(kind, rows.shape[1], parameters):
+            raise Refuted(f"there is no cone {kind!r} of rows of the shape {rows.shape} with {parameters}")
+        p.cones.append((kind, rows, tuple(parameters)))
+    whole = np.concatenate([np.zeros(0, dtype=int), *(rows.ravel() for _, rows, _ in p.cones)])
+    if whole.dtype.kind != "i" or not np.array_equal(np.sort(whole), np.arange(p.m)):
+        raise Refuted("the cones do not hold every row once")
+    if not ((p.owner >= -1) & (p.owner < len(names))).all():
+        raise Refuted("rows belong to constraints that have no name")
     return p
 
 
 def _vector(record: ProofRecord, name: str, kind: str, size: int | None = None) -> AnyArray:
     x = np.asarray(record.arrays[name])
-    if x.ndim != 1 or x.dtype.kind != kind or (size is not None and len(x) != size) or not (abs(x) <= LARGE).all():
+    if x.ndim != 1 or x.dtype.kind != kind or size not in (None, len(x)) or not (abs(x) <= LARGE).all():
         raise Refuted(f"{name} of the shape {x.shape} is no array of a cone program, or beyond {LARGE:g}")
     return x
 
 
-def _cones(record: ProofRecord, m: int) -> Cones:
-    """Return the cones, which hold each of the rows once and have parameters that mean something."""
-    kinds = record.numbers["kinds"].split()
-    rows, parameters = _vector(record, "rows", "i", m), _vector(record, "parameters", "f")
-    shapes = np.asarray(record.arrays["shapes"])  # count, length, and how many parameters
-    if shapes.shape != (len(kinds), 3) or (shapes < 0).any() or shapes.dtype.kind != "i":
-        raise Refuted("the cones have no shapes")
-    if len(np.unique(rows)) != m or ((rows < 0) | (rows >= m)).any() or shapes.max(initial=0) > m + 3:
-        raise Refuted("the cones do not hold every row once")
-    sizes = shapes[:, 0] * shapes[:, 1]
-    if sizes.sum() != m or shapes[:, 2].sum() != len(parameters):
-        raise Refuted("the cones do not hold every row once")
-    cones: Cones = []
-    starts, ends = np.cumsum(sizes) - sizes, np.cumsum(shapes[:, 2]) - shapes[:, 2]
-    for kind, (count, length, more), start, end in zip(kinds, shapes.tolist(), starts, ends, strict=True):
-        own = tuple(parameters[end : end + more].tolist())
-        if not length or not _fits(kind, length, own):
-            raise Refuted(f"there is no cone {kind!r} of {length} rows with the parameters {own}")
-        cones.append((kind, rows[start : start + count * length].reshape(count, length), own))
-    return cones
-
-
-def _fits(kind: str, length: int, parameters: tuple[float, ...]) -> bool:
+def _fits(kind: str, length: int, parameters: list[float]) -> bool:
     if kind == "semidefinite":
-        order, lower = parameters if len(parameters) == 2 else (0.0, 0.0)
-        return order == int(order) and order * (order + 1) == 2 * length and lower in (0, 1)
+        order = parameters[0]
+        return len(parameters) == 2 and order * (order + 1) == 2 * length and parameters[1] in (0, 1)
     if kind == "exponential":
         return length == 3 and sorted(parameters) == [0, 1, 2]
     if kind == "power":
         return len(parameters) + 1 == length and min(parameters) > 0 and abs(sum(parameters) - 1) < 1e-12
-    return not parameters and (kind == "second_order" or (length == 1 and kind in ("zero", "nonnegative")))
+    return not parameters and length > 0 and (kind == "second_order" or (length == 1 and kind in FLAT))
 
 
 # Cones
 
 
-def require_in_dual(p: SimpleNamespace, z: AnyArray) -> None:
-    """Refute multipliers, balls, that are not proved to lie in the dual cone."""
-    for kind, rows, parameters in p.cones:
-        for row, one in zip(rows, z[rows], strict=True):
-            if not in_dual(kind, one, parameters):
-                raise Refuted(f"the multipliers of row {row[0]} are not proved to lie in the dual of a {kind} cone")
-
-
 def in_dual(kind: str, z: AnyArray, parameters: tuple[float, ...]) -> bool:
-    """Whether multipliers lie in a dual cone, for certain."""
+    """Whether multipliers, balls, lie in a dual cone, for certain."""
     if kind == "zero" or not any(z):
         return True
     if kind == "nonnegative":
         return bool(z[0] >= 0)
     if kind == "second_order":
-        rest = summed(z[1:] ** 2)
-        return bool(z[0] >= 0 and (z[0] * z[0] >= rest or (len(z) < 50 and _is_exactly_inside(z))))
+        return bool(z[0] >= 0 and z[0] * z[0] >= total(z[1:] ** 2))
     if kind == "semidefinite":
-        return bool(z[0] >= 0) if len(z) == 1 else is_definite(symmetric(z, parameters))
+        return bool(z[0] >= 0) if len(z) == 1 else of.is_definite(symmetric(z, parameters))
     if kind == "exponential":
         u, v, w = (z[int(k)] for k in parameters)
         if u == 0:
             return bool(v >= 0 and w >= 0)
         return bool(u < 0 and w > 0 and v / u - 1 < w.log() - (-u).log())
-    whole = summed(balls(parameters))
     heads, tail = z[:-1], abs(z[-1])
-    if not all(one >= 0 for one in heads):
-        return False
     if tail == 0:
-        return True
-    shares = balls(parameters) / whole
-    return bool(all(one > 0 for one in heads)) and bool(
-        summed(a * (one / a).log() for a, one in zip(shares, heads, strict=True)) >= tail.log()
-    )
-
-
-def _is_exactly_inside(z: AnyArray) -> bool:
-    """Whether z_0 >= |(z_1, ...)|, in rational arithmetic."""
-    if not all(one.is_exact() for one in z):
-        return False
-    head, *rest = (one.fmpq() for one in z)
-    return bool(head * head >= sum((one * one for one in rest), fmpq(0)))
+        return all(one >= 0 for one in heads)
+    a = balls(parameters) / total(balls(parameters))
+    return all(one > 0 for one in heads) and bool(total(a * logarithm(heads / a)) >= tail.log())
 
 
 def symmetric(z: AnyArray, parameters: tuple[float, ...]) -> arb_mat:
     """Return the matrix of packed entries, off the diagonal over sqrt 2."""
     order, (i, j) = int(parameters[0]), places(parameters)
-    M, root = np.full((order, order), ZERO, dtype=object), arb(2).sqrt()
-    M[i, j] = M[j, i] = np.where(i == j, z, z / root)
+    M = np.full((order, order), ZERO, dtype=object)
+    M[i, j] = M[j, i] = np.where(i == j, z, z / arb(2).sqrt())
     return arb_mat(M.tolist())
 
 
 def violations(p: SimpleNamespace) -> str:
     """Return how far the answer is outside, in words, once no constraint is violated by more than is claimed."""
-    s = p.b - p.A(p.x)
-    sizes = np.abs(p.b_) + np.bincount(p.A.i, np.abs(p.A.a * p.x_[p.A.j]), p.m)
-    worst, name = ZERO, "rows that CVXPY added"
+    s, worst, name = p.b - p.A(p.x), ZERO, ""
+    size = max(np.abs(p.floats["b"]).max(initial=0), np.abs(p.A.a * p.floats["x"][p.A.j]).max(initial=0))
+    names, claims = [*p.names, ADDED], [*p.floats["violations"], math.inf]
     for kind, rows, parameters in p.cones:
         for row, one in zip(rows, s[rows], strict=True):
-            outside, k = violation(kind, one, parameters), int(p.owner[row[0]])
-            if not (p.owner[row] == k).all():
-                raise Refuted(f"a {kind} cone at row {row[0]} belongs to several constraints")
+            outside, k = violation(kind, one, parameters), int(p.owner[row].max())
+            if not outside <= claims[k] * (1 + ALLOWED) + ALLOWED * 1e-3 * size:
+                told = f"{outward(outside)[1]:.3g}, not {claims[k]:.3g}"
+                raise Refuted(f"the answer is outside of {names[k]!r} by {told}")
             if not outside <= worst:
-                worst, name = outside.max(worst), p.names[k] if k >= 0 else "rows that CVXPY added"
-            claimed = float(p.violations_[k]) if k >= 0 else math.inf
-            allowed = ALLOWED * (claimed + 2.0**-16 * (sizes[row].max() + abs(floats(one)).max()))
-            if not outside <= claimed + allowed:
-                told = f"{outward(outside)[1]:.3g}, not by {claimed:.3g}"
-                raise Refuted(f"the answer is outside of {p.names[k]!r} by {told}")
-    return f"{outward(worst)[1]:.2g} ({name})" if worst > 0 else "0"
+                worst, name = outside.max(worst), f" ({names[k]})"
+    return f"{outward(worst)[1]:.2g}{name}"
 
 
 def violation(kind: str, s: AnyArray, parameters: tuple[float, ...]) -> Ball:
@@ -262,27 +224,23 @@ def violation(kind: str, s: AnyArray, parameters: tuple[float, ...]) -> Ball:
     if kind == "nonnegative":
         return (-s[0]).max(ZERO)
     if kind == "second_order":
-        return (summed(s[1:] ** 2).sqrt() - s[0]).max(ZERO)
+        return (total(s[1:] ** 2).sqrt() - s[0]).max(ZERO)
     if kind == "semidefinite":
         return _below_zero(symmetric(s, parameters))
     if kind == "exponential":
         x, y, z = (s[int(k)] for k in parameters)
-        if y > 0:
-            return (y * (x / y).exp() - z).max(ZERO)
-        return largest([ZERO, -y, -z, x])
-    shares = balls(parameters) / summed(balls(parameters))
-    inside = all(one > 0 for one in s[:-1])
-    mean = summed(a * one.log() for a, one in zip(shares, s[:-1], strict=True)).exp() if inside else ZERO
+        return (y * (x / y).exp() - z).max(ZERO) if y > 0 else largest([ZERO, -y, -z, x])
+    a = balls(parameters) / total(balls(parameters))
+    mean = total(a * logarithm(s[:-1])).exp() if all(one > 0 for one in s[:-1]) else ZERO
     return largest([ZERO, abs(s[-1]) - mean, *-s[:-1]])
 
 
 def _below_zero(M: arb_mat) -> Ball:
     """Return a t >= 0 with which M + tI is proved to be positive semidefinite."""
-    order = M.nrows()
-    mid = np.array([float(one) for one in M.entries()]).reshape(order, order)
-    guess, size = max(-float(np.linalg.eigvalsh(mid)[0]), 0.0), 1e-15 * float(np.abs(mid).max()) + 1e-300
+    near = of.floats(of.entries(M))
+    guess, size = max(-float(np.linalg.eigvalsh(near)[0]), 0.0), 1e-15 * float(np.abs(near).max()) + 1e-300
     for t in (0.0, *(guess * (1 + 1e-10) + size * 8.0**k for k in range(8))):
-        if is_definite(M + arb_mat(np.diag([t] * order).tolist())):
+        if of.is_definite(M + of.diagonal([t] * len(near))):
             return arb(t)
     raise Refuted("nothing is proved of a matrix among the slacks of the answer")
 
@@ -292,38 +250,30 @@ def _below_zero(M: arb_mat) -> Ball:
 
 def size_of_terms(p: SimpleNamespace) -> Ball:
     """Return the sum of the moduli of the terms of the objective, or the largest coefficient."""
-    x, terms = abs(p.x), abs(p.P.entries)
-    quadratic = summed(_gathered(terms * x[p.P.j], p.P.i, p.n) * x) / 2
-    return largest([quadratic + summed(abs(p.q) * x) + abs(p.d), *abs(p.q)])
+    x, P = abs(p.x), p.P
+    quadratic = total(abs(P.entries) * x[P.i] * x[P.j]) / 2
+    return largest([quadratic + total(abs(p.q) * x) + abs(p.d), *abs(p.q)])
 
 
 def curvature(p: SimpleNamespace) -> FloatArray:
     """Return c >= 0 with P - diag(c) positive semidefinite, or refute P."""
-    P = np.zeros(p.n)
-    on = p.P.i == p.P.j
-    P[p.P.i[on]] = p.P.a[on]
-    if not (P >= 0).all():
-        raise Refuted(f"P has the diagonal entry {P.min():.3g}: the problem is not convex")
-    if on.all():
-        return P
-    from scipy.sparse import coo_array
-
-    whole = coo_array((p.P.a, (p.P.i, p.P.j)), shape=(p.n, p.n)).tocsr()
-    if abs(whole - whole.T).nnz:
-        raise Refuted("P is not symmetric")
-    block = connected_components(whole, directed=False)[1]
+    on, out = p.P.i == p.P.j, np.zeros(p.n)
+    out[p.P.i[on]] = p.P.a[on]
+    P = coo_array((p.P.a, (p.P.i, p.P.j)), shape=(p.n, p.n)).tocsr()
+    if (out < 0).any() or abs(P - P.T).nnz:
+        raise Refuted("P is not symmetric, or has entries below zero on its diagonal: the problem is not convex")
+    block = connected_components(P, directed=False)[1]
     for k in np.unique(block[p.P.i[~on]]):
         at = np.flatnonzero(block == k)
-        P[at] = _curvature(whole[at][:, at].toarray())
-    return P
+        out[at] = _curvature(P[at][:, at].toarray())
+    return out
 
 
 def _curvature(P: FloatArray) -> float:
-    lowest, unit = float(np.linalg.eigvalsh(P)[0]), np.eye(len(P))
-    exact = matrix(P)
-    if lowest > 0 and is_definite(exact - matrix(lowest / 2 * unit)):
+    lowest, exact = float(np.linalg.eigvalsh(P)[0]), matrix(P)
+    if lowest > 0 and of.is_definite(exact - of.diagonal([lowest / 2] * len(P))):
         return lowest / 2
-    if is_definite(exact) or (len(P) <= RATIONAL and _is_semidefinite(P)):
+    if of.is_definite(exact) or (len(P) <= RATIONAL and _is_semidefinite(P)):
         return 0.0
     raise Refuted(f"P, with eigenvalues down to {lowest:.3g}, is not proved to be positive semidefinite")
 
@@ -340,45 +290,31 @@ def _is_semidefinite(P: FloatArray) -> bool:
     return True
 
 
-def least(p: SimpleNamespace, gradient: AnyArray, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
+def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
     """Return the bound, and what it supposes."""
-    fixed = p.d - summed(p.b * p.z) - summed(p.xh * (gradient - p.q)) / 2
-    flat = np.array([bool(r != 0) or not r.is_exact() for r in p.r]) & (p.curvature == 0)
-    low, high = np.full(p.n, -np.inf), np.full(p.n, np.inf)
-    most = np.full(p.m, np.inf)
-    for _ in range(3 if flat.any() else 1):
-        if flat.any():
-            low, high = implied_box(Rows(p.A.i, p.A.j, p.A.a, p.b_), p.cones, level_of(p, gradient), most)
-        if (flat & ~is_bounded(low, high)).any():
-            break
+    fixed = p.d - total(p.b * p.z) - total(p.xh * (p.gradient - p.q)) / 2
+    low, high = implied_box(Rows(p.A.i, p.A.j, p.A.a, p.floats["b"]), p.cones, level_of(p))
+    is_open = (p.curvature == 0) & ~(np.isfinite(low) & np.isfinite(high))
+    matters, bound = np.array([not (one == 0 and one.is_exact()) for one in p.r], dtype=bool), -INFINITE
+    if not (is_open & matters).any():
         bound = fixed + cost(p, p.r, low, high)
-        if bound >= claimed:
-            return bound, ()
-        most = slack_limits(p, outward(p.level - bound)[1])
-    is_open = flat & ~is_bounded(low, high)
-    if not is_open.any():
-        return bound, ()
-    moved = exact_multipliers(p, is_open)
-    if moved is not None:
+    if not bound >= claimed and (moved := exact_multipliers(p, is_open)) is not None:
         r = p.r + p.A.transposed(moved)
         r[is_open] = ZERO
-        still = np.array([bool(one != 0) or not one.is_exact() for one in r]) & (p.curvature == 0)
-        if is_bounded(low, high)[still].all():
-            bound = fixed - summed(p.b * moved) + cost(p, r, low, high)
-            if bound >= claimed:
-                return bound, ()
+        bound = bound.max(fixed - total(p.b * moved) + cost(p, r, low, high))
+    is_open &= matters
     n_open = int(is_open.sum())
-    if not p.reach or n_open > p.stated:
-        raise Refuted(f"{n_open} columns have a residual and no bounds that the program implies: nothing is proved")
-    width = p.reach * (1 + np.abs(p.x_)) * (1 + 1e-15)
-    low[is_open] = np.maximum(low, np.nextafter(p.x_ - width, -np.inf))[is_open]
-    high[is_open] = np.minimum(high, np.nextafter(p.x_ + width, np.inf))[is_open]
-    supposed = f"supposing |x - x0| <= {p.reach:g} (1 + |x0|), x0 the answer, in {n_open} of {p.n} columns"
+    if bound >= claimed or not n_open or not p.radius:
+        if bound > -INFINITE:
+            return bound, ()
+        raise Refuted(f"{n_open} columns have a residual, and nothing bounds them")
+    if n_open > p.stated:
+        raise Refuted(f"the bound supposes a radius of {n_open} columns, not of {p.stated}")
+    x, width = p.floats["x"], p.radius * (1 + np.abs(p.floats["x"])) * (1 + 1e-15)
+    low[is_open] = np.maximum(low, np.nextafter(x - width, -np.inf))[is_open]
+    high[is_open] = np.minimum(high, np.nextafter(x + width, np.inf))[is_open]
+    supposed = f"supposing |x - x0| <= {p.radius:g} (1 + |x0|), x0 the answer, in {n_open} of {p.n} columns"
     return fixed + cost(p, p.r, low, high), (supposed,)
-
-
-def is_bounded(low: FloatArray, high: FloatArray) -> AnyArray:
-    return np.isfinite(low) & np.isfinite(high) & (low <= high)
 
 
 def cost(p: SimpleNamespace, r: AnyArray, low: FloatArray, high: FloatArray) -> Ball:
@@ -392,97 +328,45 @@ def cost(p: SimpleNamespace, r: AnyArray, low: FloatArray, high: FloatArray) -> 
     return out
 
 
-def level_of(p: SimpleNamespace, gradient: AnyArray) -> Level:
+def level_of(p: SimpleNamespace) -> Level:
     """Return f <= level with f at least its tangent at xh and the curvature that is proved."""
     c = balls(p.curvature)
-    g = gradient - c * p.xh
-    limit = p.level - p.d + summed(p.xh * (gradient - p.q - c * p.xh)) / 2
-    is_float = [one.is_exact() and bool(arb(float(one)) == one) for one in g]
-    ends = np.array([(float(one),) * 2 if yes else outward(one) for one, yes in zip(g, is_float, strict=True)])
-    ends = ends.reshape(-1, 2)
-    return Level(ends[:, 0], ends[:, 1], p.curvature, outward(limit)[1])
-
-
-def slack_limits(p: SimpleNamespace, room: float) -> FloatArray:
-    """Return upper bounds of the slacks of x that are not worse than the answer: z's <= level - bound for these."""
-    most = np.full(p.m, np.inf)
-    for kind, rows, _ in p.cones:
-        if kind in ("nonnegative", "second_order"):
-            z = p.z_[rows]
-            inner = z[:, 0] - np.linalg.norm(z[:, 1:], axis=1) * (1 + 1e-12 * rows.shape[1])
-            with np.errstate(divide="ignore", over="ignore"):
-                most[rows[:, 0]] = np.where(inner > 1e-140, max(room, 0.0) / inner * (1 + 1e-12), np.inf)
-    return most
+    slope = p.gradient - c * p.xh
+    limit = p.level - p.d + total(p.xh * (p.gradient - p.q - c * p.xh)) / 2
+    near = [float(one) for one in slope]
+    is_float = [one.is_exact() and bool(arb(x) == one) for one, x in zip(slope, near, strict=True)]
+    ends = [(x, x) if yes else outward(one) for one, x, yes in zip(slope, near, is_float, strict=True)]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return Level(low, high, p.curvature, outward(limit)[1])
 
 
 def exact_multipliers(p: SimpleNamespace, is_open: AnyArray) -> AnyArray | None:
     """Return balls that hold a change of z with which r vanishes in the open columns, z in the dual cone; or None.
 
-    It is F F'A y with A'F F'A y = -r, F by what z may be moved; any F will do.
+    It is F F'A y with A'F F'A y = -r, where F may be anything: here each block of z moves along its own ray, by which
+    it stays in its cone, and a little in all directions.
     """
-    at, used = np.flatnonzero(is_open), is_open[p.A.j]
-    touched = np.unique(p.A.i[used])
-    steps = []
-    for kind, rows, parameters in p.cones:
-        for row, z in zip(rows, p.z_[rows], strict=True):
-            if np.isin(row, touched).any():
-                steps.append((row, moves(kind, z, parameters)))
-    work = sum(step.size for _, step in steps) * len(at)
-    if not steps or len(at) > OPEN or work > WORK or not all(np.isfinite(step).all() for _, step in steps):
+    at, used, steps = np.flatnonzero(is_open), is_open[p.A.j], []
+    is_touched = np.isin(np.arange(p.m), p.A.i[used])
+    for kind, rows, _ in p.cones:
+        for row, z in zip(rows, p.floats["z"][rows], strict=True):
+            if is_touched[row].any():
+                more = STEP * np.abs(z).max() * np.eye(len(z))
+                steps.append((row, np.ones((1, 1)) if kind == "zero" else np.column_stack([z, more])))
+    if not 0 < len(at) <= OPEN or not 0 < len(at) * sum(step.size for _, step in steps) <= WORK:
         return None
     A = np.full((p.m, len(at)), ZERO, dtype=object)
     A[p.A.i[used], np.searchsorted(at, p.A.j[used])] = p.A.entries[used]
     blocks = [balls(step.T.ravel()).reshape(step.T.shape) for _, step in steps]
-    B = np.concatenate([block @ A[row] for block, (row, _) in zip(blocks, steps, strict=True)])
-    tall = arb_mat(B.tolist())
+    tall = arb_mat([line for block, (row, _) in zip(blocks, steps, strict=True) for line in (block @ A[row]).tolist()])
     try:
-        y = (tall.transpose() * tall).solve(arb_mat([[-one] for one in p.r[at]]))
+        w = of.entries(tall * (tall.transpose() * tall).solve(of.column(-p.r[at])))[:, 0]
     except ZeroDivisionError:
         return None
-    w = np.array((tall * y).entries(), dtype=object)
     moved, start = balls(np.zeros(p.m)), 0
     for block, (row, _) in zip(blocks, steps, strict=True):
         moved[row] = block.T @ w[start : start + len(block)]
         start += len(block)
-    try:
-        require_in_dual(p, p.z + moved)
-    except Refuted:
-        return None
-    return moved
-
-
-@np.errstate(all="ignore")
-def moves(kind: str, z: FloatArray, parameters: tuple[float, ...]) -> FloatArray:
-    """Guess columns by which multipliers may be moved, about as far, in their dual cone."""
-    if kind == "zero":
-        return np.ones((1, 1))
-    if kind == "second_order" and z[0] > 0:  # the quadratic representation of z^(1/2)
-        norm = float(np.linalg.norm(z[1:]))
-        root = math.sqrt(max((z[0] - norm) * (z[0] + norm), 0.0))
-        half = np.concatenate([[1.0], z[1:] / (z[0] + root)]) * math.sqrt((z[0] + root) / 2)
-        return np.asarray(2 * np.outer(half, half) - root * np.diag([1.0, *-np.ones(len(z) - 1)]))
-    if kind == "semidefinite":  # W -> Z^(1/2) W Z^(1/2)
-        (i, j), order = places(parameters), int(parameters[0])
-        packed = np.where(i == j, 1.0, math.sqrt(2.0))
-        Z = np.zeros((order, order))
-        Z[i, j] = Z[j, i] = z / packed
-        values, V = np.linalg.eigh(Z)
-        R = (V * np.sqrt(np.maximum(values, 0.0))) @ V.T
-        both = np.einsum("ac,bd->abcd", R, R)
-        return np.asarray((both + both.swapaxes(2, 3))[i, j][:, i, j] * packed[:, None] / np.where(i == j, 2, packed))
-    if kind == "exponential" and (z[int(parameters[0])] < 0):
-        u, v, w = (z[int(k)] for k in parameters)
-        log = np.log(w / -u)
-        inner = max(v - u - u * log, 1e-300)
-        k = min(1.0, math.sqrt(inner / abs(u)))
-        F = np.zeros((3, 3))
-        F[list(map(int, parameters))] = [[-k * u, 0, 0], [-k * log * u, k * u, inner], [0, k * w, 0]]
-        return F
-    if kind == "power" and z[:-1].min() > 0:
-        shares, size = np.array(parameters), abs(z[-1])
-        mean = float(np.exp((shares * np.log(z[:-1] / shares)).sum()))
-        inner = max(mean - size, 1e-300)
-        F = np.diag([*z[:-1] * min(1.0, math.sqrt(inner / mean)), inner])
-        F[-1, :-1] = min(1.0, math.sqrt(inner / mean)) * np.sign(z[-1]) * shares * mean
-        return F
-    return z[:, None]
+    z = p.z + moved
+    is_inside = all(in_dual(kind, z[row], parameters) for kind, rows, parameters in p.cones for row in rows)
+    return moved if is_inside else None

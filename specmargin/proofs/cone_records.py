@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -21,7 +20,7 @@ _STATED = re.compile(r"\|x - x0\| <= (\S+) \(1 \+ \|x0\|\) in (\d+) of (\d+) col
 
 
 def problem_of(problem: Any, result: Any) -> Any:
-    """Return what a file holds of a problem: its objective; nothing where the result holds the cone program itself.
+    """Return what is proved of a problem: its objective, or the cone program that the result holds.
 
     Parameters
     ----------
@@ -41,14 +40,14 @@ def problem_of(problem: Any, result: Any) -> Any:
         conic.require_convex(problem)
         if isinstance(result, SolveResult) and isinstance(log, ConeProof):
             if conic.is_of(problem, result.solver, log):
-                return None
+                return log
             raise InvalidInputError(
                 "the result answers another problem: this one compiles to other numbers; pass the problem that was "
                 "solved, its parameters with the values that they had."
             )
     if isinstance(log, ConeProof):
         if problem is log:
-            return None
+            return log
         raise InvalidInputError(
             f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; pass the "
             "problem that was solved."
@@ -79,27 +78,26 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
     n_open = 0
     if claimed.assumptions:
         stated = _STATED.fullmatch(claimed.assumptions[0]) if len(claimed.assumptions) == 1 else None
-        if stated is None or (float(stated[1]), int(stated[3])) != (log.reach, len(log.q)):
+        if stated is None or (float(stated[1]), int(stated[3])) != (log.radius, len(log.q)):
             raise InvalidInputError(
                 f"the bound supposes {'; '.join(claimed.assumptions)}, which has no verification; specmargin.certify "
                 "recomputes it."
             )
         n_open = int(stated[2])
+    if list(claimed.violations) != list(log.names) or any("\n" in name for name in log.names):
+        raise InvalidInputError("the constraints of the certificate are not those of the program.")
     arrays = {name: getattr(log, name) for name in ("q", "b", "x", "z", "xh", "owner")}
     for name in ("P", "A"):
         M = getattr(log, name).tocoo()
         kept = M.data != 0
         arrays |= {name: M.data[kept], f"{name}_row": M.row[kept], f"{name}_column": M.col[kept]}
-    arrays["shapes"] = np.array([(*rows.shape, len(more)) for _, rows, more in log.cones], dtype=int).reshape(-1, 3)
-    arrays["rows"] = np.concatenate([*(rows.ravel() for _, rows, _ in log.cones), np.zeros(0, dtype=int)])
-    arrays["parameters"] = np.concatenate([*(np.array(more, float) for _, _, more in log.cones), np.zeros(0)])
-    if list(claimed.violations) != list(log.names):
-        raise InvalidInputError("the constraints of the certificate are not those of the program.")
+    for k, (_, rows, parameters) in enumerate(log.cones):
+        arrays |= {f"rows {k}": rows, f"parameters {k}": np.array(parameters, dtype=float)}
     arrays["violations"] = np.array(list(claimed.violations.values()), dtype=float)
-    numbers = {"d": log.d, "sign": log.sign, "reach": log.reach if claimed.assumptions else 0.0, "open": n_open}
-    numbers |= {"kinds": " ".join(kind for kind, _, _ in log.cones), "names": json.dumps(log.names)}
-    numbers["loose"] = json.dumps(loose)
-    plain = {name: np.asarray(x, dtype=float if x.dtype.kind == "f" else np.int64) for name, x in arrays.items()}
-    ends = claimed.primal_objective, claimed.dual_objective, claimed.rounding
-    claim = Claim(*map(float, ends), claimed.sense, str(result.status), float(claimed.scale))
+    numbers: dict[str, Any] = {"d": log.d, "sign": log.sign, "radius": log.radius if n_open else 0.0, "n_open": n_open}
+    numbers |= {"cones": " ".join(kind for kind, _, _ in log.cones), "loose": ", ".join(loose)}
+    numbers["names"] = "".join(f"\n{name}" for name in log.names)
+    plain = {name: x if x.dtype == float else np.asarray(x, dtype=np.int64) for name, x in arrays.items()}
+    primal, dual, rounding = map(float, (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
+    claim = Claim(primal, dual, rounding, claimed.sense, str(result.status), float(claimed.scale))
     return ProofRecord("cone program", numbers, plain, claim)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.proofs.cone_records import problem_of
 from specmargin.proofs.packing import contents_of
 from specmargin.proofs.record import Verification
 from specmargin.proofs.saving import load_result, provable
@@ -101,7 +100,7 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     try:
         objective, result = load_result(path)
         with contents_of(path):
-            record, digest = provable(objective, result), digest_of(problem_of(objective, result), result)
+            record, digest = provable(objective, result), digest_of(objective, result)
     except (InvalidInputError, OSError) as error:
         return Verdict(file, "unreadable", str(error))
     verification = replace(verify_record(record), digest=digest)

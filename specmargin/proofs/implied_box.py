@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -50,11 +51,11 @@ def up(x: FloatArray) -> FloatArray:
     return np.nextafter(x, np.inf)
 
 
-def implied_box(rows: Rows, cones: Cones, level: Level, most: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of every feasible x below the level whose slacks are at most `most`; infinite where none is known."""
+def implied_box(rows: Rows, cones: Cones, level: Level) -> tuple[FloatArray, FloatArray]:
+    """Return bounds of every feasible x below the level, infinite where there are none."""
     n, m = len(level.low), len(rows.b)
     low, high = pair_bounds(rows, cones, n)
-    least, most = np.full(m, -np.inf), most.copy()
+    least, most = np.full(m, -np.inf), np.full(m, np.inf)
     with np.errstate(all="ignore"):
         for _ in range(PASSES):
             before = np.concatenate([low, high, least, most])
@@ -72,30 +73,23 @@ def implied_box(rows: Rows, cones: Cones, level: Level, most: FloatArray) -> tup
 
 def pair_bounds(rows: Rows, cones: Cones, n: int) -> tuple[FloatArray, FloatArray]:
     """Return what the sum of two inequalities says that leaves one column, such as t >= u and t >= -u."""
-    low, high = np.full(n, -np.inf), np.full(n, np.inf)
-    inequality = np.zeros(len(rows.b), dtype=bool)
+    low, high, m = np.full(n, -np.inf), np.full(n, np.inf), len(rows.b)
+    inequality = np.zeros(m, dtype=bool)
     for kind, at, _ in cones:
         inequality[at.ravel()] = kind == "nonnegative"
-    ends = np.searchsorted(rows.i, np.arange(len(rows.b) + 1))
-    held = np.flatnonzero(inequality[rows.i])
-    held = held[np.argsort(rows.j[held], kind="stable")]
-    for group in np.split(held, np.flatnonzero(np.diff(rows.j[held])) + 1):
-        for s in range(len(group) if 2 <= len(group) <= 4 else 0):
-            for t in range(s):
-                e, f = int(group[s]), int(group[t])
-                one, two = (slice(ends[rows.i[k]], ends[rows.i[k] + 1]) for k in (e, f))
-                if rows.a[e] != rows.a[f] or not np.array_equal(rows.j[one], rows.j[two]):
-                    continue
-                others = rows.j[one] != rows.j[e]
-                if not np.array_equal(rows.a[one][others], -rows.a[two][others]) or (~others).sum() > 1:
-                    continue
-                first, second = rows.b[rows.i[[e, f]]]
-                end = (first + second) / (2 * rows.a[e])
-                pad = 2 * EPS * (abs(first) + abs(second)) / abs(rows.a[e]) + 1e-300
-                if rows.a[e] > 0:
-                    high[rows.j[e]] = np.fmin(high[rows.j[e]], end + pad)
-                else:
-                    low[rows.j[e]] = np.fmax(low[rows.j[e]], end - pad)
+    A = csr_array((np.where(inequality[rows.i], rows.a, 0.0), (rows.i, rows.j)), shape=(m, n))
+    A.eliminate_zeros()
+    columns = A.tocsc()
+    starts = columns.indptr[:-1][np.diff(columns.indptr) == 2]  # columns of two inequalities
+    first, second = columns.indices[starts], columns.indices[starts + 1]
+    whole = A[first] + A[second]
+    whole.eliminate_zeros()
+    single = np.diff(whole.indptr) == 1
+    at, one, two = whole.indptr[:-1][single], rows.b[first[single]], rows.b[second[single]]
+    j, a = whole.indices[at], whole.data[at]
+    end, pad = (one + two) / a, 4 * EPS * (np.abs(one) + np.abs(two)) / np.abs(a) + 1e-300
+    np.minimum.at(high, j[a > 0], (end + pad)[a > 0])
+    np.maximum.at(low, j[a < 0], (end - pad)[a < 0])
     return low, high
 
 

@@ -33,7 +33,6 @@ from specmargin.objectives import (
     BlockAlignment,
     BlockMargin,
     LapSVM,
-    Objective,
     RegularizedClustering,
     S3VMRelaxation,
     WeightedSVM,
@@ -221,15 +220,15 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
         return dict(header["provenance"])
 
 
-def _checked(problem: Any, result: Any) -> tuple[Objective | None, SolveResult]:
+def _checked(problem: Any, result: Any) -> tuple[Any, SolveResult]:
     objective = problem_of(problem, result)
-    if objective is None:
-        return None, result
+    if isinstance(objective, ConeProof):
+        return None, result  # the log holds the program
     cls = type(objective)
     if OBJECTIVES.get(cls.__name__) is not cls:
         raise InvalidTypeError(
             f"objective={shown(objective)} is of the class {cls.__module__}.{cls.__qualname__}; pass one of "
-            f"specmargin.objectives, {', '.join(OBJECTIVES)}, or a problem of CVXPY."
+            f"specmargin.objectives: {', '.join(OBJECTIVES)}; or a problem of CVXPY."
         )
     instance(SolveResult, "pass what a solver returned")("result", result)
     if result.status.has_solution:

@@ -14,7 +14,7 @@ from specmargin.proofs.cone_records import cone_record_of, problem_of
 from specmargin.proofs.packing import pack
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.translation import record_of, tree_record_of
-from specmargin.results import SolveResult
+from specmargin.results import ConeProof, SolveResult
 from specmargin.typing import AnyArray
 
 __all__ = ["digest_of", "verify", "verify_record"]
@@ -61,7 +61,7 @@ def verify(problem: Any, result: SolveResult) -> Verification:
     True
     """
     objective = problem_of(problem, result)
-    if objective is None:
+    if isinstance(objective, ConeProof):
         record = cone_record_of(result)
     elif isinstance(result, SolveResult) and result.log is not None:
         record = tree_record_of(objective, result)
@@ -71,13 +71,13 @@ def verify(problem: Any, result: SolveResult) -> Verification:
     return replace(verification, digest=digest_of(objective, result))
 
 
-def digest_of(objective: Objective | None, result: SolveResult) -> str:
+def digest_of(objective: Objective | ConeProof, result: SolveResult) -> str:
     """Return the SHA-256 of a problem and its answer: of every number and name that a proof of them depends on.
 
     Parameters
     ----------
-    objective : Objective or None
-        One that `specmargin.save_result` can save; None for the cone program that the result holds.
+    objective : Objective or ConeProof
+        One that `specmargin.save_result` can save, or the log of the result.
     result : SolveResult
         Its answer. How long it took, who found it, and what was told on the way do not count.
 
@@ -94,9 +94,8 @@ def digest_of(objective: Objective | None, result: SolveResult) -> str:
     arrays: dict[str, AnyArray] = {}
     told = {name: getattr(result, name) for name in ("problem", "variables", "duals", "log")}
     told |= {"status": str(result.status), "certificate": asdict(result.certificate)}
-    problem = pack(objective, arrays, "objective")
-    if problem is not None:
-        problem.pop("reduced", None)  # what is known of it already
+    problem = {} if isinstance(objective, ConeProof) else pack(objective, arrays, "objective")
+    problem.pop("reduced", None)  # what is known of it already
     digest = hashlib.sha256(json.dumps([problem, pack(told, arrays, "result")], sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
 from specmargin.problems.conic import cones
@@ -29,31 +31,36 @@ def evidence(attempt: Attempt, owner: IntArray, names: tuple[str, ...]) -> ConeP
     """
     proof, form = attempt.proof, attempt.compiled
     assert proof is not None
-    reach = RADIUS if proof.assumptions else 0.0
+    radius = RADIUS if proof.assumptions else 0.0
     blank = _blank(form)
     return replace(
-        blank, x=attempt.answer.x, z=proof.z, xh=proof.xh, reach=reach, names=names, owner=owner, columns=_columns(form)
+        blank,
+        x=attempt.answer.x,
+        z=proof.z,
+        xh=proof.xh,
+        radius=radius,
+        names=names,
+        owner=owner,
+        columns=_columns(form),
     )
 
 
-def is_of(problem: object, solver: str, held: ConeProof) -> bool:
+def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:
     """Whether a CVXPY problem compiles to the program of a proof, to the last bit."""
-    own = _blank(compiled(problem, solver))
-    matrices = all(abs(getattr(own, name) - getattr(held, name)).nnz == 0 for name in ("P", "A") if _fits(own, held))
-    kinds = [[(kind, rows.tolist(), more) for kind, rows, more in one.cones] for one in (own, held)]
-    same = np.array_equal(own.q, held.q) and np.array_equal(own.b, held.b) and kinds[0] == kinds[1]
-    return bool(_fits(own, held) and matrices and same and (own.d, own.sign) == (held.d, held.sign))
+    own, other = _numbers(_blank(compiled(problem, solver))), _numbers(held)
+    return len(own) == len(other) and all(map(np.array_equal, own, other))
 
 
-def _fits(own: ConeProof, held: ConeProof) -> bool:
-    return bool(own.A.shape == held.A.shape)
+def _numbers(held: ConeProof) -> list[Any]:
+    matrices = [part for M in (held.P, held.A) for part in (M.shape, M.indptr, M.indices, M.data)]
+    return [*matrices, held.q, held.b, held.d, held.sign, *(part for cone in held.cones for part in cone)]
 
 
-def owners(form: Compiled, named: dict[str, object]) -> IntArray:
+def owners(form: Compiled, named: dict[str, Any]) -> IntArray:
     """Return the place in `named` of the constraint that each row was made of; -1 for rows that CVXPY added."""
     place: dict[int, int] = {}
     for k, constraint in enumerate(named.values()):
-        last = constraint.id  # type: ignore[attr-defined]
+        last = constraint.id
         for reduction in form.chain.reductions:
             last = getattr(reduction, "cons_id_map", {}).get(last, last)
         place[last] = k
@@ -77,6 +84,8 @@ def _blank(form: Compiled) -> ConeProof:
     held = tuple((_KINDS[type(cone)], cone.rows, _parameters(cone)) for cone in program.parts)
     no_rows = np.zeros(0, dtype=np.intp)
     P, A = program.P.tocsc(), program.A.tocsc()
+    P.sort_indices()
+    A.sort_indices()
     return ConeProof(
         P, program.q, A, program.b, program.d, program.sign, held, nothing, nothing, nothing, 0.0, (), no_rows, {}
     )
@@ -105,14 +114,16 @@ def _parameters(cone: Cone) -> tuple[float, ...]:
 
 def _columns(form: Compiled) -> dict[str, IntArray]:
     """Return where the entries of the variables stand; of the variables whose entries CVXPY keeps."""
-    reduced = next((inverse[0] for inverse in form.inverse if isinstance(inverse, tuple) and inverse), {})
+    lowered = [inverse[0] for inverse in form.inverse if isinstance(inverse, tuple) and inverse]
     starts, columns = form.data["param_prob"].var_id_to_col, dict[str, IntArray]()
     for variable in form.problem.variables():
-        leaf = reduced.get(variable.id, variable)
-        at = starts.get(leaf.id, 0) + np.arange(leaf.size)
-        if leaf.id in starts and leaf.size == variable.size:
+        leaf = lowered[0].get(variable.id, variable) if lowered else variable
+        if leaf.id not in starts:
+            continue
+        at = starts[leaf.id] + np.arange(leaf.size)
+        if leaf.size == variable.size:
             columns[variable.name()] = at.reshape(variable.shape, order="F")
-        elif leaf.id in starts and variable.is_symmetric() and variable.ndim == 2 and 2 * leaf.size > variable.size:
+        elif variable.ndim == 2 and variable.is_symmetric() and 2 * leaf.size > variable.size:
             whole = np.zeros(variable.shape, dtype=np.intp)
             whole[np.triu_indices(len(whole))] = at
             columns[variable.name()] = np.maximum(whole, whole.T)
