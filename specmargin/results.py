@@ -308,6 +308,8 @@ class ConeProof:
         Labels of the problem's constraints.
     owner : ndarray of int, (m,)
         Constraint of each row by its place in `names`; -1 for rows that CVXPY added.
+    added : float
+        How far `x` is outside of rows that CVXPY added.
     columns : mapping of str to ndarray of int
         Places in `x` of the entries of the problem's variables.
 
@@ -332,6 +334,7 @@ class ConeProof:
     radius: float
     names: tuple[str, ...]
     owner: IntArray
+    added: float
     columns: Mapping[str, IntArray]
 
     def __repr__(self) -> str:

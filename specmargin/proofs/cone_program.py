@@ -17,7 +17,6 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,7 +29,7 @@ from specmargin.proofs.balls import BITS, INFINITE, ONE, ZERO, Ball, Refuted, ba
 from specmargin.proofs.bounds import Proof
 from specmargin.proofs.implied_box import LARGE, Level, Rows, implied_box, places
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import WRONG, judged
+from specmargin.proofs.verifier import STATUS_GAP, WRONG, judged
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]
@@ -47,8 +46,6 @@ ALLOWED = 1e-9
 """Share of a violation, and a thousandth of it of the terms of the rows, by which floats may measure wrongly."""
 FLAT = ("zero", "nonnegative")
 """Cones of one row."""
-ADDED = "rows that CVXPY added"
-
 logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
 
 
@@ -81,7 +78,8 @@ def proof(record: ProofRecord) -> Proof:
     value = p.d + total(p.x * (p.P(p.x) / 2 + p.q))
     if not 0 <= claim.scale <= 1e-3 * (1 + ALLOWED) * outward(size_of_terms(p))[1]:
         raise Refuted(f"the scale {claim.scale:.3g} is more than a thousandth of the terms of the objective")
-    told = f"the optimum of the cone program; the answer is outside of its constraints by at most {violations(p)}"
+    outside = violations(p, claim.status)
+    told = f"the optimum of the cone program; the answer is outside of its constraints by at most {outside}"
     p.gradient = p.q + p.P(p.xh)
     p.r = p.gradient + p.A.transposed(p.z)
     p.level = value + abs(value).max(ONE) / 1000000
@@ -122,11 +120,13 @@ def read(record: ProofRecord) -> SimpleNamespace:
     """Return the numbers of a record, once shapes, indices, cones and ranges are right."""
     names = record.numbers["names"].split("\n")[1:]
     p = SimpleNamespace(n=np.size(record.arrays["q"]), m=np.size(record.arrays["b"]), names=names)
-    lengths = {"q": p.n, "b": p.m, "x": p.n, "xh": p.n, "z": p.m, "violations": len(names)}
+    lengths = {"q": p.n, "b": p.m, "x": p.n, "xh": p.n, "z": p.m, "violations": len(names) + 1}
     p.floats = {name: _vector(record, name, "f", size) for name, size in lengths.items()}
     for name, x in p.floats.items():
         setattr(p, name, balls(x))
     p.d, p.sign, p.radius, p.stated = (record.numbers[name] for name in ("d", "sign", "radius", "n_open"))
+    if (p.floats["violations"] < 0).any():
+        raise Refuted("no violation is below zero")
     if not (abs(p.d) <= LARGE and abs(p.sign) == 1 and 0 <= p.radius <= LARGE):
         raise Refuted(f"d={p.d!r}, sign={p.sign!r} or radius={p.radius!r} is no number of a cone program")
     for name, shape in (("P", (p.n, p.n)), ("A", (p.m, p.n))):
@@ -201,11 +201,11 @@ def symmetric(z: AnyArray, parameters: tuple[float, ...]) -> arb_mat:
     return arb_mat(M.tolist())
 
 
-def violations(p: SimpleNamespace) -> str:
+def violations(p: SimpleNamespace, status: str) -> str:
     """Return how far the answer is outside, in words, once no constraint is violated by more than is claimed."""
     s, worst, name = p.b - p.A(p.x), ZERO, ""
     size = max(np.abs(p.floats["b"]).max(initial=0), np.abs(p.A.a * p.floats["x"][p.A.j]).max(initial=0))
-    names, claims = [*p.names, ADDED], [*p.floats["violations"], math.inf]
+    names, claims = [*p.names, "rows that CVXPY added"], p.floats["violations"]
     for kind, rows, parameters in p.cones:
         for row, one in zip(rows, s[rows], strict=True):
             outside, k = violation(kind, one, parameters), int(p.owner[row].max())
@@ -214,7 +214,9 @@ def violations(p: SimpleNamespace) -> str:
                 raise Refuted(f"the answer is outside of {names[k]!r} by {told}")
             if not outside <= worst:
                 worst, name = outside.max(worst), f" ({names[k]})"
-    return f"{outward(worst)[1]:.2g}{name}"
+    if status in STATUS_GAP and not worst <= STATUS_GAP[status] * max(1.0, size):
+        raise Refuted(f"its status is {status}, next to a violation of {outward(worst)[1]:.2g}{name}")
+    return f"{outward(worst)[1]:.2g}{name}" if worst != 0 else "0"
 
 
 def violation(kind: str, s: AnyArray, parameters: tuple[float, ...]) -> Ball:

@@ -76,12 +76,13 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         if x.shape != own.shape or not (np.abs(x - own) <= _SAME * (1 + np.abs(log.x).max())).all():
             raise InvalidInputError(f"{name} of the result is not that of the answer that its proof is for.")
     n_open = 0
-    if claimed.assumptions:
-        stated = _STATED.fullmatch(claimed.assumptions[0]) if len(claimed.assumptions) == 1 else None
+    if claimed.assumptions or log.radius:
+        stated = _STATED.fullmatch("; ".join(claimed.assumptions))
         if stated is None or (float(stated[1]), int(stated[3])) != (log.radius, len(log.q)):
+            supposed = "; ".join(claimed.assumptions) or "nothing"
             raise InvalidInputError(
-                f"the bound supposes {'; '.join(claimed.assumptions)}, which has no verification; specmargin.certify "
-                "recomputes it."
+                f"the bound supposes {supposed}, and its log a radius of {log.radius:g}: this has no verification; "
+                "specmargin.certify recomputes it."
             )
         n_open = int(stated[2])
     if list(claimed.violations) != list(log.names) or any("\n" in name for name in log.names):
@@ -93,8 +94,8 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         arrays |= {name: M.data[kept], f"{name}_row": M.row[kept], f"{name}_column": M.col[kept]}
     for k, (_, rows, parameters) in enumerate(log.cones):
         arrays |= {f"rows {k}": rows, f"parameters {k}": np.array(parameters, dtype=float)}
-    arrays["violations"] = np.array(list(claimed.violations.values()), dtype=float)
-    numbers: dict[str, Any] = {"d": log.d, "sign": log.sign, "radius": log.radius if n_open else 0.0, "n_open": n_open}
+    arrays["violations"] = np.array([*claimed.violations.values(), log.added], dtype=float)
+    numbers: dict[str, Any] = {"d": log.d, "sign": log.sign, "radius": log.radius, "n_open": n_open}
     numbers |= {"cones": " ".join(kind for kind, _, _ in log.cones), "loose": ", ".join(loose)}
     numbers["names"] = "".join(f"\n{name}" for name in log.names)
     plain = {name: x if x.dtype == float else np.asarray(x, dtype=np.int64) for name, x in arrays.items()}

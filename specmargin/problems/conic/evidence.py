@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,33 +17,27 @@ from specmargin.problems.conic.program import Compiled, compiled
 from specmargin.results import ConeProof
 from specmargin.typing import IntArray
 
-__all__ = ["evidence", "is_of", "owners", "row_violations"]
+__all__ = ["evidence", "is_of"]
 
 
-def evidence(attempt: Attempt, owner: IntArray, names: tuple[str, ...]) -> ConeProof:
-    """Return what was judged of an attempt that found a point: program, answer and multipliers.
+def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:
+    """Return what was judged of an attempt that found a point, and how far that is outside of each constraint's rows.
 
     Parameters
     ----------
     attempt : Attempt
         An attempt with a proof.
-    owner, names : ndarray of int, tuple of str
-        Constraint of each row, and what these are called (`owners`).
+    named : mapping of str to constraint
+        The constraints of the problem by their labels.
     """
-    proof, form = attempt.proof, attempt.compiled
+    proof, form, x = attempt.proof, attempt.compiled, attempt.answer.x
     assert proof is not None
+    owner, s, worst = _owner(form, named), form.program.slacks(x), np.zeros(len(named) + 1)
+    for cone in form.program.parts:
+        np.maximum.at(worst, owner[cone.rows[:, 0]], cone.violation(s[cone.rows]))  # the last is that of added rows
     radius = RADIUS if proof.assumptions else 0.0
-    blank = _blank(form)
-    return replace(
-        blank,
-        x=attempt.answer.x,
-        z=proof.z,
-        xh=proof.xh,
-        radius=radius,
-        names=names,
-        owner=owner,
-        columns=_columns(form),
-    )
+    held = replace(_blank(form), x=x, z=proof.z, xh=proof.xh, radius=radius, names=tuple(named), owner=owner)
+    return replace(held, added=float(worst[-1]), columns=_columns(form)), worst[:-1].tolist()
 
 
 def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:
@@ -56,7 +51,7 @@ def _numbers(held: ConeProof) -> list[Any]:
     return [*matrices, held.q, held.b, held.d, held.sign, *(part for cone in held.cones for part in cone)]
 
 
-def owners(form: Compiled, named: dict[str, Any]) -> IntArray:
+def _owner(form: Compiled, named: Mapping[str, Any]) -> IntArray:
     """Return the place in `named` of the constraint that each row was made of; -1 for rows that CVXPY added."""
     place: dict[int, int] = {}
     for k, constraint in enumerate(named.values()):
@@ -64,31 +59,23 @@ def owners(form: Compiled, named: dict[str, Any]) -> IntArray:
         for reduction in form.chain.reductions:
             last = getattr(reduction, "cons_id_map", {}).get(last, last)
         place[last] = k
-    rows = [np.full(sum(part.size for part in one.args), place.get(one.id, -1)) for one in form.constraints]
-    whole = np.concatenate([*rows, np.zeros(0, dtype=int)]).astype(np.intp)
-    return np.pad(whole, (0, len(form.program.b) - len(whole)), constant_values=-1)  # bounds, which were taken apart
-
-
-def row_violations(attempt: Attempt, owner: IntArray, count: int) -> list[float]:
-    """Return the largest violation among the rows of each of `count` constraints."""
-    program = attempt.compiled.program
-    s, worst = program.slacks(attempt.answer.x), np.zeros(count + 1)  # the last is that of rows without a constraint
-    for cone in program.parts:
-        np.maximum.at(worst, owner[cone.rows[:, 0]], cone.violation(s[cone.rows]))
-    return worst[:count].tolist()
+    owner, start = np.full(len(form.program.b), -1), 0
+    for one in form.constraints:
+        end = start + sum(part.size for part in one.args)
+        owner[start:end], start = place.get(one.id, -1), end
+    return owner
 
 
 def _blank(form: Compiled) -> ConeProof:
     """Return the program without any answer."""
-    program, nothing = form.program, np.zeros(0)
+    program, none = form.program, np.zeros(0)
     held = tuple((_KINDS[type(cone)], cone.rows, _parameters(cone)) for cone in program.parts)
-    no_rows = np.zeros(0, dtype=np.intp)
     P, A = program.P.tocsc(), program.A.tocsc()
     P.sort_indices()
     A.sort_indices()
-    return ConeProof(
-        P, program.q, A, program.b, program.d, program.sign, held, nothing, nothing, nothing, 0.0, (), no_rows, {}
-    )
+    data = (P, program.q, A, program.b, program.d, program.sign, held)
+    owner = np.zeros(0, dtype=np.intp)
+    return ConeProof(*data, x=none, z=none, xh=none, radius=0.0, names=(), owner=owner, added=0.0, columns={})
 
 
 _KINDS = {

@@ -17,7 +17,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
-from specmargin.problems.conic.evidence import evidence, owners, row_violations
+from specmargin.problems.conic.evidence import evidence
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
@@ -192,18 +192,13 @@ def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certifica
     There the objective is another sum of floats, over columns that CVXPY has added: how far it may be from the value
     is `rounding`. Violations are those of the rows, where they are larger.
     """
-    program, proof, names = attempt.compiled.program, attempt.proof, tuple(certificate.violations)
+    program, proof = attempt.compiled.program, attempt.proof
     assert proof is not None
-    owner = owners(attempt.compiled, named_constraints(problem))
-    told = zip(certificate.violations.values(), row_violations(attempt, owner, len(names)), strict=True)
+    log, rows = evidence(attempt, named_constraints(problem))
+    worst = {name: max(one, own) for (name, one), own in zip(certificate.violations.items(), rows, strict=True)}
     far = abs(program.sign * certificate.primal_objective - proof.value)
     rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * attempt.size
-    certificate = replace(
-        certificate,
-        rounding=(far + rounding) * (1 + 1e-9),
-        violations=dict(zip(names, map(max, told), strict=True)),
-    )
-    return certificate, evidence(attempt, owner, names)
+    return replace(certificate, rounding=(far + rounding) * (1 + 1e-9), violations=worst), log
 
 
 def _violation(constraint: Any) -> float:
