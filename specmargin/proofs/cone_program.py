@@ -29,7 +29,7 @@ from specmargin.proofs.balls import BITS, INFINITE, ONE, ZERO, Ball, Refuted, ba
 from specmargin.proofs.bounds import Proof
 from specmargin.proofs.implied_box import LARGE, Level, Rows, implied_box, places
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import STATUS_GAP, WRONG, judged
+from specmargin.proofs.verifier import STATUS_GAP, WRONG, judged, require_numbers
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]
@@ -58,7 +58,7 @@ def check(record: ProofRecord) -> Verification:
                 outcome = judged(record.claim, proof(record))
             except Refuted as refuted:
                 outcome = Verification(False, str(refuted))
-            except WRONG as error:
+            except (*WRONG, AttributeError) as error:
                 return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
         if outcome:
             break
@@ -68,6 +68,7 @@ def check(record: ProofRecord) -> Verification:
 def proof(record: ProofRecord) -> Proof:
     """Return objective and bound, in the sense of the problem."""
     p, claim = read(record), record.claim
+    require_numbers(claim)
     if claim.sense != ("minimize" if p.sign > 0 else "maximize"):
         raise Refuted(f"to {claim.sense} is not the problem of a program of the sign {p.sign}")
     for kind, rows, parameters in p.cones:

@@ -119,10 +119,10 @@ def tightened(kind: str, at: IntArray, parameters: tuple[float, ...], least: Flo
         end = np.where(best > 0, best * np.log(most[z] / best), 0.0)
         end = np.where(np.isfinite(most[z]), end + 1e-12 * (np.abs(end) + best) + 1e-300, np.inf)
         most[x] = np.fmin(most[x], end)
-        # z >= y exp(x / y), which grows with x; where y is known.
-        known = (least[y] == most[y]) & (least[y] > 0)
-        end = least[y] * np.exp(np.minimum(least[x] / least[y], 600.0)) * (1 - 1e-12)
-        least[z] = np.where(known, np.fmax(least[z], end), least[z])
+        # z >= y exp(x / y), which grows with x, and is least at y = x.
+        best = np.clip(least[x], least[y], most[y])
+        end = np.where(best > 0, best * np.exp(np.minimum(least[x] / best, 600.0)) * (1 - 1e-12), 0.0)
+        least[z] = np.fmax(least[z], end)
     else:
         heads, tail = at[:, :-1], at[:, -1]
         least[heads] = np.maximum(least[heads], 0.0)

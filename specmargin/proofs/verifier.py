@@ -21,7 +21,7 @@ from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["KINDS", "STATUS_GAP", "WRONG", "check", "judged", "read"]
+__all__ = ["KINDS", "STATUS_GAP", "WRONG", "check", "judged", "read", "require_numbers"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
@@ -95,10 +95,7 @@ def proved(record: ProofRecord, bits: int) -> Verification:
         try:
             if record.kind not in KINDS:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
-            if math.isnan(record.claim.dual) or record.claim.rounding == math.inf:
-                raise Refuted(NOTHING[record.kind == "s3vm"])
-            if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
-                raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
+            require_numbers(record.claim, record.kind == "s3vm")
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
                 raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
@@ -112,6 +109,14 @@ def proved(record: ProofRecord, bits: int) -> Verification:
             return Verification(False, str(refuted))
         except WRONG as error:
             return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
+
+
+def require_numbers(claim: Claim, is_search: bool = False) -> None:
+    """Refute a claim whose numbers are none."""
+    if math.isnan(claim.dual) or claim.rounding == math.inf:
+        raise Refuted(NOTHING[is_search])
+    if math.isnan(claim.primal) or not claim.rounding >= 0:
+        raise Refuted(f"a claim of {claim.primal} up to {claim.rounding} is none")
 
 
 def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:

@@ -8,6 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.attempts import Attempt
@@ -15,7 +16,7 @@ from specmargin.problems.conic.certificate import RADIUS
 from specmargin.problems.conic.cones import Cone
 from specmargin.problems.conic.program import Compiled, compiled
 from specmargin.results import ConeProof
-from specmargin.typing import IntArray
+from specmargin.typing import IntArray, Matrix
 
 __all__ = ["evidence", "is_of"]
 
@@ -70,12 +71,15 @@ def _blank(form: Compiled) -> ConeProof:
     """Return the program without any answer."""
     program, none = form.program, np.zeros(0)
     held = tuple((_KINDS[type(cone)], cone.rows, _parameters(cone)) for cone in program.parts)
-    P, A = program.P.tocsc(), program.A.tocsc()
-    P.sort_indices()
-    A.sort_indices()
-    data = (P, program.q, A, program.b, program.d, program.sign, held)
+    data = (_sorted(program.P), program.q, _sorted(program.A), program.b, program.d, program.sign, held)
     owner = np.zeros(0, dtype=np.intp)
     return ConeProof(*data, x=none, z=none, xh=none, radius=0.0, names=(), owner=owner, added=0.0, columns={})
+
+
+def _sorted(M: Matrix) -> Matrix:
+    """Return a matrix by columns, with indices of the type that it has after loading."""
+    M = M.tocsc().sorted_indices()
+    return sp.csc_matrix((M.data, M.indices, M.indptr), M.shape)
 
 
 _KINDS = {
