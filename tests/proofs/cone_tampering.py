@@ -78,6 +78,7 @@ def changed_logs(log: ConeProof, rng: np.random.Generator) -> Iterator[tuple[str
     i = int(np.argmax(weight))
     for more in (1.0, -1.0):
         yield f"b[{i}] and {more}", replace(log, b=_moved(log.b, i, 1.0, more))
+    i = int(np.argmax(np.abs(log.z) * np.diff(log.A.tocsr().indptr)))
     row = log.A.tocsr()[i]
     j = int(row.indices[np.argmax(np.abs(row.data))])
     for factor in (-1.0, 1.5):
