@@ -37,7 +37,7 @@ from specmargin.labels import Labels, Targets
 from specmargin.problems import conic
 from specmargin.problems.changing import changed
 from specmargin.problems.relabel import LabelData
-from specmargin.results import CHANGED, Certificate, SolveResult, Status
+from specmargin.results import CHANGED, Certificate, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BuiltProblem", "Recovered", "default_solvers", "solve"]
@@ -466,7 +466,11 @@ def _of_changed(
             if variable.name() in values:
                 raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
             values[variable.name()] = np.asarray(variable.value)
-    return replace(answer, variables={**values, **built.derived(objective)}, duals=built.duals())
+    derived = built.derived(objective)
+    if isinstance(answer.log, ConeProof):
+        columns = {name: at for name, at in answer.log.columns.items() if name in values and name not in derived}
+        answer = replace(answer, log=replace(answer.log, columns=columns))
+    return replace(answer, variables={**values, **derived}, duals=built.duals())
 
 
 def _ids_of_variables(problem: cp.Problem | None) -> set[int]:
