@@ -54,9 +54,9 @@ def up(x: FloatArray) -> FloatArray:
 def implied_box(rows: Rows, cones: Cones, level: Level) -> tuple[FloatArray, FloatArray]:
     """Return bounds of every feasible x below the level, infinite where there are none."""
     n, m = len(level.low), len(rows.b)
-    low, high = pair_bounds(rows, cones, n)
     least, most = np.full(m, -np.inf), np.full(m, np.inf)
     with np.errstate(all="ignore"):
+        low, high = pair_bounds(rows, cones, n)
         for _ in range(PASSES):
             before = np.concatenate([low, high, least, most])
             for kind, at, parameters in cones:

@@ -22,9 +22,10 @@ from flint import arb, ctx
 
 import specmargin as sm
 from specmargin.proofs import cone_program as verifier
-from specmargin.proofs.balls import Refuted
+from specmargin.proofs.balls import Refuted, outward
 from specmargin.proofs.cone_records import cone_record_of
 from specmargin.proofs.files import verify_file
+from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.saving import read_record
 
 
@@ -303,6 +304,48 @@ def test_what_is_not_convex_is_refuted():
         assert "P" in quadratic(P).message
     assert "not symmetric" in quadratic(np.array([[2.0, 1.0], [0.5, 2.0]])).message
     assert "not symmetric" in quadratic(np.array([[0.0, 1.0], [0.0, 2.0]])).message
+
+
+def bound_of(q, A=(), b=(), cones=(), z=(), P=0.0, xh=0.0, x=0.0):
+    """Return the ends of the bound that is proved of a program by hand, whatever is claimed."""
+    q, A, b, z = (np.asarray(one, dtype=float) for one in (q, A, b, z))
+    A, P = A.reshape(len(b), len(q)), P * np.eye(len(q))
+    arrays = {"q": q, "b": b, "z": z, "xh": xh + 0 * q, "x": x + 0 * q, "violations": np.array([1e9])}
+    for name, M in (("P", P), ("A", A)):
+        i, j = np.nonzero(M)
+        arrays |= {name: M[i, j], f"{name}_row": i, f"{name}_column": j}
+    arrays["owner"] = np.full(len(b), -1)
+    for k, (_, rows) in enumerate(cones):
+        arrays |= {f"rows {k}": np.array(rows), f"parameters {k}": np.zeros(0)}
+    numbers = {"d": 0.0, "sign": 1.0, "radius": 0.0, "n_open": 0, "loose": "", "names": ""}
+    numbers["cones"] = " ".join(kind for kind, _ in cones)
+    with ctx.workprec(128):
+        return outward(verifier.proof(ProofRecord("cone program", numbers, arrays, Claim(0.0, 1e9))).bound)
+
+
+def test_curvature_costs_what_it_does_at_the_minimum():
+    # The minimum of p x^2 / 2 + q x is -q^2 / 2p, wherever xh is: there all is lost that can be.
+    for p, q, xh in ((2.0, 3.0, 0.0), (0.5, -1.0, 0.0), (4.0, 1.0, 7.0)):
+        low, high = bound_of([q], P=p, xh=xh)
+        assert low <= -q * q / (2 * p) <= high
+        assert high - low < 1e-12
+
+
+def test_multipliers_that_are_made_exact_stay_in_their_cone(monkeypatch):
+    # Minimise -x over x >= 0, which has no bound: z = 0.5 would have to become -1.
+    with pytest.raises(Refuted, match="nothing bounds them"):
+        bound_of([-1.0], [[-1.0]], [0.0], [("nonnegative", [[0]])], z=[0.5])
+    # Minimise x + y with |x| <= 1 and y = 1 - x / 2, y without bounds: what moves y's multiplier leaves x a half.
+    monkeypatch.setattr(verifier, "implied_box", lambda *_: (np.array([-1.0, -np.inf]), np.array([1.0, np.inf])))
+    cones = [("nonnegative", [[0], [1]]), ("zero", [[2]])]
+    low, high = bound_of([1.0, 1.0], [[1, 0], [-1, 0], [0.5, 1]], [1, 1, 1], cones, z=[0, 0, 0], x=1.0)
+    assert low <= 0.5 <= high
+    assert high - low < 1e-12
+
+
+def test_a_bound_is_never_above_the_level_of_its_box(monkeypatch):
+    monkeypatch.setattr(verifier, "implied_box", lambda *_: (np.array([100.0]), np.array([101.0])))
+    assert bound_of([1.0], [[1.0], [-1.0]], [200, 0], [("nonnegative", [[0], [1]])], z=[0, 0], x=3.0)[1] < 3.00001
 
 
 def test_columns_without_bounds_need_a_radius_or_an_exact_point(records, monkeypatch):

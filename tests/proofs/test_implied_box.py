@@ -58,6 +58,13 @@ def test_absolute_values_are_bounded_by_the_level():
     np.testing.assert_allclose([low[0], high[0], high[1]], [-2, 2, 2], rtol=1e-12)
 
 
+def test_pairs_are_of_inequalities():
+    A = [[0.0, 0.0, -1.0], [1.0, -1.0, 0.0], [-1.0, -1.0, 0.0]]
+    low, high = bounds(A, np.zeros(3), ("second_order", [[0, 1, 2]]))
+    assert low[2] == pytest.approx(0.0)
+    assert np.isinf([*low[:2], *high]).all()
+
+
 def test_curvature_bounds_its_column():
     level = Level(np.array([2.0]), np.array([2.0]), np.array([4.0]), 6.0)  # 2 x + 2 x^2 <= 6
     low, high = bounds(np.zeros((0, 1)), [], level=level)
