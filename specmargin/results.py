@@ -84,7 +84,8 @@ class Certificate:
         Direction of the primal problem.
     rounding : float, default 0
         Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
-        part of the gap, so that exact arithmetic can never find a larger one.
+        part of the gap, so that exact arithmetic can never find a larger one. Of a cone program it is also how far the
+        objective, as CVXPY evaluates it, is from that of the program that it compiles.
     kind : {"objective", "cone program"}
         Source of it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
         as the solver returned it, and is optimal only if it also satisfies the constraints.

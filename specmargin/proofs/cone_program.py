@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from specmargin.proofs import balls as of
 from specmargin.proofs.balls import BITS, INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
 from specmargin.proofs.bounds import Proof
-from specmargin.proofs.implied_box import LARGE, Level, Rows, implied_box, places
+from specmargin.proofs.implied_box import LARGE, Level, Rows, complementary, implied_box, places
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import STATUS_GAP, WRONG, judged, require_numbers
 from specmargin.typing import AnyArray, FloatArray, IntArray
@@ -42,6 +42,8 @@ WORK = 3_000_000
 """and the products that it may take to write it down;"""
 STEP = 1e-8
 """how far a block of multipliers is to move that is not on its ray, next to its size."""
+ROUNDS = 3
+"""How often bounds of x are looked for, each time after a better bound of the optimum."""
 ALLOWED = 1e-9
 """Share of a violation, and a thousandth of it of the terms of the rows, by which floats may measure wrongly."""
 FLAT = ("zero", "nonnegative")
@@ -296,15 +298,24 @@ def _is_semidefinite(P: FloatArray) -> bool:
 def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
     """Return the bound, and what it supposes."""
     fixed = p.d - total(p.b * p.z) - total(p.xh * (p.gradient - p.q)) / 2
-    low, high = implied_box(Rows(p.A.i, p.A.j, p.A.a, p.floats["b"]), p.cones, level_of(p))
-    is_open = (p.curvature == 0) & ~(np.isfinite(low) & np.isfinite(high))
     matters, bound = np.array([not (one == 0 and one.is_exact()) for one in p.r], dtype=bool), -INFINITE
-    if not (is_open & matters).any():
-        bound = fixed + cost(p, p.r, low, high)
-    if not bound >= claimed and (moved := exact_multipliers(p, is_open)) is not None:
-        r = p.r + p.A.transposed(moved)
-        r[is_open] = ZERO
-        bound = bound.max(fixed - total(p.b * moved) + cost(p, r, low, high))
+    rows, level, most, z = Rows(p.A.i, p.A.j, p.A.a, p.floats["b"]), level_of(p), None, p.z
+    for _ in range(ROUNDS):
+        low, high = implied_box(rows, p.cones, level, most)
+        is_open = (p.curvature == 0) & ~(np.isfinite(low) & np.isfinite(high))
+        before = bound
+        if not (is_open & matters).any() and (own := fixed + cost(p, p.r, low, high)) > bound:
+            bound, z = own, p.z
+        if not bound >= claimed and (moved := exact_multipliers(p, is_open)) is not None:
+            r = p.r + p.A.transposed(moved)
+            r[is_open] = ZERO
+            if (other := fixed - total(p.b * moved) + cost(p, r, low, high)) > bound:
+                bound, z = other, p.z + moved
+        if bound >= claimed or not bound > before or not p.level > bound:
+            break
+        # Complementarity: s'z is at most what the level is above the bound.
+        least_z, most_z = np.array([outward(one) for one in z]).reshape(-1, 2).T
+        most = complementary(p.cones, least_z, most_z, outward(p.level - bound)[1])
     is_open &= matters
     n_open = int(is_open.sum())
     if bound >= claimed or not n_open or not p.radius:

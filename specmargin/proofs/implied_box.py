@@ -51,12 +51,14 @@ def up(x: FloatArray) -> FloatArray:
     return np.nextafter(x, np.inf)
 
 
-def implied_box(rows: Rows, cones: Cones, level: Level) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of every feasible x below the level, infinite where there are none."""
+def implied_box(
+    rows: Rows, cones: Cones, level: Level, most: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds of every feasible x below the level, infinite where there are none; `most` bounds its slacks."""
     n, m = len(level.low), len(rows.b)
-    low, high = pair_bounds(rows, cones, n)
-    least, most = np.full(m, -np.inf), np.full(m, np.inf)
+    least, most = np.full(m, -np.inf), np.full(m, np.inf) if most is None else most
     with np.errstate(all="ignore"):
+        low, high = pair_bounds(rows, cones, n)
         for _ in range(PASSES):
             before = np.concatenate([low, high, least, most])
             for kind, at, parameters in cones:
@@ -69,6 +71,21 @@ def implied_box(rows: Rows, cones: Cones, level: Level) -> tuple[FloatArray, Flo
             if np.allclose(np.concatenate([low, high, least, most]), before, rtol=0.01, atol=1e-300):
                 break
     return low, high
+
+
+def complementary(cones: Cones, low: FloatArray, high: FloatArray, room: float) -> FloatArray:
+    """Return upper ends of the slacks of every x with s'z <= room, for multipliers z between their ends."""
+    most = np.full(len(low), np.inf)
+    for kind, at, _ in cones:
+        inside = low[at[:, 0]]
+        if kind == "second_order":  # s_0 z_0 - |s_1| |z_1| >= s_0 (z_0 - |z_1|)
+            size = np.maximum(np.abs(low[at[:, 1:]]), np.abs(high[at[:, 1:]]))
+            inside = down(inside - up(np.sqrt((size * size).sum(axis=1)) * (1 + (at.shape[1] + 4) * EPS)))
+        elif kind != "nonnegative":
+            continue
+        positive = inside > 0
+        most[at[positive, 0]] = up(room / inside[positive])
+    return most
 
 
 def pair_bounds(rows: Rows, cones: Cones, n: int) -> tuple[FloatArray, FloatArray]:

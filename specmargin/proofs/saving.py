@@ -56,7 +56,7 @@ _PACKAGES = ("numpy", "scipy", "cvxpy", "python-flint")
 
 def save_result(
     path: str | os.PathLike[str],
-    problem: Any,
+    objective: Any,
     result: SolveResult,
     *,
     note: str | Mapping[str, Any] | None = None,
@@ -67,7 +67,7 @@ def save_result(
     ----------
     path : str or path
         The file, such as "answer.npz"; its folder must exist. A file of that name is replaced.
-    problem : objective, BuiltProblem or cvxpy.Problem
+    objective : objective, BuiltProblem or cvxpy.Problem
         What was solved: one of `specmargin.objectives`, with losses of the package. A graph or a kernel of a class of
         one's own is saved as a matrix, up to 5,000 samples. Or a problem of CVXPY that `specmargin.solve` has solved,
         its parameters unchanged since: the program that it compiles to is saved.
@@ -80,7 +80,7 @@ def save_result(
     Raises
     ------
     TypeError
-        If `problem` or `result` is something else, or an objective holds what a file cannot: a loss of one's own.
+        If `objective` or `result` is something else, or an objective holds what a file cannot: a loss of one's own.
     ValueError
         If the folder does not exist, or the result answers another problem.
 
@@ -97,7 +97,7 @@ def save_result(
     >>> again.C, answer.certificate == result.certificate
     (1.0, True)
     """
-    objective, result = _checked(problem, result)
+    objective, result = _checked(objective, result)
     if not (note is None or isinstance(note, str | Mapping)):
         raise InvalidTypeError(f"note={shown(note)} is no text; pass one, or a mapping of names to texts and numbers.")
     data: dict[str, AnyArray] = {}

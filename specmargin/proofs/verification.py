@@ -20,7 +20,7 @@ from specmargin.typing import AnyArray
 __all__ = ["digest_of", "verify", "verify_record"]
 
 
-def verify(problem: Any, result: SolveResult) -> Verification:
+def verify(objective: Any, result: SolveResult) -> Verification:
     """Prove the certificate of a result anew, in ball and rational arithmetic.
 
     Primal feasibility, the objective and the lower bound are computed from the data as floats that are taken as exact,
@@ -29,7 +29,7 @@ def verify(problem: Any, result: SolveResult) -> Verification:
 
     Parameters
     ----------
-    problem : objective, BuiltProblem or cvxpy.Problem
+    objective : objective, BuiltProblem or cvxpy.Problem
         The problem that was solved; what `specmargin.load_result` returns.
     result : SolveResult
         Result of any solver, with its certificate. Where it holds a log, that is replayed.
@@ -44,7 +44,7 @@ def verify(problem: Any, result: SolveResult) -> Verification:
     Raises
     ------
     InvalidTypeError
-        If `problem` is none of these, or an objective with a loss of one's own, or `result` is no SolveResult.
+        If `objective` is none of these, or an objective with a loss of one's own, or `result` is no SolveResult.
     InvalidInputError
         If the result holds no answer or one whose decisions are of another, if a kernel has too many samples to be
         written out, or if a CVXPY problem is another than the one that was solved.
@@ -60,7 +60,7 @@ def verify(problem: Any, result: SolveResult) -> Verification:
     >>> bool(sm.verify(svm, sm.solvers.relative_margin(svm)))
     True
     """
-    objective = problem_of(problem, result)
+    objective = problem_of(objective, result)
     if isinstance(objective, ConeProof):
         record = cone_record_of(result)
     elif isinstance(result, SolveResult) and result.log is not None:

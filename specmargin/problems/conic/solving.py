@@ -26,8 +26,8 @@ from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["certified", "named_constraints", "require_convex", "solved"]
 
-_SPARE = 1e-7
-"""Largest part of the objective's terms that is left for a verifier's wider bounds."""
+_SPARE = 5e-8
+"""Share of the objective that is left for the verification of a file."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
 
 
@@ -192,18 +192,16 @@ def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certifica
     """Return what can be proved of the certificate by the compiled program alone, and with what.
 
     There the objective is another sum of floats, over columns that CVXPY has added: how far it may be from the value
-    is `rounding`, and what the residual costs once more: a verifier's bounds of x may be as much wider. Violations are
-    those of the rows, where they are larger.
+    is `rounding`, with a share of the objective for a verifier: it knows no other multipliers, and its bounds of x are
+    wider. Violations are those of the rows, where they are larger.
     """
     program, proof = attempt.compiled.program, attempt.proof
     assert proof is not None
     log, rows = evidence(attempt, named_constraints(problem))
     worst = {name: max(one, own) for (name, one), own in zip(certificate.violations.items(), rows, strict=True)}
     far = abs(program.sign * certificate.primal_objective - proof.value)
-    if not proof.assumptions:
-        at_point, _ = Outward(program).at_point(proof.xh, proof.z, attempt.answer.x)
-        far += min(max(0.0, at_point - proof.bound), _SPARE * attempt.size)
     rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * attempt.size
+    rounding += _SPARE * max(abs(proof.value), 1e-3 * attempt.size) if not proof.assumptions else 0.0
     return replace(certificate, rounding=(far + rounding) * (1 + 1e-9), violations=worst), log
 
 
