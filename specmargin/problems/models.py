@@ -159,8 +159,9 @@ def smooth(built: BuiltProblem, weight: float) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 1] + [-1] * 8 + [0, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> sm.solve(sm.problems.models.smooth(built, 1e2)).variables["delta"].round(3).tolist()
-    [0.189, 0.292, 0.227, 0.162, 0.097, 0.033]
+    >>> delta = sm.solve(sm.problems.models.smooth(built, 1e2)).variables["delta"]
+    >>> bool(abs(np.diff(delta[1:], 2)).max() < 1e-2)
+    True
     """
     return built.with_(terms={"smooth": weight * cp.sum_squares(cp.hstack(_second_differences(built)))})
 
@@ -198,8 +199,9 @@ def convex(built: BuiltProblem) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 1] + [-1] * 8 + [0, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> sm.solve(sm.problems.models.convex(built)).variables["delta"].round(3).tolist()
-    [0.148, 0.452, 0.208, 0.108, 0.056, 0.029]
+    >>> delta = sm.solve(sm.problems.models.convex(built)).variables["delta"]
+    >>> bool((np.diff(delta[1:], 2) > -1e-6).all())
+    True
     """
     last = [delta[-2:-1] - delta[-1:] for delta in _spectra(built) if delta.size > 2]
     return built.with_(constraints={"convex": cp.hstack([*_second_differences(built), *last]) >= 0})

@@ -53,4 +53,6 @@ def primal(obj: Any) -> BuiltProblem:
         if isinstance(obj, kind):
             return build(obj)
     known = ", ".join(kind.__name__ for kind in _BUILDERS)
-    raise InvalidTypeError(f"no problem of {type(obj).__name__} has decisions in CVXPY; those of {known} have.")
+    raise InvalidTypeError(
+        f"no problem of {type(obj).__name__} has decisions in CVXPY; pass one of specmargin.objectives of these: {known}."
+    )

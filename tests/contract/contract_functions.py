@@ -582,7 +582,7 @@ MORE: dict[str, tuple[Any, ...]] = {
 """Arguments that a solver or a problem needs besides the objective."""
 PROBLEMS = (
     *("block_margin", "cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm"),
-    *("s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
+    *("primal", "rmm_primal", "s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
 )
 
 
