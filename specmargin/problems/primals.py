@@ -54,5 +54,5 @@ def primal(obj: Any) -> BuiltProblem:
             return build(obj)
     known = ", ".join(kind.__name__ for kind in _BUILDERS)
     raise InvalidTypeError(
-        f"no problem of {type(obj).__name__} has decisions in CVXPY; pass one of specmargin.objectives of these: {known}."
+        f"no problem of {type(obj).__name__} has decisions in CVXPY; pass an objective of these: {known}."
     )
