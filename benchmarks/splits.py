@@ -57,7 +57,6 @@ def models(n: int, q: int) -> dict[str, tuple[Callable[[Any], BuiltProblem], Any
     made: dict[str, Callable[[Any], BuiltProblem]] = {
         "STORM, primal": storm,
         "LapSVM, primal": lambda labels: sm.problems.lapsvm_primal(lapsvm(labels)),
-        "LapSVM, dual": lambda labels: sm.problems.lapsvm_dual(lapsvm(labels)),
         "STORM with a term and a constraint": smooth,
         "LapSVM with a constraint": fair,
     }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
 from specmargin.problems.base import BuiltProblem, Recovered, parts_of
+from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
@@ -26,22 +27,15 @@ class Formulation:
     constraints: dict[str, Any] = field(default_factory=dict)
     derived: Callable[[Any], dict[str, AnyArray]] = lambda objective: {}
     expressions: dict[str, cp.Expression] = field(default_factory=dict)
+    label_data: LabelData | None = None
 
 
-def built(
-    obj: Any,
-    form: str,
-    forms: dict[str, Callable[..., Formulation]],
-    constant: Mapping[str, str] = MappingProxyType({}),
-) -> BuiltProblem:
-    """Build the problem of an objective in one of several forms, with the parameters C and, where finite, B.
-
-    `constant` says of some forms why they take no other labels.
-    """
+def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> BuiltProblem:
+    """Build the problem of an objective in one of several forms, with the parameters C and, where finite, B."""
     if form not in forms:
         raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
-    parameters, data = parameters_of(obj), LabelData(obj, constant.get(form, ""))
-    formulation = forms[form](obj, data, parameters["C"], parameters.get("B"))
+    parameters = parameters_of(obj)
+    formulation = forms[form](obj, parameters["C"], parameters.get("B"))
 
     def recover(current: Any) -> Recovered:
         gamma, kappa, b, v = formulation.candidate(current)
@@ -59,7 +53,7 @@ def built(
         recover=recover,
         derived=formulation.derived,
         expressions=formulation.expressions,
-        label_data=data,
+        label_data=formulation.label_data,
     )
 
 
@@ -70,18 +64,18 @@ def parameters_of(obj: Any) -> dict[str, cp.Parameter]:
 
 
 def multipliers_of(
-    data: LabelData, C: cp.Parameter, B: cp.Parameter | None
+    obj: Any, C: cp.Parameter, B: cp.Parameter | None
 ) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
     """Return gamma, the linear objective, the variables and the constraints of eq. 6 and eq. 16 on its multipliers."""
-    l = data.objective.labels.n_labeled
-    alpha = cp.Variable(l, name="alpha")
+    y = obj.labels.sign
+    alpha = cp.Variable(len(y), name="alpha")
     variables = {"alpha": alpha}
-    gamma, value = cp.multiply(data.signs, alpha), cp.sum(alpha)
+    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
     if B is not None:
-        beta = variables["beta"] = cp.Variable(l, name="beta", nonneg=True)
-        eta = variables["eta"] = cp.Variable(l, name="eta", nonneg=True)
+        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
+        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
         gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    constraints = {"balance": cp.sum(gamma) == 0, "box": alpha <= data.costs(C), "nonnegative": alpha >= 0}
+    constraints = {"balance": cp.sum(gamma) == 0, "box": alpha <= costs(C, obj.labels), "nonnegative": alpha >= 0}
     return gamma, value, variables, constraints
 
 
@@ -94,22 +88,11 @@ def with_bounds(gamma: FloatArray, constraints: dict[str, Any]) -> FloatArray:
 
 
 def conjugate_lines(
-    y: Any,
-    gamma: cp.Variable,
-    h: cp.Variable,
-    C: cp.Parameter,
-    B: cp.Parameter,
-    data: LabelData,
-    spread: Callable[[Any], Any] = lambda c: c,
+    s: Any, h: cp.Variable, C: cp.Parameter, B: cp.Parameter, labels: Labels, spread: Callable[[Any], Any] = lambda c: c
 ) -> list[Any]:
     """Return what three lines exceed h by: those through the corners t = B, 1, -B of the loss; below B = 1 two."""
     middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
     low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
     high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
-    low, high = spread(data.costs(low)), spread(data.costs(high))
-
-    def steep(slope: cp.Parameter) -> Any:
-        signed = cp.CallbackParam(lambda: slope.value * y.value, y.shape, name=f"{slope.name()} y")
-        return cp.multiply(signed, gamma)
-
-    return [low + steep(B) - h, low + steep(middle) - h, high - steep(B) - h]
+    low, high = spread(costs(low, labels)), spread(costs(high, labels))
+    return [low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h]

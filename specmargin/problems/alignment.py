@@ -13,9 +13,7 @@ import numpy as np
 
 from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import factor_of
-from specmargin.problems.relabel import LabelData
-from specmargin.typing import FloatArray
+from specmargin.problems.expressions import squares
 
 __all__ = ["kta"]
 
@@ -49,26 +47,19 @@ def kta(obj: Alignment | BlockAlignment) -> BuiltProblem:
     >>> sm.solve(sm.problems.kta(obj)).certificate.is_optimal(1e-6)
     True
     """
-    cone, data = obj.cone, LabelData(obj)
+    cone, scale = obj.cone, obj.unit * obj.target_norm
     kappa = cp.Variable(cone.m, name="kappa")
+    A = cone.matrix()
     # Columns scaled to the trace of their extreme spectrum: all of them are then of one size.
-    A = cone.matrix() / cone.c[:, None]
-
-    def quadratic(current: Any) -> FloatArray:
-        return np.asarray(A @ (current.M / (current.unit * current.target_norm) ** 2) @ A.T)
-
-    def linear(current: Any) -> FloatArray:
-        return np.asarray(A @ (current.a / (current.unit * current.target_norm)) / current.target_norm)
-
-    factor = data.parameter("factor", lambda current: factor_of(quadratic(current)))
+    A = A / cone.c[:, None]
+    H, h = A @ (obj.M / scale**2) @ A.T, A @ (obj.a / scale) / obj.target_norm
     constraints: dict[str, Any] = {"order": kappa >= 0}
-    value = 0.5 * cp.sum_squares(factor @ kappa) - data.parameter("target", linear) @ kappa
+    value = 0.5 * squares(H, kappa) - h @ kappa
 
     def recover(current: Alignment | BlockAlignment) -> Recovered:
         solved = np.maximum(kappa.value, 0.0)
         # Near the optimum the bound is of first order in kappa, and a solver of cones knows kappa to 1e-4 only; who is
         # positive it does know, and the normal equations of these give all digits.
-        H, h = quadratic(current), linear(current)
         support = kappa.value > constraints["order"].dual_value
         exact = np.zeros(cone.m)
         exact[support] = np.linalg.lstsq(H[np.ix_(support, support)], h[support], rcond=1e-14)[0]
@@ -84,6 +75,5 @@ def kta(obj: Alignment | BlockAlignment) -> BuiltProblem:
         variables={"kappa": kappa},
         constraints=constraints,
         recover=recover,
-        label_data=data,
         has_value=False,  # the certificate is that of the alignment
     )

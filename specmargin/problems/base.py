@@ -103,7 +103,7 @@ class BuiltProblem:
     positive: Any = None
     """The class whose decisions are positive, where an estimator built the problem of one class."""
     label_data: LabelData | None = None
-    """What labels decide, for `relabel`; None where that is more than the values of parameters."""
+    """What labels decide, for `relabel`; None where that is constant. The primal forms have it."""
 
     def __post_init__(self) -> None:
         if self.original is None:
@@ -175,8 +175,8 @@ class BuiltProblem:
         ------
         ValueError
             If another number of samples is labelled, or there are other classes; if the labels have weights and those
-            that the problem was built from had none; or if the form holds its labels as constants: the message says
-            which form does not.
+            that the problem was built from had none; or if the form holds its labels as constants, as all but the
+            primal forms do: their quadratic forms, or cones, are products of what labels decide.
 
         Examples
         --------
@@ -190,7 +190,10 @@ class BuiltProblem:
         [0.0, 1.0, -1.0]
         """
         if self.label_data is None:
-            raise InvalidInputError(f"{self.name} takes no other labels: its shape depends on them. Build it anew.")
+            raise InvalidInputError(
+                f"{self.name} takes no other labels: it holds them as constants, or has the shape that they give it. "
+                "Build it anew, or in its primal form (specmargin.problems.primal) where it has one."
+            )
         self.label_data.assign(self.name, labels)
 
     def current_objective(self) -> Any:

@@ -27,6 +27,7 @@ import numpy as np
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
 from specmargin.problems.base import BuiltProblem, parts_of
+from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
@@ -92,35 +93,35 @@ def _pieces(obj: BlockMargin, v: Any) -> list[Any]:
 
 
 def _multipliers(
-    obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None
+    obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None
 ) -> tuple[cp.Variable, Any, dict[str, cp.Variable], dict[str, Any]]:
     """Return gamma (l, K), the sum of the loss's concave conjugate, the variables and the constraints on them."""
-    Y = data.parameter("signs", _signs)
+    Y = _signs(obj)
     gamma = cp.Variable(Y.shape, name="gamma")
     variables = {"gamma": gamma}
+    s = cp.multiply(Y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma, axis=0) == 0}
     if B is not None:
         h = variables["h"] = cp.Variable(Y.shape, name="h")
-        lines = conjugate_lines(Y, gamma, h, C, B, data, lambda cost: _spread(cost, Y.shape))
+        lines = conjugate_lines(s, h, C, B, obj.labels, lambda cost: _spread(cost, Y))
         constraints["conjugate"] = cp.vstack(lines) >= 0
         return gamma, cp.sum(h), variables, constraints
-    s = cp.multiply(Y, gamma)
     if obj.loss.name != "squared":
         constraints["nonnegative"] = s >= 0
     if obj.loss.name == "hinge":
-        constraints["box"] = s <= _spread(data.costs(C), Y.shape)
+        constraints["box"] = s <= _spread(costs(C, obj.labels), Y)
         return gamma, cp.sum(s), variables, constraints
-    cost = data.costs(C)
-    half = cp.CallbackParam(lambda: 0.5 / cost.value, cost.shape, nonneg=True, name="1 / (2 C)")
+    half = cp.CallbackParam(lambda: 0.5 / C.value, nonneg=True, name="1 / (2 C)")
     squares = cp.sum(cp.square(gamma), axis=1)
-    return gamma, cp.sum(s) - (half @ squares if half.shape else half * cp.sum(squares)), variables, constraints
+    weighted = cp.sum(squares) if obj.labels.weights is None else (1.0 / obj.labels.weights) @ squares
+    return gamma, cp.sum(s) - half * weighted, variables, constraints
 
 
-def _spread(cost: Any, shape: tuple[int, int]) -> Any:
-    """Return a cost per sample, or of all, for every class."""
+def _spread(cost: Any, Y: Any) -> Any:
+    """Return a cost per sample, or of all, for every class, as the shape of Y."""
     if not cost.shape:
-        return cost * np.ones(shape)
-    return cp.reshape(cost, (shape[0], 1), order="F") @ np.ones((1, shape[1]))
+        return cost * np.ones(Y.shape)
+    return cp.reshape(cost, (Y.shape[0], 1), order="F") @ np.ones((1, Y.shape[1]))
 
 
 def _read(constraint: Any) -> FloatArray:
@@ -145,17 +146,17 @@ def _of_multipliers(gamma: cp.Variable, constraints: dict[str, Any], eps: float)
     return candidate
 
 
-def _scores(obj: BlockMargin, data: LabelData, gamma: cp.Variable, constraints: dict[str, Any]) -> cp.Variable:
+def _scores(obj: BlockMargin, gamma: cp.Variable, constraints: dict[str, Any]) -> cp.Variable:
     """Return Z = U'Gamma, (q, K). The multipliers of its definition are v, as exact as the solver's feasibility."""
     z = cp.Variable((obj.cone.q, gamma.shape[1]), name="z")
-    constraints["scores"] = data.parameter("rows", lambda now: now.U).T @ gamma - z == 0
+    constraints["scores"] = obj.U.T @ gamma - z == 0
     return z
 
 
-def _literal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, data, C, B)
+def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
-    z = _scores(obj, data, gamma, constraints)
+    z = _scores(obj, gamma, constraints)
     rows = obj.cone.matrix()
     squares = [0.5 * cp.sum_squares(np.diag(np.sqrt(row))[row > 0] @ z) for row in rows]
     loss = value - tau
@@ -167,11 +168,11 @@ def _literal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter
     return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, obj.eps), variables, constraints)
 
 
-def _compact(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = _multipliers(obj, data, C, B)
+def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau, t = cp.Variable(name="tau"), cp.Variable(len(obj.cone.starts), name="t")
     variables |= {"tau": tau, "t": t}
-    pieces = _pieces(obj, _scores(obj, data, gamma, constraints))
+    pieces = _pieces(obj, _scores(obj, gamma, constraints))
     constraints["blocks"] = [0.5 * cp.sum_squares(piece) <= t[b] for b, piece in enumerate(pieces)]
     S = obj.cone.blocks.matrix() @ t
     constraints["sums"] = obj.cone.c * tau >= S
@@ -196,7 +197,8 @@ def _decisions(obj: BlockMargin, data: LabelData, v: cp.Variable, b: cp.Variable
     return f[:, 0] if obj.labels.is_binary else f
 
 
-def _primal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    data = LabelData(obj)
     cone, Y = obj.cone, data.parameter("signs", _signs)
     n_blocks = len(cone.starts)
     v, delta = cp.Variable((cone.q, Y.shape[1]), name="v"), cp.Variable(n_blocks, name="delta")
@@ -217,7 +219,7 @@ def _primal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter 
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
     if obj.loss.name == "hinge":
-        charged = cp.sum(cp.multiply(_spread(data.costs(C), Y.shape), xi))
+        charged = cp.sum(cp.multiply(_spread(data.costs(C), Y), xi))
     else:
         # A cone of its own: in the quadratic part of the objective, next to the cones of the norms, Clarabel fails.
         weighted = xi
@@ -247,4 +249,6 @@ def _primal(obj: BlockMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter 
         return {"f": current.decisions_at(*at)}
 
     expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, data, v, b)}
-    return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions)
+    return Formulation(
+        cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions, data
+    )

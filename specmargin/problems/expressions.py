@@ -13,6 +13,7 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
+from specmargin.labels import Labels
 from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.losses.weighted import Weighted
 from specmargin.typing import FloatArray
@@ -144,29 +145,25 @@ def _known(function: Any) -> str:
     return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
 
 
-def squares(M: FloatArray, x: cp.Variable) -> cp.Expression:
+def squares(M: FloatArray, x: cp.Expression) -> cp.Expression:
     """Return x'M x for a positive semidefinite M, written as a sum of squares where M is singular.
 
     Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
-    sum of squares is convex by construction.
+    sum of squares is convex by construction. Eigenvalues below 1e-15 of the largest are rounding.
     """
     M = (M + M.T) / 2
-    values = np.linalg.eigvalsh(M)
+    values, vectors = np.linalg.eigh(M)
+    kept = values > 1e-15 * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return cp.Constant(0.0)
     if values[0] > 1e-10 * values[-1]:
         return cp.quad_form(x, cp.psd_wrap(M))
-    factor = factor_of(M)
-    kept = factor.any(axis=1)
-    return cp.sum_squares(factor[kept] @ x) if kept.any() else cp.Constant(0.0)
+    return cp.sum_squares((vectors[:, kept] * np.sqrt(values[kept])).T @ x)
 
 
-def factor_of(M: FloatArray) -> FloatArray:
-    """Return a square F with F'F = M for a positive semidefinite M, whose rows are zero for what is rounding in M.
-
-    Eigenvalues below 1e-15 of the largest are rounding.
-    """
-    values, vectors = np.linalg.eigh((M + M.T) / 2)
-    kept = values > 1e-15 * max(float(values[-1]), 0.0)
-    return np.asarray((vectors * np.sqrt(np.where(kept, values, 0.0))).T)
+def costs(C: cp.Expression, labels: Labels) -> cp.Expression:
+    """Return what C, or a multiple of it, is for each labelled sample, (l,); itself where labels have no weights."""
+    return C if labels.weights is None else C * labels.weights
 
 
 def decisions_from_duals(y: FloatArray, box: FloatArray, nonnegative: FloatArray) -> FloatArray:

@@ -26,9 +26,9 @@ from specmargin.problems.expressions import (
     conjugate_as_cvxpy,
     decisions_from_duals,
     expansion_of,
-    factor_of,
     has_conjugate,
     root_of,
+    squares,
 )
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
@@ -90,25 +90,25 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     >>> sorted(built.constraints), sm.solve(built).certificate.is_optimal(1e-6)
     (['balance', 'box', 'nonnegative'], True)
     """
-    loss, data = obj.margin_loss, _label_data(obj, is_dual=True)
-    beta = cp.Variable(obj.labels.n_labeled, name="beta")
+    loss, y = obj.margin_loss, obj.labels.sign
+    G = obj.reduction.G
+    beta = cp.Variable(len(y), name="beta")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
-    # G scales with 1/gamma_A as long as the ratio of the gammas stays; DPP needs the product as one parameter.
-    factor = data.parameter("factor of G", lambda now: factor_of(now.reduction.G / 2) * now.labels.sign)
-    shrunk = cp.CallbackParam(lambda: np.sqrt(obj.gamma_A / gamma_A.value) * factor.value, factor.shape, name="factor")
+    # G scales with 1/gamma_A as long as the ratio of the gammas stays: DPP needs the quotient as a parameter.
+    shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True, name="shrink")
     constraints: dict[str, Any] = {}
     if obj.fit_intercept:
-        constraints["balance"] = data.signs @ beta == 0
+        constraints["balance"] = y @ beta == 0
     if np.isfinite(loss.lower).all():
         constraints["nonnegative"] = beta >= loss.lower
     if np.isfinite(loss.upper).all():
         constraints["box"] = beta <= loss.upper
-    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * cp.sum_squares(shrunk @ beta)
-    if isinstance(obj, LapRLS):
-        value = value + _offset(data) @ beta
+    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * squares(y[:, None] * (G / 2) * y, beta)
+    if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS
+        value = value + offset @ beta
 
     def recover(current: LapSVM) -> Recovered:
-        reduction, y = current.reduction, current.labels.sign
+        reduction = current.reduction
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
@@ -137,7 +137,6 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         update=update,
-        label_data=data,
     )
 
 
@@ -182,7 +181,10 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     gamma_I = cp.Parameter(nonneg=True, value=obj.gamma_I, name="gamma_I")
     rows = data.parameter("rows", lambda now: now.labels.sign[:, None] * R[now.labels.labeled])
     margin = rows @ w + data.signs * b - t
-    constraints: dict[str, Any] = {"margin": margin == (_offset(data) if isinstance(obj, LapRLS) else 0)}
+    offset: Any = 0  # of LapRLS slacks count from its targets: t = 1 - (z - f) has the loss (z - f)^2
+    if isinstance(obj, LapRLS):
+        offset = data.parameter("offset", lambda now: now.slack_at_zero - 1.0)
+    constraints: dict[str, Any] = {"margin": margin == offset}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
     expressions = {
@@ -234,23 +236,15 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     )
 
 
-def _label_data(obj: LapSVM, is_dual: bool = False) -> LabelData:
+def _label_data(obj: LapSVM) -> LabelData:
     """Return what labels decide; of `LapRLS` labels are targets."""
-    refusal = ""
-    if is_dual and obj.labels.weights is not None:
-        refusal = "the dual holds their weights as constants; build the primal, lapsvm_primal"
     if not isinstance(obj, LapRLS):
-        return LabelData(obj, refusal)
+        return LabelData(obj)
 
     def relabelled(objective: LapRLS, given: Targets) -> LapRLS:
         return objective.with_(labeled=given.labeled, targets=given.values, weights=given.weights)
 
-    return LabelData(obj, refusal, relabelled, Targets)
-
-
-def _offset(data: LabelData) -> Any:
-    """Return where slacks of `LapRLS` count from: t = 1 - (z - f) has the loss (z - f)^2."""
-    return data.parameter("offset", lambda now: now.slack_at_zero - 1.0)
+    return LabelData(obj, relabelled, Targets)
 
 
 def _summed(losses: cp.Expression, weights: Any) -> cp.Expression:

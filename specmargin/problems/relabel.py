@@ -26,8 +26,6 @@ class LabelData:
     ----------
     objective : object
         The objective that the problem is built from.
-    refusal : str, optional
-        Why the problem takes no other labels, and what does. What its labels decide is then held as constants.
     relabelled : callable, optional
         Maps an objective and labels to the objective of these labels; by default `with_` of the objective.
     kind : type, optional
@@ -37,18 +35,17 @@ class LabelData:
     def __init__(
         self,
         objective: Any,
-        refusal: str = "",
         relabelled: Callable[[Any, Any], Any] = lambda objective, labels: objective.with_(labels=labels),
         kind: type[Labels] | type[Targets] | None = None,
     ) -> None:
         self.objective = objective
         self._kind = type(objective.labels) if kind is None else kind
-        self._refusal, self._relabelled = refusal, relabelled
+        self._relabelled = relabelled
         self._has_weights = objective.labels.weights is not None
         self._held: list[tuple[cp.Parameter, Callable[[Any], FloatArray]]] = []
 
     def parameter(self, name: str, of: Callable[[Any], FloatArray], **attributes: bool) -> Any:
-        """Return an array that labels decide, as a parameter; as a constant where the problem takes no other labels.
+        """Return an array that labels decide, as a parameter.
 
         Parameters
         ----------
@@ -60,8 +57,6 @@ class LabelData:
             Attributes of the parameter, such as ``nonneg``.
         """
         value = of(self.objective)
-        if self._refusal:
-            return cp.Constant(value)
         parameter = cp.Parameter(np.shape(value), name=name, value=value, **attributes)
         self._held.append((parameter, of))
         return parameter
@@ -87,6 +82,11 @@ class LabelData:
         constraints["labeled"] = expression - f == 0
         return f
 
+    def charged(self, C: cp.Expression, xi: cp.Expression) -> cp.Expression:
+        """Return C sum_i c_i xi_i, c the weights of the labels."""
+        cost = self.costs(C)
+        return cost @ xi if cost.shape else cost * cp.sum(xi)
+
     def costs(self, C: cp.Expression) -> cp.Expression:
         """Return what C, or a multiple of it, is for each labelled sample, (l,); itself where labels have no weights.
 
@@ -95,8 +95,6 @@ class LabelData:
         weights = self.weights
         if weights is None:
             return C
-        if not isinstance(weights, cp.Parameter):
-            return C * weights
         return cp.CallbackParam(lambda: C.value * weights.value, weights.shape, nonneg=True, name=f"{C.name()} weights")
 
     def assign(self, name: str, labels: Any) -> None:
@@ -109,8 +107,6 @@ class LabelData:
         labels : Labels or Targets
             Labels of as many samples, and of as many classes.
         """
-        if self._refusal:
-            raise InvalidInputError(f"{name} takes no other labels: {self._refusal}.")
         now = self.objective.labels
         if not isinstance(labels, self._kind):
             raise InvalidTypeError(

@@ -9,13 +9,10 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
 from specmargin.objectives import RMM
 from specmargin.problems._over_cone import multipliers_of, parameters_of, with_bounds
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of, root_of, squares
-from specmargin.problems.relabel import LabelData
+from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of, root_of, squares
 from specmargin.typing import AnyArray
 
 __all__ = ["rmm", "rmm_primal"]
@@ -25,9 +22,8 @@ def rmm(obj: RMM) -> BuiltProblem:
     """Build the dual QP of the relative margin machine.
 
     Variables ``alpha``, ``beta``, ``eta`` (l,; the latter two where B is finite); constraints ``balance`` (its
-    multiplier is the intercept), ``box``, ``nonnegative`` and ``expansion`` (what gamma is); parameters ``C`` and,
-    where finite, ``B``. The result adds ``gamma`` (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled
-    samples.
+    multiplier is the intercept), ``box`` and ``nonnegative``; parameters ``C`` and, where finite, ``B``. The result
+    adds ``gamma`` (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
 
     Parameters
     ----------
@@ -50,15 +46,11 @@ def rmm(obj: RMM) -> BuiltProblem:
     >>> sm.solve(sm.problems.rmm(obj)).variables["f"].round(4).tolist()
     [-1.5, -0.9, 0.3, 1.5]
     """
-    parameters, data = parameters_of(obj), LabelData(obj, relabelled=_relabelled)
-    gamma, value, variables, constraints = multipliers_of(data, parameters["C"], parameters.get("B"))
-    # A quadratic form of signs that are parameters is none that CVXPY compiles once; one of a variable is.
-    coefficients = cp.Variable(obj.labels.n_labeled, name="coefficients")
-    constraints["expansion"] = gamma - coefficients == 0
+    y, parameters = obj.labels.sign, parameters_of(obj)
+    gamma, value, variables, constraints = multipliers_of(obj, parameters["C"], parameters.get("B"))
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)
-        y = current.labels.sign
         f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
         expansion = expansion_of(current.K, f - b, candidate)
         certificate, feasible, offset = current.repaired(candidate, b, expansion)
@@ -68,7 +60,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",
         problem=cp.Problem(
-            cp.Maximize(value - 0.5 * squares(obj.K, coefficients)),
+            cp.Maximize(value - 0.5 * squares(obj.K, gamma)),
             list(constraints.values()),
         ),
         objective=obj,
@@ -76,7 +68,6 @@ def rmm(obj: RMM) -> BuiltProblem:
         parameters=parameters,
         constraints=constraints,
         recover=recover,
-        label_data=data,
     )
 
 
@@ -109,18 +100,19 @@ def rmm_primal(obj: RMM) -> BuiltProblem:
     >>> sm.solve(sm.problems.rmm_primal(obj)).variables["f"].round(4).tolist()
     [-1.5, -0.9, 0.3, 1.5]
     """
-    parameters, data = parameters_of(obj), LabelData(obj, relabelled=_relabelled)
+    y, parameters = obj.labels.sign, parameters_of(obj)
     R, inverse = root_of(obj.K)
     w, b = cp.Variable(R.shape[1], name="w"), cp.Variable(name="b")
-    xi = cp.Variable(obj.labels.n_labeled, name="xi", nonneg=True)
+    xi = cp.Variable(len(y), name="xi", nonneg=True)
     f = R @ w + b
-    constraints = {"margin": cp.multiply(data.signs, f) + xi >= 1}
+    margins = cp.multiply(y, f)
+    constraints = {"margin": margins + xi >= 1}
     if "B" in parameters:
         constraints["upper"], constraints["lower"] = f <= parameters["B"], f >= -parameters["B"]
     expressions = {
         "decisions": f,
         "coefficients": inverse @ w,
-        "margins": cp.multiply(data.signs, f),
+        "margins": margins,
         "loss": cp.sum(xi),
         "norm": cp.sum_squares(w),
     }
@@ -130,16 +122,17 @@ def rmm_primal(obj: RMM) -> BuiltProblem:
         return {"gamma": gamma, "f": current.K @ gamma + b.value}
 
     def recover(current: RMM) -> Recovered:
-        gamma = with_bounds(current.labels.sign * np.asarray(constraints["margin"].dual_value), constraints)
+        gamma = with_bounds(y * np.asarray(constraints["margin"].dual_value), constraints)
         certificate, feasible, offset = current.repaired(gamma, float(b.value), inverse @ w.value)
         variables = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
-        return Recovered(variables, certificate, {"gamma": current.loss.repair_multipliers(current.labels.sign, gamma)})
+        return Recovered(variables, certificate, {"gamma": current.loss.repair_multipliers(y, gamma)})
 
-    cost = data.costs(parameters["C"])
-    charged = cost @ xi if cost.shape else cost * cp.sum(xi)
     return BuiltProblem(
         name=f"{'RMM' if 'B' in parameters else 'SVM'} primal",
-        problem=cp.Problem(cp.Minimize(0.5 * expressions["norm"] + charged), list(constraints.values())),
+        problem=cp.Problem(
+            cp.Minimize(0.5 * expressions["norm"] + cp.sum(cp.multiply(costs(parameters["C"], obj.labels), xi))),
+            list(constraints.values()),
+        ),
         objective=obj,
         variables={"w": w, "b": b, "xi": xi},
         parameters=parameters,
@@ -147,14 +140,4 @@ def rmm_primal(obj: RMM) -> BuiltProblem:
         recover=recover,
         derived=derived,
         expressions=expressions,
-        label_data=data,
     )
-
-
-def _relabelled(objective: RMM, labels: Labels) -> RMM:
-    if not np.array_equal(labels.labeled, objective.labels.labeled):
-        raise InvalidInputError(
-            f"the labels are of other samples than the kernel of {objective.name}, which is that of the labelled ones: "
-            "relabel these, or build it anew with the kernel of the others."
-        )
-    return objective.with_(labels=labels)

@@ -13,7 +13,7 @@ All of them solve eq. 7 of the spectrum paper for a `specmargin.objectives.Spect
     too. The fastest; the default.
 ``primal``
     over delta itself: min sum t_j + C sum xi with v_j^2 <= 2 t_j delta_j; a QP in w = v / sqrt(delta) where delta is
-    given.
+    given. Its labels are parameters.
 
 The multipliers of the constraints ``sums`` are kappa, and eq. 13 recovers the spectrum from them: delta = A'kappa.
 The intercept is the multiplier of ``balance``.
@@ -31,7 +31,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, multipliers_of, with_bounds
 from specmargin.problems.base import BuiltProblem
-from specmargin.problems.expressions import decisions_from_duals, expansion_of
+from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
@@ -39,8 +39,6 @@ __all__ = ["Form", "mkl", "stoam", "storm"]
 
 Form = Literal["literal", "chained", "compact", "primal"]
 
-
-_CONSTANT = "it multiplies the labelled rows by the signs, both of them data; build form='compact' or 'primal'"
 
 _Candidate: TypeAlias = tuple[FloatArray, FloatArray, float, FloatArray]
 """gamma, kappa less eps, b and v, as `SpectrumMargin.repair` takes them."""
@@ -58,8 +56,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
         paper's lambda), ``gamma h tau`` (compact), ``v b delta xi`` (primal). Constraint labels: ``balance``,
         ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``labeled`` (what the
         decisions of the labelled samples are), ``margin``, ``upper``, ``lower``, ``order``, ``ties``, ``rays``,
-        ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``. The literal and the chained form keep the
-        labels that they are built from, the others take new ones (`BuiltProblem.relabel`).
+        ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``.
 
     Returns
     -------
@@ -87,8 +84,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     >>> bool(np.ptp(values) < 1e-6)
     True
     """
-    forms = {"literal": _literal, "chained": _chained, "compact": _compact, "primal": _primal}
-    return built(obj, form, forms, dict.fromkeys(("literal", "chained"), _CONSTANT))
+    return built(obj, form, {"literal": _literal, "chained": _chained, "compact": _compact, "primal": _primal})
 
 
 def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
@@ -137,10 +133,6 @@ def mkl(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     return storm(obj, form)
 
 
-def _rows(data: LabelData) -> Any:
-    return data.parameter("rows", lambda now: now.U)
-
-
 def _dual(constraint: Any) -> float:
     return float(np.ravel(constraint.dual_value)[0])
 
@@ -153,8 +145,8 @@ def _of_multipliers(gamma: Any, constraints: dict[str, Any], eps: float) -> Call
     return candidate
 
 
-def _literal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = multipliers_of(data, C, B)
+def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = multipliers_of(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
     constraints["sums"] = [
@@ -165,9 +157,7 @@ def _literal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parame
     def candidate(current: SpectrumMargin) -> _Candidate:
         kappa = np.array([_dual(row) for row in constraints["sums"]]) - current.eps
         b, multipliers = _dual(constraints["balance"]), np.asarray(gamma.value)
-        f = decisions_from_duals(
-            current.labels.sign, constraints["box"].dual_value, constraints["nonnegative"].dual_value
-        )
+        f = decisions_from_duals(obj.labels.sign, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
         delta = current.cone.weights(np.maximum(kappa + current.eps, 0.0))
         expansion = expansion_of((current.U * delta) @ current.U.T, f - b, multipliers)
         return multipliers, kappa, b, delta * (current.U.T @ expansion)
@@ -175,11 +165,11 @@ def _literal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parame
     return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _squares(obj: SpectrumMargin, data: LabelData, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
+def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
     """Return S >= A (z^2 / 2) by cones of three rows, where z = Ubar'gamma, and the constraints that say so."""
     cone = obj.cone
     z = cp.Variable(obj.q, name="z")
-    constraints: dict[str, Any] = {"scores": _rows(data).T @ gamma - z == 0}
+    constraints: dict[str, Any] = {"scores": obj.U.T @ gamma - z == 0}
     S = t = cp.Variable(cone.m, name="S")
     if isinstance(cone, SpectrumCone) and cone.m == obj.q:
         # Every eigenvalue stands alone: the t are differences of consecutive sums, no variables of their own.
@@ -193,34 +183,34 @@ def _squares(obj: SpectrumMargin, data: LabelData, gamma: cp.Expression) -> tupl
     return S, constraints
 
 
-def _chained(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    gamma, value, variables, constraints = multipliers_of(data, C, B)
+def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    gamma, value, variables, constraints = multipliers_of(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
-    S, squares = _squares(obj, data, gamma)
+    S, squares = _squares(obj, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau - lam >= S
     candidate = _of_multipliers(gamma, constraints, obj.eps)
     return Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _compact(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    l = obj.labels.n_labeled
-    gamma = cp.Variable(l, name="gamma")
+def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    y = obj.labels.sign
+    gamma = cp.Variable(len(y), name="gamma")
     tau = cp.Variable(name="tau")
     variables = {"gamma": gamma, "tau": tau}
+    s = cp.multiply(y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0}
     if B is None:
-        s = cp.multiply(data.signs, gamma)
-        constraints["box"] = s <= data.costs(C)
+        constraints["box"] = s <= costs(C, obj.labels)
         constraints["nonnegative"] = s >= 0
         value = cp.sum(s)
     else:
-        h = variables["h"] = cp.Variable(l, name="h")
-        lines = cp.hstack(conjugate_lines(data.signs, gamma, h, C, B, data))
+        h = variables["h"] = cp.Variable(len(y), name="h")
+        lines = cp.hstack(conjugate_lines(s, h, C, B, obj.labels))
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
-    S, squares = _squares(obj, data, gamma)
+    S, squares = _squares(obj, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau >= S
     objective = value - obj.rho * tau
@@ -237,30 +227,31 @@ class _Parts(NamedTuple):
     constraints: dict[str, Any]
     charged: cp.Expression
     expressions: dict[str, cp.Expression]
+    label_data: LabelData
 
 
-def _margins(obj: SpectrumMargin, data: LabelData, v: Any, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+def _margins(obj: SpectrumMargin, v: Any, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
     """Return the parts of a primal form, for f = Ubar v + b."""
-    b, xi = cp.Variable(name="b"), cp.Variable(obj.labels.n_labeled, name="xi", nonneg=True)
+    data, b = LabelData(obj), cp.Variable(name="b")
+    xi = cp.Variable(obj.labels.n_labeled, name="xi", nonneg=True)
     constraints: dict[str, Any] = {}
-    f = data.decisions(_rows(data) @ v + b, constraints)
+    f = data.decisions(data.parameter("rows", lambda now: now.U) @ v + b, constraints)
     margins = cp.multiply(data.signs, f)
     constraints["margin"] = margins + xi >= 1
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
     everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra]) * np.sqrt(obj.labels.n_samples)
-    cost = data.costs(C)
-    charged = cost @ xi if cost.shape else cost * cp.sum(xi)
+    charged = data.charged(C, xi)
     expressions = {"decisions": everywhere @ v + b, "margins": margins, "loss": cp.sum(xi)}
-    return _Parts(b, xi, constraints, charged, expressions)
+    return _Parts(b, xi, constraints, charged, expressions, data)
 
 
-def _fixed(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+def _fixed(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     """Return the primal form where the spectrum is given: over w with v = sqrt(delta) w, a QP."""
     delta = obj.cone.weights(np.ones(1))
     root = np.sqrt(delta)
     w = cp.Variable(obj.q, name="w")
-    b, xi, constraints, charged, expressions = _margins(obj, data, cp.multiply(root, w), C, B)
+    b, xi, constraints, charged, expressions, data = _margins(obj, cp.multiply(root, w), C, B)
     expressions["norm"] = 0.5 * cp.sum_squares(w)
 
     def candidate(current: SpectrumMargin) -> _Candidate:
@@ -273,16 +264,16 @@ def _fixed(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Paramete
 
     variables = {"w": w, "b": b, "xi": xi}
     return Formulation(
-        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions
+        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions, data
     )
 
 
-def _primal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
     if obj.delta is not None:
-        return _fixed(obj, data, C, B)
+        return _fixed(obj, C, B)
     q, cone = obj.q, obj.cone
     v, delta, t = (cp.Variable(q, name=name) for name in ("v", "delta", "t"))
-    b, xi, constraints, charged, expressions = _margins(obj, data, v, C, B)
+    b, xi, constraints, charged, expressions, data = _margins(obj, v, C, B)
     constraints["trace"] = cp.sum(delta) == 1
     if not isinstance(cone, SpectrumCone):
         kappa = cp.Variable(cone.m, name="kappa")
@@ -317,5 +308,5 @@ def _primal(obj: SpectrumMargin, data: LabelData, C: cp.Parameter, B: cp.Paramet
 
     expressions |= {"norm": cp.sum(t), "spectrum": delta}
     return Formulation(
-        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions
+        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions, data
     )

@@ -52,7 +52,9 @@ class Proof:
     z, xh : ndarray
         Multipliers in the dual cone, and the point of the bound.
     box : Box
-        Bounds of x that it uses.
+        Bounds of x that it uses, which hold for feasible x of a value up to `level`.
+    level : float
+        Value up to which x are looked at; the bound is no larger.
     """
 
     value: float
@@ -62,6 +64,7 @@ class Proof:
     z: FloatArray
     xh: FloatArray
     box: Box
+    level: float = math.inf
 
 
 class _Candidate(NamedTuple):
@@ -97,7 +100,7 @@ def judged(
     radius : float, default 1000
         Reach of columns without bounds.
     known : Proof, optional
-        Proof without an assumption, by other multipliers: it implies bounds of x.
+        Proof without an assumption, by other multipliers: it implies bounds of x, at the level of that proof.
 
     Returns
     -------
@@ -127,12 +130,15 @@ class _Search:
         self.size = max(abs(self.value), 1e-3 * program.size(answer.x), 1e-300)
         self.tol = tol * self.size
         self.level = self.value + _SLACK * self.size
+        if known is not None:
+            self.level = min(self.level, known.level)
         self.box = self._first_box()
 
     def _first_box(self) -> Box:
         box = implied_box(self.program, self.level, self.answer.x)
         known = self.known
-        if known is None or not math.isfinite(known.bound):
+        # Above its level, what a known proof says of the slacks need not hold.
+        if known is None or not math.isfinite(known.bound) or self.level > known.level:
             return box
         return tightened_box(self.outward, self.level, self.answer.x, known.xh, known.z, box, known.bound)
 
@@ -156,7 +162,8 @@ class _Search:
         bound = min(best.bound, self.level)
         box = self.box.within(self.answer.x, self.radius)
         z = np.where(self.idle, 0.0, best.z)
-        return replace(nothing, bound=bound, assumptions=assumptions, z=z, xh=best.xh, box=box)
+        found = replace(nothing, bound=bound, assumptions=assumptions, level=self.level)
+        return replace(found, z=z, xh=best.xh, box=box)
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)

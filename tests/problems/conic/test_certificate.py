@@ -1,5 +1,6 @@
 """Bounds never exceed the optimum, whatever multipliers they are made of; rays prove what they say."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -176,3 +177,14 @@ def test_unboundedness_is_proved_by_its_ray():
     other = answer.x.copy()
     other[0] += 1.0
     assert unbounded_defect(form.program, other) > 1e-3
+
+
+def test_a_known_proof_is_not_used_above_its_level():
+    # Minimise x over 1 <= x <= 3. Of feasible x up to 0.5 there are none, so that anything is proved of these, such as
+    # the bound 0.5 by a hundred times the multiplier of x <= 3: up to 3 it would leave nothing but x near 3.
+    x = cp.Variable()
+    program = compiled(cp.Problem(cp.Minimize(x), [x >= 1, x <= 3])).program
+    upper = (program.A.toarray()[:, 0] > 0).astype(float)
+    answer = Answer("", np.array([3.0]), np.zeros(2))
+    known = replace(judged(program, answer), bound=0.5, level=0.5, z=100 * upper, xh=np.zeros(1))
+    assert judged(program, answer, known=known).bound <= 1.0
