@@ -121,7 +121,6 @@ PRIVATE_READS = {
 
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
-    "problems/base.py": "the built problem, and the one way to solve it",
     "problems/conic/cones.py": "one class for each kind of cone",
     "problems/models.py": "one function for each model of the gallery",
     "assessment/columns.py": "one type of a column, and how its texts are read",

@@ -22,7 +22,7 @@ from specmargin.objectives import (
 )
 from specmargin.problems import models
 from specmargin.problems.alignment import kta
-from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
+from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
@@ -31,6 +31,7 @@ from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_proble
 from specmargin.problems.primals import primal
 from specmargin.problems.relative_margin import rmm, rmm_primal
 from specmargin.problems.relaxation import s3vm_relaxation
+from specmargin.problems.solving import default_solvers, solve
 from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 

@@ -162,8 +162,8 @@ class _Search:
         bound = min(best.bound, self.level)
         box = self.box.within(self.answer.x, self.radius)
         z = np.where(self.idle, 0.0, best.z)
-        found = replace(nothing, bound=bound, assumptions=assumptions, level=self.level)
-        return replace(found, z=z, xh=best.xh, box=box)
+        proof = replace(nothing, bound=bound, assumptions=assumptions, level=self.level)
+        return replace(proof, z=z, xh=best.xh, box=box)
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)

@@ -12,7 +12,17 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
-from specmargin.problems import BuiltProblem, base, default_solvers, kta, lapsvm_dual, lapsvm_primal, rmm, solve, storm
+from specmargin.problems import (
+    BuiltProblem,
+    default_solvers,
+    kta,
+    lapsvm_dual,
+    lapsvm_primal,
+    rmm,
+    solve,
+    solving,
+    storm,
+)
 from specmargin.results import Certificate, SolveResult, Status
 
 
@@ -224,7 +234,7 @@ def test_the_variables_hold_the_answer_that_is_returned(svm, order):
 
 def ranked(value, bound, violation, kind="cone program"):
     certificate = Certificate(value, bound, primal_residual=violation, kind=kind)
-    return base._rank(SolveResult("any", Status.UNPROVED, {}, certificate))
+    return solving._rank(SolveResult("any", Status.UNPROVED, {}, certificate))
 
 
 def test_answers_to_cone_programs_are_ranked_by_gap_and_violation():
