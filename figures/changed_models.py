@@ -36,6 +36,7 @@ PARAMETERS: dict[str, Any] = {
     "positive": 0.5,
 }
 BUILT = "as built"
+LINKS: dict[str, Any] = {"must": "-", "cannot": (0, (1, 1))}
 ERROR = "error on all points, percent"
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -123,6 +124,8 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw a row of spectra and one of decisions."""
+    from matplotlib.lines import Line2D
+
     from specmargin.plots import PALETTE, DecisionDisplay, LabelDisplay, SpectrumDisplay, style, subplots
     from specmargin.plots.points import point_handles
 
@@ -141,14 +144,17 @@ def draw(data: dict[str, Any]) -> Any:
         with style():
             if name == "fairness":
                 ax.axvline(0.5, color="black", linestyle=(0, (4, 2)), linewidth=0.8)
-            for pairs, look in (("must", "-"), ("cannot", (0, (1, 1)))):
-                for i, j in data["parameters"][pairs] if name == "links" else ():
-                    ax.plot(*X[[i, j]].T, color=PALETTE["black"], linestyle=look, linewidth=1.2, zorder=5)
+            for pairs, look in LINKS.items() if name == "links" else ():
+                for i, j in data["parameters"][pairs]:
+                    ax.plot(*X[[i, j]].T, color=PALETTE["purple"], linestyle=look, linewidth=1.6, zorder=5)
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")
     handles = display.legend_handles()
     handles[0].set_label(f"{BUILT}: {errors['MKL-S'][BUILT]:.1f} %")
+    lines = [Line2D([], [], color="black", linestyle=(0, (4, 2)), linewidth=0.8, label="edge of the group")]
+    for pairs, look in LINKS.items():
+        lines.append(Line2D([], [], color=PALETTE["purple"], linestyle=look, linewidth=1.6, label=f"{pairs} be linked"))
     with style():
-        figure.legend(handles=[*handles, *point_handles()], loc="outside upper center", ncols=6)
+        figure.legend(handles=[*handles, *point_handles(), *lines], loc="outside upper center", ncols=5)
     DecisionDisplay.add_colorbar(shown.surface_, axes[1, -1], clipped=True)
     return figure

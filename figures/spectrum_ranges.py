@@ -59,7 +59,8 @@ def draw(data: dict[str, Any]) -> Any:
     figure, axes = subplots(1, 2, width="page", aspect=0.75, sharey=True)
     with style():
         for ax, w in zip(axes.flat, ("1", "tuned"), strict=True):
-            ax.axvline(data["parameters"]["end of the range of C"], color="0.7", linewidth=0.8, zorder=0)
+            end = data["parameters"]["end of the range of C"]
+            ax.axvline(end, color="0.7", linewidth=0.8, zorder=0, label="end of the range of C")
             for family, look in looks.items():
                 options = look._asdict()
                 ax.plot(data["wins"][w]["end"], data["wins"][w][family], label=family, markersize=4, **options)
@@ -67,5 +68,6 @@ def draw(data: dict[str, Any]) -> Any:
             ax.set(xscale="log", xlabel="largest weight of SGT's loss", title=title)
             ax.grid(axis="y")
         axes[0, 0].set_ylabel(f"of {data['cells']} cells, with the least mean error")
-        axes[0, 1].legend(loc="center left")
+        axes[0, 0].yaxis.get_major_locator().set_params(integer=True)
+        figure.legend(handles=axes[0, 0].get_legend_handles_labels()[0], loc="outside upper center", ncols=6)
     return figure
