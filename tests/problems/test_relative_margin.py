@@ -115,7 +115,7 @@ def test_parts_have_their_names(gram_data):
     assert set(bounded.parameters) == {"C", "B"}
     assert set(free.variables) == {"alpha"}
     assert set(free.parameters) == {"C"}
-    assert set(bounded.constraints) == set(free.constraints) == {"balance", "box", "nonnegative", "expansion"}
+    assert set(bounded.constraints) == set(free.constraints) == {"balance", "box", "nonnegative"}
 
 
 def test_unlabelled_samples_are_cut_away(gram_data):
