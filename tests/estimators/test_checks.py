@@ -128,6 +128,9 @@ def sized(estimators, **options):
 
     def is_kept(case):
         estimator, check = getattr(case, "values", case)  # of a case that is marked, too
+        # A conic solver's answers are known to their gap, and the last bits of a spectrum decide its last step.
+        if getattr(estimator, "model", None) and check.func.__name__ == "check_fit_idempotent":
+            return False
         if type(estimator) in ALIKE and check.func.__name__ in {*MANY_FITS, MATRIX}:
             return False
         if type(estimator) in FAMILIES and id(estimator) == first[type(estimator)]:
