@@ -15,6 +15,7 @@ from . import (
     results,
     solvers,
     spectra,
+    terms,
 )
 from .assessment import Comparison, compare
 from .diagnosis import Diagnosis, diagnose
@@ -66,6 +67,7 @@ __all__ = [
     "objectives",
     "problems",
     "solvers",
+    "terms",
     "results",
     "model_selection",
     "plots",

@@ -17,9 +17,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.typing import AnyArray, FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
-__all__ = ["CHANGED", "INACCURATE_GAP", "Certificate", "History", "ProofLog", "SolveResult", "Status"]
+__all__ = ["CHANGED", "INACCURATE_GAP", "Certificate", "ConeProof", "History", "ProofLog", "SolveResult", "Status"]
 
 CHANGED = ", changed"
 """End of the name of a CVXPY problem that its user has changed: no objective speaks of it."""
@@ -84,7 +84,8 @@ class Certificate:
         Direction of the primal problem.
     rounding : float, default 0
         Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
-        part of the gap, so that exact arithmetic can never find a larger one.
+        part of the gap, so that exact arithmetic can never find a larger one. Of a cone program it is also how far the
+        objective, as CVXPY evaluates it, is from that of the program that it compiles.
     kind : {"objective", "cone program"}
         Source of it: the objective, or `specmargin.certify` of any CVXPY problem. In the second case the answer is
         as the solver returned it, and is optimal only if it also satisfies the constraints.
@@ -278,6 +279,70 @@ class ProofLog:
         return f"ProofLog: {self.n_leaves} leaves of {self.n_nodes} nodes, {len(self.node)} bounds"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ConeProof:
+    """The cone program that a CVXPY problem was compiled to, an answer, and the multipliers that bound its optimum.
+
+        minimise  x'P x / 2 + q'x + d   subject to   A x + s = b,  s in K
+
+    Parameters
+    ----------
+    P, A : sparse matrix of shape (n, n), (m, n)
+        Quadratic objective, and the rows of the constraints.
+    q, b : ndarray of shape (n,), (m,)
+        Linear objective, and right sides.
+    d : float
+        Constant of the objective.
+    sign : {1, -1}
+        -1 if the problem is a maximisation.
+    cones : tuple of (str, ndarray of int, tuple of float)
+        Kind, rows (count, length) and parameters of equal cones: "zero", "nonnegative", "second_order", "semidefinite"
+        (order, and 1 where the lower triangle is packed, else 0), "exponential" (places of x, y and z), "power"
+        (exponents).
+    x : ndarray of shape (n,)
+        Answer.
+    z, xh : ndarray of shape (m,), (n,)
+        Multipliers in the dual cone, and the point of the bound.
+    radius : float
+        The bound supposes |x' - x| <= radius (1 + |x|) in columns without bounds; 0 if it holds without.
+    names : tuple of str
+        Labels of the problem's constraints.
+    owner : ndarray of int, (m,)
+        Constraint of each row by its place in `names`; -1 for rows that CVXPY added.
+    added : float
+        How far `x` is outside of rows that CVXPY added.
+    columns : mapping of str to ndarray of int
+        Places in `x` of the entries of the problem's variables.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, specmargin as sm
+    >>> x = cp.Variable(2, name="x")
+    >>> sm.solve(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).log
+    ConeProof: 2 columns, 2 rows in 2 cones
+    """
+
+    P: Matrix
+    q: FloatArray
+    A: Matrix
+    b: FloatArray
+    d: float
+    sign: float
+    cones: tuple[tuple[str, IntArray, tuple[float, ...]], ...]
+    x: FloatArray
+    z: FloatArray
+    xh: FloatArray
+    radius: float
+    names: tuple[str, ...]
+    owner: IntArray
+    added: float
+    columns: Mapping[str, IntArray]
+
+    def __repr__(self) -> str:
+        count = sum(len(rows) for _, rows, _ in self.cones)
+        return f"ConeProof: {len(self.q)} columns, {len(self.b)} rows in {count} cones"
+
+
 def _frozen(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return MappingProxyType(dict(values or {}))
 
@@ -310,8 +375,9 @@ class SolveResult:
         Wall time of the solve, including the construction by CVXPY where that applies.
     attempts : tuple of str
         Every solver that was tried, in order, with how it ended.
-    log : ProofLog, optional
-        The proof of the bound, step by step, where the solver was asked for it (`specmargin.solvers.branch_and_bound`).
+    log : ProofLog or ConeProof, optional
+        The proof of the bound: of a problem that was changed in CVXPY, or of any other one, always; of a search over
+        labels where it was asked for (`specmargin.solvers.branch_and_bound`).
     """
 
     problem: str
@@ -326,7 +392,7 @@ class SolveResult:
     n_iter: int = 0
     seconds: float = math.nan
     attempts: tuple[str, ...] = ()
-    log: ProofLog | None = None
+    log: ProofLog | ConeProof | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", _frozen(self.variables))

@@ -154,6 +154,20 @@ def load_and_use(path):
     return "was read"
 
 
+def test_a_range_that_nobody_can_walk_through_is_refused(tmp_path, model):
+    (document, members), path = opened(model), tmp_path / "it.npz"
+    at = ("objects", 0, "state", "items", "_places")
+    for length, refused in ((10**18, True), (2**70, True), (10**6 + 1, True), (10**6, False)):
+        path.write_bytes(
+            closed({**document, "header": with_value(document["header"], at, {"range": [0, length, 1]})}, members)
+        )
+        if refused:
+            with pytest.raises(SpecmarginError, match="use another file"):
+                sm.load(path)
+        else:
+            assert len(sm.load(path)._places) == length
+
+
 @pytest.mark.slow
 def test_headers_that_were_changed_by_a_forger(tmp_path, model):
     draw, (document, members), path = random.Random(0), opened(model), tmp_path / "it.npz"

@@ -87,6 +87,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "spectral_ridge_primal": lambda: sm.problems.spectral_ridge_primal(_ridge()),
     "kta": lambda: sm.problems.kta(sm.objectives.Alignment(_spectrum(), _labels())),
     "rmm": lambda: sm.problems.rmm(_rmm(B=1.5)),
+    "rmm_primal": lambda: sm.problems.rmm_primal(_rmm(B=1.5)),
     "storm, literal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "literal"),
     "storm, chained": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "chained"),
     "storm, compact": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "compact"),
@@ -179,7 +180,7 @@ def page() -> str:
 def test_page_shows_every_builder_once(page: str) -> None:
     returned = {name: getattr(getattr(sm.problems, name), "__annotations__", {}) for name in sm.problems.__all__}
     builders = {name for name, types in returned.items() if "BuiltProblem" in str(types.get("return"))}
-    assert builders - {"solve", "lapsvm_problem"} == {name.split(",")[0] for name in PROGRAMS}
+    assert builders - {"solve", "lapsvm_problem", "primal"} == {name.split(",")[0] for name in PROGRAMS}
     assert [match[2] for match in sections(page)] == list(PROGRAMS)
 
 

@@ -26,10 +26,11 @@ again. `Plan` counts labels per class. The order of its 45 pairs is not given, s
 are compared, not the pairs. Its numbers are read from drawings.
 
 **A fit of ours: the kernel.** The paper calls it polynomial of degree 3 and no more. Here it is "fitted",
-(x'z / 340)^3, with D - W: of the scales 16 to 4096, with and without + 1, 256 and 512 bracket what comes nearest to the
-means of figure 5, and 340 lies between them. One parameter was so chosen by the numbers that it is then compared with,
-seven numbers of labels, four methods, two sets of samples: that the means agree is a fit, and no reproduction. "plain",
-(x'z + 1)^3, and "unit", the same over the norms in feature space, stand next to it at some numbers of labels.
+(x'z / 340)^3, with D - W. The scale was chosen by the means of figure 5, with which the table then compares, seven
+numbers of labels, four methods, two sets of samples: that they agree is a fit, and no reproduction. Nor is it sharp. On
+two draws with 2, 8 and 32 labels the mean distance from the drawing is 0.58 points at the scale 64, 0.49 at 256, 0.39
+at 340, 0.37 at 512 and 1.11 at 1024. "plain", (x'z + 1)^3, and "unit", the same over the norms in feature space, stand
+next to it at some numbers of labels.
 
 **Where we differ.** Figures 4 and 5 contradict each other on the SVM with two labels: 8.4 and 9.9 %. Ours is between
 them.

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._base.bound import within_bound
+from specmargin.estimators._base.bound import bound_in_use, within_bound
+from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.estimators._base.spectrum_classifier import Answer, FixedSpectrumClassifier
@@ -59,6 +60,12 @@ class KTA(FixedSpectrumClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -141,23 +148,31 @@ class KTA(FixedSpectrumClassifier):
     q: Any = None
     class_weight: Any = None
     class_balance: str | None = "credible"
+    model: Any = None
     solver: Any = "auto"
     random_state: Any = 0
     unlabeled: Any = -1
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+    def _solve(self, spectrum: Spectrum, labels: Labels, change: Change) -> Answer:
         solver = part_of(self, "solver")
         if solver.name == "auto":
             result = solvers.alignment(_alignment(spectrum, labels), **solver.arguments())
         else:
-            result = solved_by_cvxpy(self._built(spectrum, labels), solver)
-        objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, delta=result.variables["delta"])
-        return Answer(result, *within_bound(self.B, partial(self._under, objective), labels.labeled))
+            from specmargin import problems
 
-    def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
+            result = solved_by_cvxpy(problems.kta(_alignment(spectrum, labels)), solver)
+        objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, delta=result.variables["delta"])
+        return Answer(result, *within_bound(self.B, partial(self._under, change, objective), labels.labeled))
+
+    def _built(self, spectrum: Spectrum, labels: Labels, change: Change) -> Any:
         from specmargin import problems
 
-        return problems.kta(_alignment(spectrum, labels))
+        if not change:
+            return problems.kta(_alignment(spectrum, labels))
+        delta = solvers.alignment(_alignment(spectrum, labels)).variables["delta"]
+        objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, delta=delta)
+        bound = bound_in_use(self.B, partial(self._under, change, objective), labels.labeled)
+        return self._changeable(objective.with_(B=bound), change)
 
     def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
         self.margin_result_ = unpacked([answer.classifier for answer in answers])

@@ -57,6 +57,12 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -134,6 +140,7 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
     q: Any = None
     class_weight: Any = None
     class_balance: str | None = "credible"
+    model: Any = None
     solver: Any = "auto"
     random_state: Any = 0
     unlabeled: Any = -1
@@ -174,6 +181,12 @@ class XuSpectralSVM(FixedSpectrumClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -247,6 +260,7 @@ class XuSpectralSVM(FixedSpectrumClassifier):
     q: Any = None
     class_weight: Any = None
     class_balance: str | None = "credible"
+    model: Any = None
     solver: Any = "auto"
     random_state: Any = 0
     unlabeled: Any = -1

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.estimators._base.changed_model import Change, refuse_changed
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
@@ -24,6 +25,7 @@ from specmargin.objectives.held_out.conformal import ConformalRidge, level_rank
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.left_out import weighted_squares_left_out
+from specmargin.solvers.parts import Solver
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapRLSRegressor"]
@@ -64,6 +66,11 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         gamma_I is 0.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem and returns
+        ``built.with_(...)``. CVXPY solves it then, and certificates are those of the changed problem
+        (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
@@ -141,6 +148,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
     laplacian: Any = Laplacian(power=2, normalized="auto")
     functions: Any = "auto"
     fit_intercept: bool = True
+    model: Any = None
     tol: float = 1e-6
 
     _tells_classes: ClassVar[bool] = False
@@ -149,10 +157,14 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
     def _fit(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, targets, graph)
         G = base.reduction.G
-        results = [solvers.factorized(base.with_(targets=z), tol=self.tol) for z in targets.columns.T]
+        outputs = [base.with_(targets=z) for z in targets.columns.T]
+        if change := Change.of(self, X):
+            results = [change.solved(one, Solver(tol=self.tol)) for one in outputs]
+        else:
+            results = [solvers.factorized(one, tol=self.tol) for one in outputs]
         self._keep_answers(results)
         self.leave_one_out_ = np.full(targets.values.shape, np.nan)
-        if len(targets.labeled) > 1:
+        if len(targets.labeled) > 1 and not change:
             if targets.weights is None:
                 left_out = RidgePath(G, targets.values, self.fit_intercept).leave_one_out([1.0])[0]
             else:
@@ -228,6 +240,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         True
         """
         level_rank(level, 1)
+        refuse_changed(self, "conformal intervals")
         with numerical_failures(self):
             targets = self._remembered().labels
             if targets.weights is not None:

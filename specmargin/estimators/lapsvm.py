@@ -15,6 +15,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
+from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.manifold import ManifoldModel
@@ -81,6 +82,12 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. See the notes.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "factorized": one factorisation, exact, for losses that are piecewise quadratic
         (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
@@ -184,14 +191,16 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     fit_intercept: bool = True
     class_weight: Any = None
     class_balance: str | None = "shrunk"
+    model: Any = None
     solver: Any = "auto"
     unlabeled: Any = -1
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)
-        results = self._solved(base, labels)
+        results = self._solved_as_changed(X, base, labels) if self.model else self._solved(base, labels)
         # The primal solvers factorise nothing that left-out decisions follow from.
-        if part_of(self, "solver").name not in ("newton", "pcg") and "factorized" in takers("LapSVM", base.loss):
+        own = self.model is None and part_of(self, "solver").name not in ("newton", "pcg")
+        if own and "factorized" in takers("LapSVM", base.loss):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
@@ -203,7 +212,9 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
         from specmargin import problems
 
-        return problems.lapsvm_problem(self._objective(X, labels, graph))
+        objective = self._objective(X, labels, graph)
+        change = Change.of(self, X, labels.classes[1])
+        return change(objective) if change else problems.lapsvm_problem(objective)
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
@@ -226,6 +237,10 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
         names = problems.default_solvers() if solver.name in ("auto", "dual") else None
         return [solved_by_cvxpy(problems.lapsvm_problem(one), solver, names) for one in base.one_vs_rest(labels)]
+
+    def _solved_as_changed(self, X: Matrix, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
+        solver, each = part_of(self, "solver"), zip(changes(self, X, labels), base.one_vs_rest(labels), strict=True)
+        return [change.solved(one, solver) for (_, change), one in each]
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_

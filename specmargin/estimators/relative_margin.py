@@ -14,6 +14,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.bound import bound_in_use, within_bound
+from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.memory import require_memory
 from specmargin.estimators._base.parameters import part_of
@@ -57,6 +58,13 @@ class RMM(SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`). Decisions are an expansion over the labelled
+        samples, whatever the change looks at.
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -112,6 +120,7 @@ class RMM(SemiSupervisedClassifier):
     B: float | str = 1.5
     kernel: Any = RBF("scale")
     class_weight: Any = None
+    model: Any = None
     solver: Any = "auto"
     unlabeled: Any = -1
 
@@ -124,7 +133,8 @@ class RMM(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: None) -> tuple[FloatArray, list[SolveResult]]:
         block, K = self._kernels(X, labels)
         answers = [
-            within_bound(self.B, partial(self._under, K, binary), slice(None)) for binary in labels.one_vs_rest()
+            within_bound(self.B, partial(self._under, change, K, binary), slice(None))
+            for binary, change in changes(self, X, labels, block)
         ]
         results = [result for result, _ in answers]
         bounds = np.array([bound for _, bound in answers])
@@ -137,13 +147,17 @@ class RMM(SemiSupervisedClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: None) -> Any:
         from specmargin import problems
 
-        _, K = self._kernels(X, labels)
-        bound = bound_in_use(self.B, partial(self._under, K, labels), slice(None))
-        return problems.rmm(objectives.RMM(K, labels, C=self.C, B=bound))
+        block, K = self._kernels(X, labels)
+        change = Change.of(self, X, labels.classes[1], block)
+        bound = bound_in_use(self.B, partial(self._under, change, K, labels), slice(None))
+        objective = objectives.RMM(K, labels, C=self.C, B=bound)
+        return change(objective) if change else problems.rmm(objective)
 
-    def _under(self, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
+    def _under(self, change: Change, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
         """Return the answer under a bound."""
         objective, solver = objectives.RMM(K, labels, C=self.C, B=bound), part_of(self, "solver")
+        if change:
+            return change.solved(objective, solver)
         if solver.name == "auto":
             return solvers.relative_margin(objective, **solver.arguments())
         from specmargin import problems

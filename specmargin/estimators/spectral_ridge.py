@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, number, outside
+from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.class_balance import Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
@@ -27,6 +28,7 @@ from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.results import SolveResult
+from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
@@ -88,6 +90,12 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
         classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
         sizes may differ.
+    model : callable, str or tuple, optional
+        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
+        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
+        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
+        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
+        the changed problem (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
     random_state : int, Generator or None, default 0
@@ -167,6 +175,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     refine: str | None = None
     class_weight: Any = None
     class_balance: str | None = "credible"
+    model: Any = None
     tol: float = 1e-6
     random_state: Any = 0
     unlabeled: Any = -1
@@ -192,7 +201,10 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
         _, self._place = opened(part_of(self, "graph"), self._place, X)
         objective, rule = self._objective(X, labels, graph)
-        result = spectral_ridge(objective, tol=self.tol)
+        if change := Change.of(self, X):
+            result = change.solved(objective, Solver(tol=self.tol))
+        else:
+            result = spectral_ridge(objective, tol=self.tol)
         if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
             edge = "smallest" if self.penalty_ == PENALTIES[0] else "largest"
             result = replace(
@@ -201,11 +213,11 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         spectrum = objective.spectrum
         self.spectrum_ = spectrum
         self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors
-        self.delta_ = np.asarray(result.variables["delta"])
+        self.delta_ = np.asarray(objective.delta)
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
         f = np.asarray(result.variables["f"])
-        if self.refine is None:  # else scores are cosines
+        if self.refine is None and not change:  # else scores are cosines, or follow from another model
             self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
@@ -214,7 +226,8 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> Any:
         from specmargin import problems
 
-        return problems.spectral_ridge_primal(self._objective(X, labels, graph)[0])
+        objective, change = self._objective(X, labels, graph)[0], Change.of(self, X)
+        return change(objective) if change else problems.spectral_ridge_primal(objective)
 
     def _objective(
         self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum

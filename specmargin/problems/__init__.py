@@ -20,15 +20,18 @@ from specmargin.objectives import (
     SpectralRidge,
     SpectrumMargin,
 )
+from specmargin.problems import models
 from specmargin.problems.alignment import kta
-from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
+from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
-from specmargin.problems.relative_margin import rmm
+from specmargin.problems.primals import primal
+from specmargin.problems.relative_margin import rmm, rmm_primal
 from specmargin.problems.relaxation import s3vm_relaxation
+from specmargin.problems.solving import default_solvers, solve
 from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 
@@ -48,7 +51,10 @@ __all__ = [
     "lapsvm_primal",
     "lapsvm_problem",
     "mkl",
+    "models",
+    "primal",
     "rmm",
+    "rmm_primal",
     "s3vm_relaxation",
     "solve",
     "spectral_ridge_primal",
@@ -74,6 +80,7 @@ lapsvm_primal = checked(obj=instance(LapSVM, _OBJ))(lapsvm_primal)
 lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)
 mkl = checked(obj=_MARGIN)(mkl)
 rmm = checked(obj=instance(RMM, _OBJ))(rmm)
+rmm_primal = checked(obj=instance(RMM, _OBJ))(rmm_primal)
 s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relaxation)
 spectral_ridge_primal = checked(obj=instance(SpectralRidge, _OBJ))(spectral_ridge_primal)
 stoam = checked(obj=_MARGIN)(stoam)

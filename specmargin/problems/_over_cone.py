@@ -13,6 +13,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.problems.base import BuiltProblem, Recovered, parts_of
 from specmargin.problems.expressions import costs
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 
@@ -26,6 +27,7 @@ class Formulation:
     constraints: dict[str, Any] = field(default_factory=dict)
     derived: Callable[[Any], dict[str, AnyArray]] = lambda objective: {}
     expressions: dict[str, cp.Expression] = field(default_factory=dict)
+    label_data: LabelData | None = None
 
 
 def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> BuiltProblem:
@@ -51,6 +53,7 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
         recover=recover,
         derived=formulation.derived,
         expressions=formulation.expressions,
+        label_data=formulation.label_data,
     )
 
 

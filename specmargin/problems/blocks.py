@@ -28,6 +28,7 @@ from specmargin.objectives.block_margin import BlockMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
 from specmargin.problems.base import BuiltProblem, parts_of
 from specmargin.problems.expressions import costs
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BlockForm", "block_margin"]
@@ -46,8 +47,9 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
         See the module's docstring. Variables by form: ``gamma tau t`` (compact), ``gamma tau`` (literal), with ``h``
         where B is finite, and ``v b delta xi`` (primal); gamma, h, v, b and xi have a column, or an entry, per class.
         Constraint labels: ``balance``, ``box``, ``nonnegative``, ``conjugate``, ``scores`` (z = U'gamma), ``blocks``,
-        ``sums``; in the primal ``margin``, ``nonnegative``, ``upper``, ``lower``, ``rays``, ``order``, ``trace``,
-        ``squares``. Parameters ``C`` and, where finite, ``B``.
+        ``sums``; in the primal ``labeled`` (what the decisions of the labelled samples are), ``margin``,
+        ``nonnegative``, ``upper``, ``lower``, ``rays``, ``order``, ``trace``, ``squares``. Parameters ``C``
+        and, where finite, ``B``.
 
     Returns
     -------
@@ -115,11 +117,11 @@ def _multipliers(
     return gamma, cp.sum(s) - half * weighted, variables, constraints
 
 
-def _spread(cost: Any, Y: FloatArray) -> Any:
+def _spread(cost: Any, Y: Any) -> Any:
     """Return a cost per sample, or of all, for every class, as the shape of Y."""
     if not cost.shape:
         return cost * np.ones(Y.shape)
-    return cp.reshape(cost, (len(Y), 1), order="F") @ np.ones((1, Y.shape[1]))
+    return cp.reshape(cost, (Y.shape[0], 1), order="F") @ np.ones((1, Y.shape[1]))
 
 
 def _read(constraint: Any) -> FloatArray:
@@ -180,22 +182,33 @@ def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formu
     return Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
-def _decisions(obj: BlockMargin, v: cp.Variable, b: cp.Variable) -> cp.Expression:
-    """Return the decisions of all samples, (n, K), or (n,) for two classes."""
+def _features(obj: BlockMargin) -> FloatArray:
+    """Return the features of all samples whose coefficients are v, (n, q)."""
     maps = [np.asarray(F if Q is None else F @ Q, dtype=float) for F, (_, Q) in zip(obj.maps, obj.factors, strict=True)]
-    f = np.hstack(maps) @ v + np.ones((obj.labels.n_samples, 1)) @ cp.reshape(b, (1, v.shape[1]), order="F")
+    return np.hstack(maps)
+
+
+def _decisions(obj: BlockMargin, data: LabelData, v: cp.Variable, b: cp.Variable) -> cp.Expression:
+    """Return the decisions of all samples, (n, K), or (n,) for two classes."""
+    turned = any(Q is not None for _, Q in obj.factors)  # by the labelled rows
+    f = (data.parameter("features", _features) if turned else _features(obj)) @ v + np.ones(
+        (obj.labels.n_samples, 1)
+    ) @ cp.reshape(b, (1, v.shape[1]), order="F")
     return f[:, 0] if obj.labels.is_binary else f
 
 
 def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    Y, cone = _signs(obj), obj.cone
+    data = LabelData(obj)
+    cone, Y = obj.cone, data.parameter("signs", _signs)
     n_blocks = len(cone.starts)
     v, delta = cp.Variable((cone.q, Y.shape[1]), name="v"), cp.Variable(n_blocks, name="delta")
     b, kappa = cp.Variable(Y.shape[1], name="b"), cp.Variable(cone.m, name="kappa")
     xi = cp.Variable(Y.shape, name="xi")
-    f = obj.U @ v + np.ones((len(Y), 1)) @ cp.reshape(b, (1, Y.shape[1]), order="F")
+    constraints: dict[str, Any] = {}
+    rows, ones = data.parameter("rows", lambda now: now.U), np.ones((Y.shape[0], 1))
+    f = data.decisions(rows @ v + ones @ cp.reshape(b, (1, Y.shape[1]), order="F"), constraints)
     t = cp.multiply(Y, f)
-    constraints: dict[str, Any] = {
+    constraints |= {
         "margin": t + xi == 1 if obj.loss.name == "squared" else t + xi >= 1,
         "rays": delta == cone.blocks.matrix().T @ kappa,
         "order": kappa >= obj.eps,
@@ -205,19 +218,23 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
         constraints["nonnegative"] = xi >= 0
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
-    c = obj.labels.weights_or_ones[:, None] * np.ones(Y.shape)
     if obj.loss.name == "hinge":
-        charged = C * cp.sum(cp.multiply(c, xi))
+        charged = cp.sum(cp.multiply(_spread(data.costs(C), Y), xi))
     else:
         # A cone of its own: in the quadratic part of the objective, next to the cones of the norms, Clarabel fails.
-        u, flat = cp.Variable(name="u"), cp.vec(cp.multiply(np.sqrt(c), xi), order="F")
+        weighted = xi
+        if data.weights is not None:
+            weighted = cp.multiply(
+                data.parameter("roots", lambda now: np.sqrt(now.labels.weights_or_ones)[:, None]), xi
+            )
+        u, flat = cp.Variable(name="u"), cp.vec(weighted, order="F")
         constraints["squares"] = cp.SOC(u + 1, cp.hstack([2 * flat, u - 1]))
         charged = 0.5 * C * u
     norms = cp.sum(cp.hstack([cp.quad_over_lin(piece, delta[i]) for i, piece in enumerate(_pieces(obj, v))]))
 
     def candidate(current: BlockMargin) -> tuple[Any, ...]:
         multiplier = np.asarray(constraints["margin"].dual_value, dtype=float).reshape(Y.shape, order="F")
-        gamma = Y * (-multiplier if obj.loss.name == "squared" else multiplier)
+        gamma = _signs(current) * (-multiplier if obj.loss.name == "squared" else multiplier)
         gamma = with_bounds(gamma, constraints)
         return _of_classes(
             current, gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
@@ -231,5 +248,7 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formul
         at = (coefficients[:, 0], offset[0]) if binary else (coefficients, offset)
         return {"f": current.decisions_at(*at)}
 
-    expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, v, b)}
-    return Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions)
+    expressions = {"margins": t, "norm": norms, "spectrum": delta, "decisions": _decisions(obj, data, v, b)}
+    return Formulation(
+        cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived, expressions, data
+    )

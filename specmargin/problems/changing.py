@@ -1,21 +1,24 @@
-"""Changes of a built problem: more constraints, more terms in its loss, each checked under its name."""
+"""Changes of a built problem: more constraints, fewer, more terms in its loss, each checked under its name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
 
+from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = ["changed"]
 
 
-def changed(built: Any, constraints: dict[str, Any], terms: dict[str, Any]) -> Any:
-    """Return a built problem with more parts, each of which was checked under its name."""
-    taken = {*built.constraints, *built.terms}
+def changed(built: Any, constraints: dict[str, Any], terms: dict[str, Any], without: Collection[str] = ()) -> Any:
+    """Return a built problem with more parts, each of which was checked under its name, and without others."""
+    held = {**built.constraints, **built.added()}
+    out = _taken_out(held, without)
+    taken = {*held, *built.terms}.difference(without)
     for label in [*constraints, *terms]:
         if label in taken:
             raise InvalidInputError(f"{built.name} has a part {label!r} already; give the added one another name.")
@@ -31,8 +34,24 @@ def changed(built: Any, constraints: dict[str, Any], terms: dict[str, Any]) -> A
     if terms:
         maximised = isinstance(objective, cp.Maximize)
         objective = cp.Maximize(objective.expr - loss) if maximised else cp.Minimize(objective.expr + loss)
-    problem = cp.Problem(objective, [*built.problem.constraints, *constraints.values()])
-    return replace(built, problem=problem, terms={**built.terms, **terms})
+    kept = [constraint for constraint in built.problem.constraints if constraint.id not in out]
+    return replace(
+        built,
+        problem=cp.Problem(objective, [*kept, *constraints.values()]),
+        constraints={label: one for label, one in built.constraints.items() if label not in without},
+        terms={**built.terms, **terms},
+    )
+
+
+def _taken_out(held: Mapping[str, Any], without: Collection[str]) -> set[int]:
+    """Return the ids of the constraints that are taken out, by the labels of all that there are."""
+    if isinstance(without, str) or not isinstance(without, Collection):
+        raise InvalidTypeError(f"without={shown(without)} must be a list of labels of constraints.")
+    for label in without:
+        if not isinstance(label, str) or label not in held:
+            raise InvalidInputError(f"without={shown(label)} is no constraint; take {among(label, sorted(held))}")
+    parts = (held[label] for label in without)
+    return {part.id for one in parts for part in (one if isinstance(one, list) else [one])}
 
 
 def _require_part(built: Any, label: str, part: Any, convex: bool) -> None:

@@ -178,3 +178,15 @@ def decisions_from_duals(y: FloatArray, box: FloatArray, nonnegative: FloatArray
 def expansion_of(K: FloatArray, f: FloatArray, start: FloatArray) -> FloatArray:
     """Return the coefficients nearest to `start` with K @ coefficients = f, as far as the rank of K allows."""
     return start + np.linalg.pinv(K, rcond=1e-10, hermitian=True) @ (f - K @ start)
+
+
+def root_of(K: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return R with K = R R', of the numerical rank of K, and the pseudo-inverse of its transpose.
+
+    With w of as many entries, K a = R w for a = (the second) w.
+    """
+    eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
+    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
+    kept[-1] = True  # of a kernel of zeros, too: CVXPY has no variables of size zero
+    root = np.sqrt(np.maximum(eigenvalues[kept], 0.0))
+    return V[:, kept] * root, V[:, kept] * np.divide(1.0, root, out=np.zeros(len(root)), where=root > 0)

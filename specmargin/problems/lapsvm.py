@@ -18,7 +18,8 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.objectives import LapSVM
+from specmargin.labels import Targets
+from specmargin.objectives import LapRLS, LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import (
     as_cvxpy,
@@ -26,11 +27,16 @@ from specmargin.problems.expressions import (
     decisions_from_duals,
     expansion_of,
     has_conjugate,
+    root_of,
     squares,
 )
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
+
+_ENOUGH = 1e-8
+"""Relative gap at which no better bound is looked for."""
 
 
 def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
@@ -138,9 +144,9 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     """Build the primal over the decisions.
 
     With K = R R' (numerical rank r) the samples have features R, and f = R w + b with
-    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w. Variables ``w`` (r,), ``b`` and the
-    margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is beta; parameters ``gamma_A``,
-    ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
+    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w, R turned so that R'L R is diagonal.
+    Variables ``w`` (r,), ``b`` and the margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is
+    beta; parameters ``gamma_A``, ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
 
     Parameters
     ----------
@@ -162,49 +168,57 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     >>> sm.solve(sm.problems.lapsvm_primal(obj)).variables["f"].round(6).tolist()
     [-0.5, 0.5, 0.0]
     """
-    loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
-    K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
-    eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
-    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
-    kept[-1] = True  # of a kernel of zeros, too: CVXPY has no variables of size zero
-    root = np.sqrt(np.maximum(eigenvalues[kept], 0.0))
-    R = V[:, kept] * root
+    data = _label_data(obj)
+    R, inverse = root_of(np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K))
+    rates = np.zeros(R.shape[1])
+    if obj.L is not None:  # a diagonal quadratic form: that is where solvers of cones are fast
+        rates, Q = np.linalg.eigh(R.T @ (obj.L @ R))
+        R, inverse, rates = R @ Q, inverse @ Q, np.maximum(rates, 0.0)
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
-    t = cp.Variable(len(y), name="t")
+    t = cp.Variable(obj.labels.n_labeled, name="t")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
     gamma_I = cp.Parameter(nonneg=True, value=obj.gamma_I, name="gamma_I")
-    offset = obj.slack_at_zero - 1.0  # of LapRLS: t = 1 - (z - f) has the loss (z - f)^2
-    margin = cp.multiply(y, R[labeled] @ w + b) - t
-    constraints: dict[str, Any] = {"margin": margin == (offset if offset.any() else 0)}
+    rows = data.parameter("rows", lambda now: now.labels.sign[:, None] * R[now.labels.labeled])
+    margin = rows @ w + data.signs * b - t
+    offset: Any = 0  # of LapRLS slacks count from its targets: t = 1 - (z - f) has the loss (z - f)^2
+    if isinstance(obj, LapRLS):
+        offset = data.parameter("offset", lambda now: now.slack_at_zero - 1.0)
+    constraints: dict[str, Any] = {"margin": margin == offset}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
     expressions = {
         "decisions": R @ w + b,
         "margins": t,
-        "loss": cp.sum(as_cvxpy(loss, t)),
+        "loss": _summed(as_cvxpy(obj.loss, t), data.weights),
         "norm": cp.sum_squares(w),
     }
     value = expressions["loss"] + gamma_A * expressions["norm"]
     if obj.L is not None:
-        expressions["smoothness"] = squares(R.T @ (obj.L @ R), w)
+        expressions["smoothness"] = rates @ cp.square(w)
         value = value + gamma_I * expressions["smoothness"]
 
-    def expansion() -> FloatArray:
-        return np.asarray(V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0))
+    def expansion(weights: FloatArray) -> FloatArray:
+        return np.asarray(inverse @ weights)
 
     def derived(current: LapSVM) -> dict[str, AnyArray]:
-        alpha = expansion()
+        alpha = expansion(w.value)
         return {"alpha": alpha, "f": current.decisions_at(alpha, float(b.value))}
 
     def recover(current: LapSVM) -> Recovered:
-        alpha = expansion()
+        alpha = expansion(w.value)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
+        y = current.labels.sign
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decisions_at(alpha, offset)
-        certificate = current.prove(
-            alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
-        )
+        half = current.repair_multipliers(theta) / 2
+        # The alpha of these multipliers, on the features: no system of all samples is solved where that is enough.
+        charge, image = current.gamma_A + current.gamma_I * rates, R[current.labels.labeled].T @ half
+        of_features = expansion(np.divide(image, charge, out=np.zeros(len(charge)), where=charge > 0))
+        certificate = current.prove(alpha, offset, theta, a=of_features, thorough=False)
+        if not certificate.relative_gap <= _ENOUGH:
+            exact = current.prove(alpha, offset, theta, a=current.reduction.coefficients(half))
+            certificate = min(certificate, exact, key=lambda one: abs(one.gap))
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}
         return Recovered(variables, certificate)
 
@@ -218,4 +232,20 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         recover=recover,
         derived=derived,
         expressions=expressions,
+        label_data=data,
     )
+
+
+def _label_data(obj: LapSVM) -> LabelData:
+    """Return what labels decide; of `LapRLS` labels are targets."""
+    if not isinstance(obj, LapRLS):
+        return LabelData(obj)
+
+    def relabelled(objective: LapRLS, given: Targets) -> LapRLS:
+        return objective.with_(labeled=given.labeled, targets=given.values, weights=given.weights)
+
+    return LabelData(obj, relabelled, Targets)
+
+
+def _summed(losses: cp.Expression, weights: Any) -> cp.Expression:
+    return cp.sum(losses) if weights is None else weights @ losses

@@ -9,6 +9,7 @@ import numpy as np
 
 from specmargin.objectives import SpectralRidge
 from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["spectral_ridge_primal"]
@@ -49,13 +50,17 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     """
     shapes = obj.variables
     w, b = cp.Variable(shapes["v"], name="w"), cp.Variable(shapes["b"], name="b")
-    y, root = obj.labels.sign, np.sqrt(obj.delta)
+    data, root = LabelData(obj), np.sqrt(obj.delta)
+    y, l = data.signs, obj.labels.n_labeled
     t = cp.Variable(y.shape, name="t")
     penalty = cp.Parameter(pos=True, name="penalty", value=float(obj.penalty))
-    ones = np.ones((len(y), 1))
-    weighted = t if obj.labels.weights is None else cp.multiply(obj.root.reshape(-1, *(1,) * (y.ndim - 1)), t)
+    ones = np.ones((l, 1))
+    weighted = t
+    if data.weights is not None:
+        of_rows = (l, *(1,) * (y.ndim - 1))
+        weighted = cp.multiply(data.parameter("roots", lambda now: now.root.reshape(of_rows)), t)
     offset = b if y.ndim == 1 else ones @ cp.reshape(b, (1, y.shape[1]), order="C")
-    constraints: dict[str, Any] = {"fit": (obj.U * root) @ w + offset + t == y}
+    constraints: dict[str, Any] = {"fit": data.parameter("rows", lambda now: now.U * root) @ w + offset + t == y}
 
     n = obj.spectrum.n_samples
     everywhere = b if y.ndim == 1 else np.ones((n, 1)) @ cp.reshape(b, (1, y.shape[1]), order="C")
@@ -95,4 +100,5 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
         parameters={"penalty": penalty},
         update=lambda objective, values: objective.with_(**values),
         expressions=expressions,
+        label_data=data,
     )

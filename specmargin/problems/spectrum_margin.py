@@ -12,7 +12,8 @@ All of them solve eq. 7 of the spectrum paper for a `specmargin.objectives.Spect
     alpha, beta, eta eliminated by the concave conjugate of the loss (three lines per sample), lambda eliminated,
     too. The fastest; the default.
 ``primal``
-    over delta itself: min sum t_j + C sum xi with v_j^2 <= 2 t_j delta_j.
+    over delta itself: min sum t_j + C sum xi with v_j^2 <= 2 t_j delta_j; a QP in w = v / sqrt(delta) where delta is
+    given. Its labels are parameters.
 
 The multipliers of the constraints ``sums`` are kappa, and eq. 13 recovers the spectrum from them: delta = A'kappa.
 The intercept is the multiplier of ``balance``.
@@ -21,7 +22,7 @@ The intercept is the multiplier of ``balance``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import cvxpy as cp
 import numpy as np
@@ -31,6 +32,7 @@ from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, multipliers_of, with_bounds
 from specmargin.problems.base import BuiltProblem
 from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
+from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["Form", "mkl", "stoam", "storm"]
@@ -52,9 +54,9 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     form : {"compact", "chained", "literal", "primal"}
         See the module's docstring. Variables by form: ``alpha beta eta tau lam`` (literal, chained; lam is the
         paper's lambda), ``gamma h tau`` (compact), ``v b delta xi`` (primal). Constraint labels: ``balance``,
-        ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``margin``,
-        ``upper``, ``lower``, ``order``, ``ties``, ``rays``, ``trace``, ``cones``. Parameters ``C`` and,
-        where finite, ``B``.
+        ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``labeled`` (what the
+        decisions of the labelled samples are), ``margin``, ``upper``, ``lower``, ``order``, ``ties``, ``rays``,
+        ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``.
 
     Returns
     -------
@@ -217,14 +219,62 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Fo
     return Formulation(cp.Maximize(objective), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
 
 
-def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
-    y, q, cone = obj.labels.sign, obj.q, obj.cone
-    v, delta = cp.Variable(q, name="v"), cp.Variable(q, name="delta")
-    b, xi, t = cp.Variable(name="b"), cp.Variable(len(y), name="xi", nonneg=True), cp.Variable(q, name="t")
-    f = obj.U @ v + b
-    constraints: dict[str, Any] = {"margin": cp.multiply(y, f) + xi >= 1, "trace": cp.sum(delta) == 1}
+class _Parts(NamedTuple):
+    """What both primal forms have: intercept, slacks, the constraints of the margins, the loss, and expressions."""
+
+    b: cp.Variable
+    xi: cp.Variable
+    constraints: dict[str, Any]
+    charged: cp.Expression
+    expressions: dict[str, cp.Expression]
+    label_data: LabelData
+
+
+def _margins(obj: SpectrumMargin, v: Any, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+    """Return the parts of a primal form, for f = Ubar v + b."""
+    data, b = LabelData(obj), cp.Variable(name="b")
+    xi = cp.Variable(obj.labels.n_labeled, name="xi", nonneg=True)
+    constraints: dict[str, Any] = {}
+    f = data.decisions(data.parameter("rows", lambda now: now.U) @ v + b, constraints)
+    margins = cp.multiply(data.signs, f)
+    constraints["margin"] = margins + xi >= 1
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
+    everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra]) * np.sqrt(obj.labels.n_samples)
+    charged = data.charged(C, xi)
+    expressions = {"decisions": everywhere @ v + b, "margins": margins, "loss": cp.sum(xi)}
+    return _Parts(b, xi, constraints, charged, expressions, data)
+
+
+def _fixed(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    """Return the primal form where the spectrum is given: over w with v = sqrt(delta) w, a QP."""
+    delta = obj.cone.weights(np.ones(1))
+    root = np.sqrt(delta)
+    w = cp.Variable(obj.q, name="w")
+    b, xi, constraints, charged, expressions, data = _margins(obj, cp.multiply(root, w), C, B)
+    expressions["norm"] = 0.5 * cp.sum_squares(w)
+
+    def candidate(current: SpectrumMargin) -> _Candidate:
+        gamma = with_bounds(current.labels.sign * np.asarray(constraints["margin"].dual_value), constraints)
+        return gamma, np.ones(1), float(b.value), root * w.value
+
+    def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
+        v = root * w.value
+        return {"v": v, "delta": delta, "f": current.decisions_at(v, float(b.value))}
+
+    variables = {"w": w, "b": b, "xi": xi}
+    return Formulation(
+        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions, data
+    )
+
+
+def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> Formulation:
+    if obj.delta is not None:
+        return _fixed(obj, C, B)
+    q, cone = obj.q, obj.cone
+    v, delta, t = (cp.Variable(q, name=name) for name in ("v", "delta", "t"))
+    b, xi, constraints, charged, expressions, data = _margins(obj, v, C, B)
+    constraints["trace"] = cp.sum(delta) == 1
     if not isinstance(cone, SpectrumCone):
         kappa = cp.Variable(cone.m, name="kappa")
         constraints["order"], constraints["rays"] = kappa >= obj.eps, delta == cone.matrix().T @ kappa
@@ -241,7 +291,7 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
     constraints["cones"] = cp.SOC(t + delta, cp.vstack([np.sqrt(2) * v, t - delta]), axis=0)
 
     def candidate(current: SpectrumMargin) -> _Candidate:
-        gamma = with_bounds(y * np.asarray(constraints["margin"].dual_value), constraints)
+        gamma = with_bounds(current.labels.sign * np.asarray(constraints["margin"].dual_value), constraints)
         kappa = cone.drops(np.asarray(delta.value)) - current.eps
         # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero; cutting that
         # off is the better point unless C is large.
@@ -252,17 +302,11 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> For
         return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
-    charged = C * cp.sum(xi) if obj.labels.weights is None else C * (obj.labels.weights @ xi)
 
     def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
         return {"f": current.decisions_at(np.asarray(v.value), float(b.value))}
 
-    everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra])
-    expressions = {
-        "decisions": everywhere @ (np.sqrt(obj.labels.n_samples) * v) + b,
-        "margins": cp.multiply(y, f),
-        "loss": cp.sum(xi),
-        "norm": cp.sum(t),
-        "spectrum": delta,
-    }
-    return Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived, expressions)
+    expressions |= {"norm": cp.sum(t), "spectrum": delta}
+    return Formulation(
+        cp.Minimize(expressions["norm"] + charged), candidate, variables, constraints, derived, expressions, data
+    )

@@ -28,6 +28,8 @@ class Claim:
         Whether the bound is one from below or from above.
     status : str, default ""
         What the result is called (`specmargin.Status`), which must fit its gap; nothing is claimed by "".
+    scale : float, default 0
+        Least modulus that the gap is held against: that of terms which cancel in the objective.
     """
 
     primal: float
@@ -35,6 +37,7 @@ class Claim:
     rounding: float = 0.0
     sense: Literal["minimize", "maximize"] = "minimize"
     status: str = ""
+    scale: float = 0.0
 
     @property
     def gap(self) -> float:

@@ -4,7 +4,8 @@ A file (`specmargin.archive`) has sections, which share the arrays that are equa
 
 - ``objective/``: the data and the weights that the objective is built from again.
 - ``result/``: the `SolveResult`: answer, multipliers, certificate, status.
-- ``log/``: the `ProofLog` of a branch and bound or a probing, where the result has one.
+- ``log/``: the `ProofLog` of a branch and bound or a probing, where the result has one; the `ConeProof` of a CVXPY
+  problem, which then has no ``objective/``.
 
 There is no other copy of any of them: what is verified is what is loaded. `read_record` makes the record of it that
 `specmargin.proofs.verifier` checks.
@@ -32,17 +33,17 @@ from specmargin.objectives import (
     BlockAlignment,
     BlockMargin,
     LapSVM,
-    Objective,
     RegularizedClustering,
     S3VMRelaxation,
     WeightedSVM,
 )
 from specmargin.objectives.contract import read
+from specmargin.proofs.cone_records import cone_record_of, problem_of
 from specmargin.proofs.packing import OBJECTIVES, contents_of, pack, package_versions, unpack
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import record_of, tree_record_of
-from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
+from specmargin.results import Certificate, ConeProof, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
 __all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
@@ -55,7 +56,7 @@ _PACKAGES = ("numpy", "scipy", "cvxpy", "python-flint")
 
 def save_result(
     path: str | os.PathLike[str],
-    objective: Objective,
+    objective: Any,
     result: SolveResult,
     *,
     note: str | Mapping[str, Any] | None = None,
@@ -66,9 +67,10 @@ def save_result(
     ----------
     path : str or path
         The file, such as "answer.npz"; its folder must exist. A file of that name is replaced.
-    objective : Objective
+    objective : objective, BuiltProblem or cvxpy.Problem
         What was solved: one of `specmargin.objectives`, with losses of the package. A graph or a kernel of a class of
-        one's own is saved as a matrix, up to 5,000 samples.
+        one's own is saved as a matrix, up to 5,000 samples. Or a problem of CVXPY that `specmargin.solve` has solved,
+        its parameters unchanged since: the program that it compiles to is saved.
     result : SolveResult
         Its answer, by any solver. Without a usable answer (`Status.has_solution`), with a kernel of more than 3,000
         samples, of a problem over blocks, or of a search over labels that kept no log, it is saved, but not verified.
@@ -78,7 +80,7 @@ def save_result(
     Raises
     ------
     TypeError
-        If `objective` or `result` is something else, or the objective holds what a file cannot: a loss of one's own.
+        If `objective` or `result` is something else, or an objective holds what a file cannot: a loss of one's own.
     ValueError
         If the folder does not exist, or the result answers another problem.
 
@@ -109,7 +111,7 @@ def save_result(
     write_archive(path, KIND, header, data)
 
 
-def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
+def load_result(path: str | os.PathLike[str]) -> tuple[Any, SolveResult]:
     """Read a problem and its answer from a file of `save_result`.
 
     Parameters
@@ -119,9 +121,10 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
 
     Returns
     -------
-    objective : Objective
+    objective : Objective or ConeProof
         Equal to the one that was saved: value, certificate and decisions are the same to the last bit on the same
-        computer. What a LapSVM had factorised is factorised again.
+        computer. What a LapSVM had factorised is factorised again. Of a CVXPY problem it is ``result.log``: what it
+        was compiled to, and the evidence.
     result : SolveResult
         Result with the variables, multipliers, certificate and history that were saved.
 
@@ -144,8 +147,10 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
     """
     header, arrays = read_archive(path, KIND, prefix=("objective/", "result/", "log/"))
     with contents_of(path):
-        log = unpack(header["log"], arrays)
-        return unpack(header["objective"], arrays), _result(header["result"], arrays, log)
+        log, objective = unpack(header["log"], arrays), unpack(header["objective"], arrays)
+        if (objective is None) != isinstance(log, ConeProof):
+            raise InvalidInputError("its log is not the proof of its problem.")
+        return log if objective is None else objective, _result(header["result"], arrays, log)
 
 
 def read_record(path: str | os.PathLike[str]) -> ProofRecord:
@@ -215,12 +220,15 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
         return dict(header["provenance"])
 
 
-def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
+def _checked(problem: Any, result: Any) -> tuple[Any, SolveResult]:
+    objective = problem_of(problem, result)
+    if isinstance(objective, ConeProof):
+        return None, result  # the log holds the program
     cls = type(objective)
     if OBJECTIVES.get(cls.__name__) is not cls:
         raise InvalidTypeError(
             f"objective={shown(objective)} is of the class {cls.__module__}.{cls.__qualname__}; pass one of "
-            f"specmargin.objectives: {', '.join(OBJECTIVES)}."
+            f"specmargin.objectives: {', '.join(OBJECTIVES)}; or a problem of CVXPY."
         )
     instance(SolveResult, "pass what a solver returned")("result", result)
     if result.status.has_solution:
@@ -228,11 +236,13 @@ def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
     return objective, result
 
 
-def provable(objective: Objective, result: SolveResult) -> ProofRecord:
+def provable(objective: Any, result: SolveResult) -> ProofRecord:
     """Return the record of what a file holds, or say why there is none."""
     missing = ""
     if not result.status.has_solution:
         missing = f"the result is {result.status.name} and has no answer"
+    elif isinstance(objective, ConeProof):
+        return cone_record_of(result)
     elif isinstance(objective, BlockAlignment | BlockMargin):
         missing = "no record says yet what a problem over blocks claims; specmargin.certify recomputes it"
     elif (entries := _entries(objective)) > LARGEST_PROOF**2:
@@ -258,7 +268,7 @@ def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str
     return {name: pack(value, arrays, f"result/{name}") for name, value in given.items()}
 
 
-def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: ProofLog | None) -> SolveResult:
+def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: ConeProof | ProofLog | None) -> SolveResult:
     given = {name: unpack(value, arrays) for name, value in packed.items()}
     history = History({name: column.tolist() for name, column in given.pop("history").items()})
     status, certificate = Status(given.pop("status")), Certificate(**given.pop("certificate"))

@@ -40,7 +40,7 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import CHANGED, Certificate, SolveResult
+from specmargin.results import CHANGED, Certificate, ProofLog, SolveResult
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
@@ -455,7 +455,7 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     """
     if type(objective) is not S3VM:
         raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
-    if result.log is None:
+    if not isinstance(result.log, ProofLog):
         raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
     if not result.status.has_solution:
         raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")

@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
 from specmargin.objectives import Objective
+from specmargin.proofs.cone_records import cone_record_of, problem_of
 from specmargin.proofs.packing import pack
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.translation import record_of, tree_record_of
-from specmargin.results import SolveResult
+from specmargin.results import ConeProof, SolveResult
 from specmargin.typing import AnyArray
 
 __all__ = ["digest_of", "verify", "verify_record"]
 
 
-def verify(objective: Objective, result: SolveResult) -> Verification:
+def verify(objective: Any, result: SolveResult) -> Verification:
     """Prove the certificate of a result anew, in ball and rational arithmetic.
 
     Primal feasibility, the objective and the lower bound are computed from the data as floats that are taken as exact,
@@ -27,8 +29,8 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
 
     Parameters
     ----------
-    objective : Objective
-        The problem that was solved.
+    objective : objective, BuiltProblem or cvxpy.Problem
+        The problem that was solved; what `specmargin.load_result` returns.
     result : SolveResult
         Result of any solver, with its certificate. Where it holds a log, that is replayed.
 
@@ -42,10 +44,10 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     Raises
     ------
     InvalidTypeError
-        If `objective` is no objective of this package or has a loss of one's own, or `result` is no SolveResult.
+        If `objective` is none of these, or an objective with a loss of one's own, or `result` is no SolveResult.
     InvalidInputError
-        If the result holds no answer or one whose decisions are of another, or if a kernel has too many samples to be
-        written out.
+        If the result holds no answer or one whose decisions are of another, if a kernel has too many samples to be
+        written out, or if a CVXPY problem is another than the one that was solved.
     SolverNotInstalledError
         Without python-flint, ``pip install 'specmargin[verify]'``.
 
@@ -58,19 +60,24 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     >>> bool(sm.verify(svm, sm.solvers.relative_margin(svm)))
     True
     """
-    with_log = isinstance(result, SolveResult) and result.log is not None
-    record = tree_record_of(objective, result) if with_log else record_of(objective, result)
+    objective = problem_of(objective, result)
+    if isinstance(objective, ConeProof):
+        record = cone_record_of(result)
+    elif isinstance(result, SolveResult) and result.log is not None:
+        record = tree_record_of(objective, result)
+    else:
+        record = record_of(objective, result)
     verification = verify_record(record)  # last: what is wrong with the arguments needs no flint
     return replace(verification, digest=digest_of(objective, result))
 
 
-def digest_of(objective: Objective, result: SolveResult) -> str:
+def digest_of(objective: Objective | ConeProof, result: SolveResult) -> str:
     """Return the SHA-256 of a problem and its answer: of every number and name that a proof of them depends on.
 
     Parameters
     ----------
-    objective : Objective
-        One that `specmargin.save_result` can save.
+    objective : Objective or ConeProof
+        One that `specmargin.save_result` can save, or the log of the result.
     result : SolveResult
         Its answer. How long it took, who found it, and what was told on the way do not count.
 
@@ -87,7 +94,7 @@ def digest_of(objective: Objective, result: SolveResult) -> str:
     arrays: dict[str, AnyArray] = {}
     told = {name: getattr(result, name) for name in ("problem", "variables", "duals", "log")}
     told |= {"status": str(result.status), "certificate": asdict(result.certificate)}
-    problem = pack(objective, arrays, "objective")
+    problem = {} if isinstance(objective, ConeProof) else pack(objective, arrays, "objective")
     problem.pop("reduced", None)  # what is known of it already
     digest = hashlib.sha256(json.dumps([problem, pack(told, arrays, "result")], sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
@@ -116,6 +123,10 @@ def verify_record(record: ProofRecord) -> Verification:
     """
     from specmargin.proofs.verifier import check
 
+    if record.kind == "cone program":
+        from specmargin.proofs import cone_program
+
+        return cone_program.check(record)
     if record.kind != "s3vm_tree":
         return check(record)
     from specmargin.proofs.replay import replay

@@ -21,7 +21,7 @@ from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["KINDS", "WRONG", "check", "judged", "read"]
+__all__ = ["KINDS", "STATUS_GAP", "WRONG", "check", "judged", "read", "require_numbers"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
@@ -75,7 +75,7 @@ POWERS = 100
 """Largest power of a graph, as of `specmargin.graphs`: the time of a proof grows with it."""
 CHARGED = 1e-6
 """Share of the objective that a kernel which is semidefinite but for rounding may cost."""
-_STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2}
+STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2}
 """Relative gaps beyond which no result is called so (`specmargin.results.INACCURATE_GAP`)."""
 
 
@@ -95,10 +95,7 @@ def proved(record: ProofRecord, bits: int) -> Verification:
         try:
             if record.kind not in KINDS:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
-            if math.isnan(record.claim.dual) or record.claim.rounding == math.inf:
-                raise Refuted(NOTHING[record.kind == "s3vm"])
-            if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
-                raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
+            require_numbers(record.claim, record.kind == "s3vm")
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
                 raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
@@ -112,6 +109,14 @@ def proved(record: ProofRecord, bits: int) -> Verification:
             return Verification(False, str(refuted))
         except WRONG as error:
             return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
+
+
+def require_numbers(claim: Claim, is_search: bool = False) -> None:
+    """Refute a claim whose numbers are none."""
+    if math.isnan(claim.dual) or claim.rounding == math.inf:
+        raise Refuted(NOTHING[is_search])
+    if math.isnan(claim.primal) or not claim.rounding >= 0:
+        raise Refuted(f"a claim of {claim.primal} up to {claim.rounding} is none")
 
 
 def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:
@@ -163,7 +168,7 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     allowed = arb(claim.rounding) + math.ulp(claim.primal)
     if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= allowed:
         message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
-    elif claim.status in _STATUS_GAP and not _share(claim) <= _STATUS_GAP[claim.status]:
+    elif claim.status in STATUS_GAP and not _share(claim) <= STATUS_GAP[claim.status]:
         message = f"its status is {claim.status}, next to a gap of {_share(claim):.3g} of the objective"
     elif claim.dual == -sign * math.inf:
         message = NOTHING[is_search]
@@ -172,21 +177,21 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     elif not gap <= claimed:
         message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
     else:
-        return _with_shifts(proof, gap, claimed, known)
+        return _with_shifts(proof, gap, claimed, known, claim.scale)
     return Verification(False, message, **known)
 
 
 def _share(claim: Claim) -> float:
     """Return the claimed gap as a share of the objective, as `specmargin.Certificate` has it."""
-    size = max(abs(claim.primal), min(abs(claim.dual), 1e300))
+    size = max(abs(claim.primal), min(abs(claim.dual), 1e300), claim.scale)
     return claim.gap / size if size > 0 and math.isfinite(claim.gap) else claim.gap
 
 
-def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any]) -> Verification:
+def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any], scale: float) -> Verification:
     """Say what is proved, and of what: matrices that are positive semidefinite but for rounding are charged for it."""
     assumptions = (proof.assumption,) if proof.assumption else ()
     shifts = [one for one in proof.shifts if one.s > 0]
-    whole, size = gap + proof.charges, abs(proof.primal)
+    whole, size = gap + proof.charges, abs(proof.primal).max(arb(scale))
     message = f"the gap is at most {_above(whole)}"
     if whole > 0.01 * size > 0:
         message += f", {100 * float(whole / size):.3g} % of the objective,"

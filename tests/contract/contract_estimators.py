@@ -386,6 +386,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "learn": (*WORD, None),
     "loss": (*WORD, None),
     "metric": (*WORD, None),
+    "model": ("nonsense", 3, np.nan, [], {}, NOTHING),
     "multi_class": (*WORD, None),
     "n_clusters": (*COUNT, None, 100),
     "n_components": (*COUNT, 100),

@@ -20,7 +20,7 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, c
 from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
-from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra
+from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra, terms
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
@@ -582,7 +582,7 @@ MORE: dict[str, tuple[Any, ...]] = {
 """Arguments that a solver or a problem needs besides the objective."""
 PROBLEMS = (
     *("block_margin", "cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm"),
-    *("s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
+    *("primal", "rmm_primal", "s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
 )
 
 
@@ -632,6 +632,99 @@ def solver_cells() -> Iterator[Cell]:
         tol=(np.nan, -1.0, "tight"),
         built=(None, obj["RMM"]),
     )
+
+
+def term_cells() -> Iterator[Cell]:
+    weight = (*NONNEGATIVE, None)
+    delta = (np.ones((2, 4)), Bad(-np.ones(8), r"\[0\] is -1", "negative"), np.full(8, np.nan), "weights")
+    cases: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+        "Loss": ({"loss": "hinge"}, {"loss": (*WORD, None, losses.Ramp()), "bound": (0, -1.0, np.nan, "wide", None)}),
+        "Norm": ({"K": K}, {"K": (None, "kernel", K[0], changed(K, (0, 1), np.nan), np.full(K.shape, "a"))}),
+        "Smoothness": ({"L": L}, {"L": (None, "graph", K[:20], K[0], NOTHING)}),
+        "TotalVariation": ({"W": W}, {"W": (None, "graph", K[:20], Bad(-K, r"W\[", "negative weights"))}),
+        "SpectrumNorm": ({"spectrum": SPECTRUM}, {"spectrum": (None, W), "order": FLAG, "delta": delta}),
+        "Alignment": ({}, {}),
+    }
+    for name, (good, bad) in cases.items():
+        function = with_defaults(getattr(terms, name), **good)
+        yield from nonsense(f"terms.{name}", function, called="kernel|loss|spectr", weight=weight, **bad)
+    model = terms.Loss("hinge") + terms.Norm(K)
+    yield from nonsense(
+        "terms.Model", terms.Model, terms=(None, "terms", Bad([1], r"terms\[0\]=1"), terms.Loss("hinge"))
+    )
+    for name in ("objective", "build", "solve"):
+        few = Bad(sm.encode_labels(Y[:20]), "Norm of 24 and labels of 20", "labels of other samples")
+        yield from nonsense(f"terms.Model.{name}", getattr(model, name), labels=(None, Y, "labels", few))
+
+
+def model_cells() -> Iterator[Cell]:
+    lapsvm = problems.lapsvm_primal(objectives.LapSVM(K, L, LABELS, gamma_I=1.0))
+    storm = problems.storm(objectives.SpectrumMargin(SPECTRUM, LABELS), "primal")
+    graphs_of_two = problems.storm(objectives.SpectrumMargin([SPECTRUM, SPECTRUM], LABELS), "primal")
+    mask = np.arange(len(Y)) < 9
+    pairs = (
+        None,
+        3,
+        "pairs",
+        [3],
+        [[0, 1, 2]],
+        [[0, 0]],
+        [[0, len(Y)]],
+        [[-1, 0]],
+        [["a", "b"]],
+        [[0, 1], [2]],
+        NOTHING,
+    )
+    cases: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+        "band_limited": ({"built": storm, "q": 3}, {"q": (*COUNT, None, Bad(8, "q=8", "all of them"))}),
+        "grouped": (
+            {"built": storm, "groups": np.arange(8) // 2},
+            {"groups": (None, "groups", 3, [0, 1], list(range(8)), np.full(8, np.nan), NOTHING)},
+        ),
+        "smooth": ({"built": storm, "weight": 1.0}, {"weight": (*NONNEGATIVE, None)}),
+        "convex": ({"built": storm}, {}),
+        "fairness": (
+            {"built": lapsvm, "group": mask},
+            {
+                "group": (None, "women", 0, True, 1.0 * mask, mask[:5], mask | True, mask & False, NOTHING),
+                "at_most": (*NONNEGATIVE, None),
+                "label": (None, 3, NOTHING),
+            },
+        ),
+        "links": (
+            {"built": lapsvm, "must": [(0, 1)]},
+            {"must": pairs, "cannot": pairs, "within": (*NONNEGATIVE, None)},
+        ),
+        "class_shares": (
+            {"built": lapsvm, "positive": 0.5},
+            {"positive": (-0.5, 1.5, np.nan, "half", None, [0.5], (0.6, 0.5), NOTHING), "within": (*NONNEGATIVE, None)},
+        ),
+        "robust_margins": ({"built": lapsvm, "radius": 1.0}, {"radius": (*NONNEGATIVE, None)}),
+        "insensitive_smoothness": (
+            {"built": lapsvm, "W": W, "eps": 0.1, "weight": 1.0},
+            {
+                "W": (
+                    None,
+                    "graph",
+                    Bad(np.eye(3), "3 nodes.*24 rows", "of 3 nodes"),
+                    changed(W, (0, 1), np.nan),
+                    NOTHING,
+                ),
+                "eps": (*NONNEGATIVE, None),
+                "weight": (*NONNEGATIVE, None),
+                "label": (None, 3, NOTHING),
+            },
+        ),
+        "graph_budget": (
+            {"built": graphs_of_two, "budgets": [1.0, 1.0]},
+            {"budgets": (None, "budgets", 1.0, [0.4, 0.4], [1.0], [-1.0, 3.0], [np.nan, 1.0], NOTHING)},
+        ),
+    }
+    # A problem that has none of the parts that models are made of, and what is no problem.
+    other = Bad(problems.kta(objectives.Alignment(SPECTRUM, LABELS)), "KTA", "the problem of KTA")
+    for name, (good, bad) in cases.items():
+        built = (None, "problem", SPECTRUM, other)
+        yield from nonsense(f"problems.models.{name}", good, called="edge|graph|sample", built=built, **bad)
 
 
 def data_cells() -> Iterator[Cell]:
@@ -1008,6 +1101,15 @@ def _command(runner: Any, app: Any, words: list[str]) -> str:
 
 
 def cells() -> Iterator[Cell]:
-    groups = (graph_functions, kernel_functions, spectral_functions, objective_cells, solver_cells, data_cells)
+    groups = (
+        graph_functions,
+        kernel_functions,
+        spectral_functions,
+        objective_cells,
+        solver_cells,
+        term_cells,
+        model_cells,
+        data_cells,
+    )
     for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
         yield from group()

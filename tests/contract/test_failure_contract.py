@@ -58,7 +58,7 @@ def test_there_are_enough_cells() -> None:
 
 MODULES = (
     *("datasets", "graphs", "kernels", "labels", "losses", "objectives", "plots", "problems", "solvers"),
-    *("spectra", "spectra.transforms"),
+    *("problems.models", "spectra", "spectra.transforms", "terms"),
 )
 
 

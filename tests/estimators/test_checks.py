@@ -5,8 +5,9 @@ estimators share converts. Every form meets one estimator of each family, and al
 the usual form once.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -21,12 +22,31 @@ from specmargin.spectra import Eigenvectors
 LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
 SMALL = {"grid": {"kernel": [2.0], "graph": [6], "laplacian": [1], "gamma_I": ["100 gamma_A"]}}
 FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A change of the model: shares, fairness, or a term of its own; functions have no stable names as tests."""
+
+    kind: str
+
+    def __call__(self, built):
+        f, n = built.expressions["decisions"], built.samples.shape[0]
+        if self.kind == "shares":
+            return built.with_(constraints={"shares": cp.sum(f) == 0})
+        if self.kind == "term":
+            return built.with_(terms={"worst": cp.max(cp.pos(1 - built.expressions["margins"]))})
+        return built.with_(constraints={"fair": cp.abs(cp.sum(f[: n // 2]) - cp.sum(f[n // 2 :])) <= 0.1 * n})
+
+
 FAMILIES = [sm.LapRLS, sm.STORM, sm.SpectralRidge, sm.S3VM]  # one of each: with -1, and in every form of X
 CLASSIFIERS = [
     (sm.AutoSSL, {"constants": FEW}),
     (sm.LapSVM, {}),
     (sm.LapSVM, {"loss": "squared_hinge"}),
     (sm.LapSVM, {"solver": "dual"}),
+    *((sm.LapSVM, {"model": Changed(kind)}) for kind in ("shares", "fair", "term")),
+    *((sm.STORM, {"model": Changed(kind), "q": 5}) for kind in ("shares", "fair", "term")),
     (sm.STORM, {}),
     (sm.STOAM, {}),
     (sm.MKL, {}),
@@ -108,6 +128,9 @@ def sized(estimators, **options):
 
     def is_kept(case):
         estimator, check = getattr(case, "values", case)  # of a case that is marked, too
+        # A conic solver's answers are known to their gap, and the last bits of a spectrum decide its last step.
+        if getattr(estimator, "model", None) and check.func.__name__ == "check_fit_idempotent":
+            return False
         if type(estimator) in ALIKE and check.func.__name__ in {*MANY_FITS, MATRIX}:
             return False
         if type(estimator) in FAMILIES and id(estimator) == first[type(estimator)]:

@@ -13,6 +13,7 @@ import pytest
 import specmargin as sm
 from specmargin import problems
 from specmargin.exceptions import InfeasibleError
+from specmargin.problems.base import parts_of
 from specmargin.results import Status
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
@@ -216,6 +217,10 @@ BAD = {
         lambda built, x: {"constraints": {"odd": x <= cp.Parameter(name="p")}},
         r"the parameters \['p'\] have no values",
     ),
+    "taken out, not there": (lambda built, x: {"without": ["boxes"]}, r"without='boxes' is no.*Did you mean 'box'"),
+    "taken out, no label": (lambda built, x: {"without": [3]}, r"without=3 is no constraint"),
+    "taken out, a number": (lambda built, x: {"without": 3}, r"without=3 must be a list of labels"),
+    "taken out, a text": (lambda built, x: {"without": "box"}, r"without='box' must be a list of labels"),
 }
 
 
@@ -272,6 +277,39 @@ def test_a_constraint_that_was_taken_out_is_a_change(builds):
     assert result.certificate.kind == "cone program"
     assert result.certificate.is_optimal(1e-6)
     assert "nonnegative" not in result.duals
+
+
+@pytest.mark.parametrize("name", ["svm", "storm primal", "blocks hinge literal"])
+def test_a_constraint_is_taken_out_and_another_takes_its_name(builds, name):
+    built = builds[name]()
+    label = {"svm": "box", "storm primal": "margin"}.get(name, "sums")
+    held = parts_of(built.constraints[label])
+    once = built.with_(without=(label,))
+    ids = {constraint.id for constraint in once.problem.constraints}
+    assert not ids & {constraint.id for constraint in held}
+    assert len(once.problem.constraints) == len(built.problem.constraints) - len(held)
+    assert label not in once.constraints
+    assert label in built.constraints
+    assert once.changes() == [f"constraints taken out: {len(held)}"]
+    with pytest.raises(ValueError, match="is no constraint"):
+        once.with_(without=(label,))
+    copies = [type(constraint)(*(argument + 0 for argument in constraint.args)) for constraint in held]
+    again = built.with_(constraints={label: copies[0]}, without=(label,))
+    assert list(again.added()) == [label]
+    if len(held) == 1:  # the same program, written anew
+        ours, theirs = sm.solve(again, check=True), sm.solve(built, check=True)
+        assert ours.certificate.kind == "cone program"
+        assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-6)
+        np.testing.assert_allclose(ours.duals[label], theirs.duals[label], atol=1e-5)
+
+
+def test_an_added_constraint_is_taken_out_again_and_cannot_be_added_twice(builds):
+    built = builds["svm"]()
+    small = {"small": built.variables["alpha"] <= 0.1}
+    once = built.with_(constraints=small)
+    with pytest.raises(ValueError, match="has a part 'small' already"):
+        once.with_(constraints={"small": built.variables["alpha"] <= 0.2})
+    assert once.with_(without=["small"]).is_as_built()
 
 
 def test_the_next_solver_is_asked_where_the_first_leaves_a_gap(builds):

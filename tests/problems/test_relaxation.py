@@ -11,7 +11,7 @@ from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.problems.base import solve
+from specmargin.problems import solve
 from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.results import Status
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound

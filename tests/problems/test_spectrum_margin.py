@@ -262,7 +262,7 @@ def test_bound_parameter_may_cross_one(form, spectrum_data):
         ("literal", {"balance", "box", "nonnegative", "sums"}),
         ("chained", {"balance", "box", "nonnegative", "scores", "cones", "sums"}),
         ("compact", {"balance", "conjugate", "scores", "cones", "sums"}),
-        ("primal", {"margin", "upper", "lower", "order", "trace", "cones"}),
+        ("primal", {"labeled", "margin", "upper", "lower", "order", "trace", "cones"}),
     ],
 )
 def test_labels_of_constraints(form, labels, spectrum_data):

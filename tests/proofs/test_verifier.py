@@ -368,7 +368,7 @@ def test_a_status_must_fit_its_gap():
     assert says(Claim(1.0, -math.inf, status="optimal"), Proof(arb(1), arb(1))).message.startswith("its status is")
     assert says(Claim(1.0, -math.inf, status="stationary"), Proof(arb(1), arb(1))).message.startswith("nothing to")
     assert says(Claim(1.5, -math.inf), Proof(arb(1), arb(1))).message.startswith("the objective is")
-    assert verifier._STATUS_GAP["optimal"] == INACCURATE_GAP
+    assert verifier.STATUS_GAP["optimal"] == INACCURATE_GAP
     assert verifier.POWERS == sm.graphs.laplacians.POWERS
 
 

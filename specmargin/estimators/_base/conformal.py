@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import flag
+from specmargin.estimators._base.changed_model import refuse_changed
 from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.exceptions import InvalidInputError
@@ -48,6 +49,7 @@ class ConformalSets:
             labelled, or where labels have weights: the p-values would prove nothing.
         """
         flag("class_conditional", class_conditional)
+        refuse_changed(self, "conformal sets")
         labels: Labels = self._remembered().labels  # type: ignore[attr-defined]  # it is mixed in
         if labels.weights is not None:
             raise InvalidInputError(

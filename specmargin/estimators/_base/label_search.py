@@ -99,6 +99,12 @@ class Search:
                 f"estimator={shown(template)} is no {kind.__name__}; pass specmargin.{kind.__name__}(...), or None."
             )
         template._check_parameters()
+        if template.model is not None:
+            raise InvalidInputError(
+                f"{type(self).__name__} decides about left-out samples by the model of {kind.__name__}, and model="
+                f"{template.model!r} changes it; take sklearn.model_selection.GridSearchCV(..., "
+                "cv=specmargin.LabeledKFold())."
+            )
         super()._check_parameters()  # type: ignore[misc]  # it is mixed in
 
     def _graph(self, X: Matrix, graph: Any) -> Any:

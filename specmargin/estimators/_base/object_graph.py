@@ -43,6 +43,7 @@ FOREIGN = (
 """Classes of scikit-learn that a file can hold."""
 
 _LONG = 16  # numbers of a list that an array holds in less space
+_LONGEST_RANGE = 10**6
 
 
 @cache
@@ -223,7 +224,11 @@ class Reader:
             return _class(value["enum"], Enum)(self.unpacked(value["value"]))
         if "dtype" in value:
             return np.dtype(value["dtype"])
-        return range(*value["range"])
+        numbers = range(*value["range"])
+        # Whoever reads the estimator walks through it: a forged one would hold the reader for ever.
+        if numbers[_LONGEST_RANGE:]:
+            raise InvalidInputError(f"it holds {numbers!r}, longer than any of an estimator's; use another file.")
+        return numbers
 
     def _object(self, k: int) -> Any:
         """Return an object with its state: those that it holds first, but for circles, as from a pickle."""

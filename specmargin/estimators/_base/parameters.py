@@ -160,6 +160,16 @@ def _class_weight(name: str, value: Any) -> Any:
     return value
 
 
+def _model(name: str, value: Any) -> Any:
+    named = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping)
+    if not (value is None or callable(value) or isinstance(value[0] if named else value, str)):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), the name of "
+            "one of specmargin.problems.models such as 'convex', a pair of such a name and a dict of options, or None."
+        )
+    return value
+
+
 def _loss(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | list | tuple | dict):
         raise InvalidTypeError(
@@ -194,6 +204,7 @@ RULES: dict[str, Rule] = {
     "gamma_A": or_word(number(above=0), "auto"),
     "gamma_I": or_word(number(least=0), "auto", unit="gamma_A"),
     "loss": _loss,
+    "model": _model,
     "multi_class": choice("ovr", "ovo"),
     "n_clusters": count(1),
     "n_components": count(1),

@@ -60,6 +60,7 @@ class SemiSupervised(Composed):
     _place: Matrix | NeighborSearch | None = None
     """What new samples find their neighbours in, where neighbours were searched for."""
     _training: Training | None = None
+    model: Any = None
     transduction_: AnyArray
 
     def __sklearn_tags__(self) -> Any:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from specmargin import solvers
 from specmargin.checks import Rule, outside
 from specmargin.estimators._base.bound import bound_in_use, within_bound
+from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
@@ -59,7 +60,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass has the parameters C, graph, laplacian, q, class_balance and random_state, and implements
-    ``_solve(spectrum, labels)`` for two classes.
+    ``_solve(spectrum, labels, change)`` for two classes.
     """
 
     graph: Any
@@ -77,14 +78,14 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
         spectra = self._spectra(graph)
         over = spectra if len(spectra) > 1 else spectra[0]
-        answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
+        answers = [self._solve(over, binary, change) for binary, change in changes(self, X, labels)]
         scores = self._record(spectra, answers)
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
     def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
         # Eigenvectors know no labels: all folds share them.
-        answers = [apart._solve(self.spectrum_, binary) for binary in labels.one_vs_rest()]
+        answers = [apart._solve(self.spectrum_, binary, change) for binary, change in changes(self, X, labels)]
         scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
         return Balance.of(scores, labels, self.class_balance)(scores)
 
@@ -137,7 +138,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         if isinstance(spectra := state.get("spectrum_"), list):
             self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
-    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+    def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
         raise NotImplementedError
 
     def _per_graph(self, n_graphs: int | None = None) -> list[Described]:
@@ -216,22 +217,27 @@ class SpectrumClassifier(GraphSpectrumClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
         spectra = self._spectra(graph)
-        return self._built(spectra if len(spectra) > 1 else spectra[0], labels)
+        return self._built(spectra if len(spectra) > 1 else spectra[0], labels, Change.of(self, X, labels.classes[1]))
 
-    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+    def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
         objective = self._objective(spectrum, labels)
-        result, bound = within_bound(self._bound, partial(self._under, objective), labels.labeled)
+        result, bound = within_bound(self._bound, partial(self._under, change, objective), labels.labeled)
         return Answer(result, result, bound)
 
-    def _built(self, spectrum: Any, labels: Labels) -> Any:
+    def _built(self, spectrum: Any, labels: Labels, change: Change) -> Any:
         objective = self._objective(spectrum, labels)
-        return self._program(
-            objective.with_(B=bound_in_use(self._bound, partial(self._under, objective), labels.labeled))
-        )
+        bound = bound_in_use(self._bound, partial(self._under, change, objective), labels.labeled)
+        return self._changeable(objective.with_(B=bound), change)
 
-    def _under(self, objective: SpectrumMargin, bound: float) -> SolveResult:
+    def _changeable(self, objective: SpectrumMargin, change: Change) -> Any:
+        """Return the CVXPY problem, with its change."""
+        return change(objective) if change else self._program(objective)
+
+    def _under(self, change: Change, objective: SpectrumMargin, bound: float) -> SolveResult:
         """Return the answer under a bound."""
         objective, solver = objective.with_(B=bound), part_of(self, "solver")
+        if change:
+            return change.solved(objective, solver)
         if solver.name == "auto":
             return solvers.spectrum_margin(objective, **solver.arguments())
         return self._by_cvxpy(objective, solver)

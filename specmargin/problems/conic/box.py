@@ -104,7 +104,7 @@ class _Propagation:
             now = finite, float(np.log1p(width[np.isfinite(width)]).sum())
             if before is not None and finite == before[0]:
                 gained = now[1] / before[1] if before[1] > 0 else 1.0
-                if gained > (0.8 if finite == 2 * self.n else 0.99):
+                if gained > 0.99:
                     break
             before = now
         return Box(self.low, self.high)

@@ -29,6 +29,10 @@ _ENTRIES = 100_000
 """Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
 """How far the level is above the answer's value, relative to it."""
+_LARGEST = 1e100
+"""Largest multiplier that is looked at: squares must not overflow."""
+_RAISES = 8
+"""How often the level is raised where more than it is proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,9 @@ class Proof:
     z, xh : ndarray
         Multipliers in the dual cone, and the point of the bound.
     box : Box
-        Bounds of x that it uses.
+        Bounds of x that it uses, which hold for feasible x of a value up to `level`.
+    level : float
+        Value up to which x are looked at; the bound is no larger.
     """
 
     value: float
@@ -58,11 +64,7 @@ class Proof:
     z: FloatArray
     xh: FloatArray
     box: Box
-
-    @property
-    def gap(self) -> float:
-        """Value minus bound, relative to the value or to 1."""
-        return (self.value - self.bound) / max(1.0, abs(self.value))
+    level: float = math.inf
 
 
 class _Candidate(NamedTuple):
@@ -74,7 +76,14 @@ class _Candidate(NamedTuple):
     residual: FloatArray
 
 
-def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1e-9, radius: float = RADIUS) -> Proof:
+def judged(
+    program: ConeProgram,
+    answer: Answer,
+    rounds: int = 3,
+    tol: float = 1e-9,
+    radius: float = RADIUS,
+    known: Proof | None = None,
+) -> Proof:
     """Return what the multipliers of an answer prove.
 
     Parameters
@@ -82,13 +91,16 @@ def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1
     program : ConeProgram
         The program.
     answer : Answer
-        Any point and any multipliers: wrong ones prove little, never something wrong.
+        Any point and any multipliers: wrong ones prove little, never something wrong. Multipliers that are no numbers
+        count as zero.
     rounds : int, default 3
         How often multipliers are moved deeper into the dual cone.
     tol : float, default 1e-9
         Relative gap below which nothing more is tried.
     radius : float, default 1000
         Reach of columns without bounds.
+    known : Proof, optional
+        Proof without an assumption, by other multipliers: it implies bounds of x, at the level of that proof.
 
     Returns
     -------
@@ -98,36 +110,60 @@ def judged(program: ConeProgram, answer: Answer, rounds: int = 3, tol: float = 1
     x, value = answer.x, program.value(answer.x)
     open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
     nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
+    if not np.isfinite(x).all():
+        return nothing
+    answer = replace(answer, z=np.where(np.abs(answer.z) < _LARGEST, answer.z, 0.0))
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
-    search = _Search(program, answer, tol, radius)
-    return search.run(nothing, rounds)
+    with np.errstate(all="ignore"):  # multipliers may be anything; what overflows proves nothing
+        return _Search(program, answer, tol, radius, known).run(nothing, rounds)
 
 
 class _Search:
     """The search for the best bound of one answer."""
 
-    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float) -> None:
-        self.program, self.answer, self.radius = program, answer, radius
-        self.outward = Outward(program)
+    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float, known: Proof | None) -> None:
+        self.program, self.answer, self.radius, self.known = program, answer, radius, known
+        reduced, self.idle = program.without_idle_rows()
+        self.outward = Outward(reduced)
         self.value = program.value(answer.x)
-        self.size = max(1.0, abs(self.value))
+        self.size = max(abs(self.value), 1e-3 * program.size(answer.x), 1e-300)
         self.tol = tol * self.size
         self.level = self.value + _SLACK * self.size
-        self.box = implied_box(program, self.level, answer.x)
+        if known is not None:
+            self.level = min(self.level, known.level)
+        self.box = self._first_box()
+
+    def _first_box(self) -> Box:
+        box = implied_box(self.program, self.level, self.answer.x)
+        known = self.known
+        # Above its level, what a known proof says of the slacks need not hold.
+        if known is None or not math.isfinite(known.bound) or self.level > known.level:
+            return box
+        return tightened_box(self.outward, self.level, self.answer.x, known.xh, known.z, box, known.bound)
 
     def run(self, nothing: Proof, rounds: int) -> Proof:
         candidates = list(self._judged_candidates(rounds))
         if not candidates:
             return nothing
         best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
+        for _ in range(_RAISES):
+            if not self.level < best.bound < math.inf:
+                break
+            # The answer is outside of its constraints, and its value below the optimum: look at more x.
+            self.level = best.bound + max(best.bound - self.value, _SLACK * self.size)
+            self.box = self._first_box()
+            candidates = [self._judged(one.xh, one.z) for one in candidates]
+            best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
         assumptions: tuple[str, ...] = ()
         if not best.is_unconditional:
             exact = self._exact(candidates, best)
             best, assumptions = (best, self._stated()) if exact is None else (exact, ())
         bound = min(best.bound, self.level)
         box = self.box.within(self.answer.x, self.radius)
-        return replace(nothing, bound=bound, assumptions=assumptions, z=best.z, xh=best.xh, box=box)
+        z = np.where(self.idle, 0.0, best.z)
+        proof = replace(nothing, bound=bound, assumptions=assumptions, level=self.level)
+        return replace(proof, z=z, xh=best.xh, box=box)
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
@@ -163,14 +199,14 @@ class _Search:
         return best
 
     def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
-        """Return a candidate next to which an exactly feasible dual point is proved to exist, not much worse."""
-        least = best.bound - 1e-7 * self.size
+        """Return a candidate next to which a point is proved that is stationary in the open columns, not much worse."""
+        least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue
             at_point, residual = self.outward.at_point(xh, z, self.answer.x)
             if at_point > least:
-                bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual)
+                bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual, self.box)
                 if bound > least:
                     return _Candidate(bound, 0.0, True, xh, z, residual)
         return None
@@ -201,7 +237,7 @@ def proved_infeasible(
     No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
     """
     length = -float(program.b @ z)
-    if not length > 0:
+    if not 0 < length < math.inf:
         return None
     empty = program.without_objective()
     outward, zero = Outward(empty), np.zeros(len(program.q))
@@ -216,7 +252,7 @@ def proved_infeasible(
         if bound.value > 0 and bound.is_unconditional:
             return ()
         at_point, residual = outward.at_point(zero, ray, zero)
-        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual) > 0:
+        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual, box) > 0:
             return ()
         if bound.value > 0:
             assumptions = (f"|x| <= {radius:g}",)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse.linalg as sla
 
 from specmargin.problems.conic.cones import Semidefinite, Zero
 from specmargin.problems.conic.correction import Metric
-from specmargin.problems.conic.outward import Outward
+from specmargin.problems.conic.outward import Box, Outward
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray
 
@@ -21,16 +22,19 @@ __all__ = ["cost_of_exact_dual", "upper_end"]
 
 _RADIUS = 1e-2
 _COLUMNS = 800
-_ENTRIES = 1_500_000
+_ENTRIES = 4_000_000
 _WIDEST = 40
 _EQUALITIES = 600
 
 
-def cost_of_exact_dual(outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: FloatArray) -> float:
-    """Return what the bound loses when (z, xh) becomes an exactly stationary pair that is proved to exist.
+def cost_of_exact_dual(
+    outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: FloatArray, box: Box
+) -> float:
+    """Return what the bound loses when (z, xh) becomes a pair that is stationary in all columns without bounds.
 
-    B = [F'A; P^1/2]. If B'w = -r has a solution of norm rho, z + F w_1 is in the dual cone as rho is at most the radius
-    of the balls, and the bound loses |F's| rho + |P^1/2 (x - xh)| rho + rho^2.
+    B = [F'A; P^1/2]. If B'w = -r, in the columns that the box leaves open, has a solution of norm rho, then
+    z + F w_1 is in the dual cone as rho is at most the radius of the balls. The bound loses |F's| rho + rho^2 +
+    |P^1/2 (x - xh)| rho, and what the residual of the other columns, at most |r_j| + |B_j| rho, costs in their bounds.
 
     Returns
     -------
@@ -38,24 +42,24 @@ def cost_of_exact_dual(outward: Outward, z: FloatArray, xh: FloatArray, x: Float
         The loss; infinite where nothing is proved.
     """
     program = outward.program
-    n, m = len(program.q), len(program.b)
+    n, m, is_open = len(program.q), len(program.b), ~box.is_finite
+    far = np.maximum(np.abs(box.low - x), np.abs(box.high - x))
     wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
-    if n > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
+    if is_open.sum() > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
         return math.inf
     metric = Metric(outward, z)
-    B, sizes = metric.times().toarray(), metric.sizes()
+    B, sizes = metric.times()[:, is_open].toarray(), metric.sizes()
     length = float(np.linalg.norm(metric.adjoint(program.slacks(x))))
-    if program.P.nnz:
-        root = _root(outward)
-        if root is None:
-            return math.inf
-        B, sizes = np.vstack([B, root]), np.vstack([sizes, (len(root) + 2) * np.abs(root)])
+    root = _root(outward) if program.P.nnz else None
+    if root is not None:
+        B, sizes = np.vstack([B, root[:, is_open]]), np.vstack([sizes, (len(root) + 2) * np.abs(root)])
         length += 1.5 * float(np.linalg.norm(root @ (x - xh)))
     widest = max((_width(cone) for cone in program.parts), default=1)
-    rho = _least_norm(B, residual, 2 * (widest + 8) * sizes)
+    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes[:, is_open])
     if not rho <= _RADIUS or not all(cone.holds_balls(z[cone.rows], _RADIUS) for cone in program.parts):
         return math.inf
-    return (length * rho + rho * rho) * (1 + 1e-6)
+    others = residual[~is_open] + rho * np.linalg.norm(sizes[:, ~is_open], axis=0)
+    return (length * rho + rho * rho + float(others @ far[~is_open])) * (1 + 1e-6)
 
 
 def _width(cone: object) -> int:
@@ -117,6 +121,7 @@ def _of_full_rank(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
     return float(np.linalg.norm(np.abs(X).T @ (scale * np.abs(y)))) / math.sqrt(1 - g) * (1 + 1e-10)
 
 
+@np.errstate(all="ignore")  # what overflows proves nothing
 def upper_end(outward: Outward, x: FloatArray) -> float:
     """Return an upper bound of the optimum: at an exactly feasible point that is proved to exist next to x.
 
@@ -150,9 +155,16 @@ def _onto_equalities(outward: Outward, x: FloatArray, rows: FloatArray) -> tuple
     E = program.A.tocsr()[rows]
     if min(E.shape) > _EQUALITIES or E.shape[0] > E.shape[1]:
         return x, math.inf
+    B = E.T.toarray()
+    Q, R = np.linalg.qr(B)
+    pivots = np.abs(R.diagonal())
+    independent = pivots.min() > 1e-10 * pivots.max()
     for _ in range(3):
-        step = sla.lsmr(E, program.b[rows] - E @ x, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
+        rest = program.b[rows] - E @ x
+        if independent:
+            step = Q @ scipy.linalg.solve_triangular(R, rest, trans="T")
+        else:
+            step = sla.lsmr(E, rest, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
         x = x + step
     s, error = outward.slacks(x)
-    B = E.T.toarray()
     return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.abs(B))  # what is compiled counts as exact

@@ -22,13 +22,15 @@ from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPS
 
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, is_definite
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["Answer", "Compiled", "ConeProgram", "compiled"]
+__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled"]
 
 _ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
 """Matrices up to this order are looked at in rational arithmetic."""
+_FEW = 50
+"""Entries of parameters up to which CVXPY's default is faster."""
 _BLOCK = 2500
 """Largest connected block of P that is factorised."""
 
@@ -65,6 +67,12 @@ class ConeProgram:
         """Return the objective of the minimisation."""
         return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
 
+    def size(self, x: FloatArray) -> float:
+        """Return the sum of the moduli of the objective's terms at x, at least the largest of its coefficients."""
+        quadratic = 0.5 * float(np.abs(x) @ (abs(self.P) @ np.abs(x)))
+        terms = quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
+        return max(terms, float(np.abs(self.q).max(initial=0)))
+
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
         return np.asarray(self.b - self.A @ x)
@@ -73,6 +81,12 @@ class ConeProgram:
         """Return how far the slacks are outside of their cones, the largest, in their own units."""
         s = self.slacks(x)
         return max((float(cone.violation(s[cone.rows]).max(initial=0)) for cone in self.parts), default=0.0)
+
+    def relative_violation(self, x: FloatArray) -> float:
+        """Return the largest violation relative to the terms of its rows, or to 1."""
+        s, size = self.slacks(x), 1 + np.abs(self.b) + abs(self.A) @ np.abs(x)
+        sides = ((cone.violation(s[cone.rows]), size[cone.rows].max(axis=1)) for cone in self.parts)
+        return max((float((outside / side).max(initial=0)) for outside, side in sides), default=0.0)
 
     def proves(self, z: FloatArray) -> bool:
         """Whether the multipliers are proved to lie in the dual cone."""
@@ -88,6 +102,29 @@ class ConeProgram:
     def without_objective(self) -> ConeProgram:
         """Return the program that asks for feasibility alone."""
         return replace(self, P=sp.csc_matrix(self.P.shape), q=np.zeros_like(self.q), d=0.0)
+
+    def without_idle_rows(self) -> tuple[ConeProgram, BoolArray]:
+        """Return the program with zero in the rows that bound nothing, and which these are.
+
+        A column without a cost whose entries are all in inequalities, and of one sign, satisfies these by going to
+        infinity. Their multipliers are zero in every dual point, which therefore has no others around it.
+        """
+        A, idle = self.A.tocsc(), np.zeros(len(self.b), dtype=bool)
+        is_row = np.zeros(len(self.b), dtype=bool)
+        for cone in self.parts:
+            is_row[cone.rows] = isinstance(cone, cones.Nonnegative)
+        free = (self.q == 0) & (np.ravel(abs(self.P).sum(axis=0)) == 0)
+        column = np.repeat(np.arange(len(self.q)), np.diff(A.indptr))
+        while True:
+            used = ~idle[A.indices] & (A.data != 0)
+            tests = (used & (A.data > 0), used & (A.data < 0), used & ~is_row[A.indices])
+            above, below, other = (np.bincount(column[test], minlength=len(self.q)) for test in tests)
+            alone = free & (other == 0) & ((above == 0) != (below == 0))
+            if not alone.any():
+                break
+            idle[A.indices[used & alone[column]]] = True
+        kept = sp.diags((~idle).astype(float))
+        return replace(self, A=sp.csc_matrix(kept @ A), b=np.where(idle, 0.0, self.b)) if idle.any() else self, idle
 
     @cached_property
     def is_separable(self) -> bool:
@@ -193,6 +230,12 @@ def _divided(dual: Any, scale: float) -> Any:
     return None if dual is None else dual / scale
 
 
+def backend_for(problem: cp.Problem) -> str | None:
+    """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
+    many = sum(parameter.size for parameter in problem.parameters()) > _FEW
+    return cp.COO_CANON_BACKEND if many else None
+
+
 def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     """Return a problem as CVXPY compiles it for a solver.
 
@@ -215,7 +258,7 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    data, chain, inverse = problem.get_problem_data(solver)
+    data, chain, inverse = problem.get_problem_data(solver, canon_backend=backend_for(problem))
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)

@@ -17,13 +17,17 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
+from specmargin.problems.conic.evidence import evidence
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
-from specmargin.results import Certificate, SolveResult, Status
+from specmargin.results import Certificate, ConeProof, SolveResult, Status
+from specmargin.rounding import UNIT
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["certified", "named_constraints", "require_convex", "solved"]
 
+_SPARE = 5e-8
+"""Share of the objective that is left for the verification of a file."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
 
 
@@ -103,7 +107,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         return _timed(result, start, status=status, message=message)
     if not all(_is_finite(variable.value) for variable in problem.variables()):
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
-    certificate = _certificate(problem, attempt, interval=False)
+    certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
     status = certificate.status(tol, _STOPPED.get(reported))
     return _timed(
         result,
@@ -112,6 +116,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         variables={variable.name(): np.asarray(variable.value) for variable in problem.variables()},
         duals=_duals(problem),
         certificate=certificate,
+        log=log,
         message=f"{reported}, {described(certificate)}",
         n_iter=int((attempt.answer.solution.attr or {}).get("num_iters") or 0),
     )
@@ -181,6 +186,23 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
         attained=program.sign * attained if math.isfinite(attained) else None,
         scale=1e-3 * attempt.size,
     )
+
+
+def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certificate) -> tuple[Certificate, ConeProof]:
+    """Return what can be proved of the certificate by the compiled program alone, and with what.
+
+    There the objective is another sum of floats, over columns that CVXPY has added: how far it may be from the value
+    is `rounding`, with a share of the objective for a verifier: it knows no other multipliers, and its bounds of x are
+    wider. Violations are those of the rows, where they are larger.
+    """
+    program, proof = attempt.compiled.program, attempt.proof
+    assert proof is not None
+    log, rows = evidence(attempt, named_constraints(problem))
+    worst = {name: max(one, own) for (name, one), own in zip(certificate.violations.items(), rows, strict=True)}
+    far = abs(program.sign * certificate.primal_objective - proof.value)
+    rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * attempt.size
+    rounding += _SPARE * max(abs(proof.value), 1e-3 * attempt.size) if not proof.assumptions else 0.0
+    return replace(certificate, rounding=(far + rounding) * (1 + 1e-9), violations=worst), log
 
 
 def _violation(constraint: Any) -> float:

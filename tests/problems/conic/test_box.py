@@ -1,5 +1,7 @@
 """Implied bounds against the least and largest values of every column over the feasible set."""
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from conic_programs import random_program
 
 from specmargin.problems.conic.box import implied_box, tightened_box
 from specmargin.problems.conic.certificate import judged
-from specmargin.problems.conic.outward import Outward
+from specmargin.problems.conic.outward import Box, Outward
 from specmargin.problems.conic.program import compiled
 
 
@@ -31,10 +33,18 @@ def extremes(form, level):
     return ends
 
 
-@pytest.mark.parametrize("kind", ["lp", "qp"])
+def coupled(seed):
+    """Return a quadratic program whose P is not diagonal, with columns that have a bound on one side only."""
+    rng = np.random.default_rng(seed)
+    half, x = rng.standard_normal((4, 3)), cp.Variable(3)
+    loss = cp.quad_form(x, cp.psd_wrap(half.T @ half)) + np.array([1.0, 2.0, 3.0]) @ x
+    return cp.Problem(cp.Minimize(loss), [x >= 0.5])
+
+
+@pytest.mark.parametrize("kind", ["lp", "qp", "coupled"])
 def test_no_feasible_point_below_the_level_is_cut_off(kind):
     for seed in (0, 3):
-        form = compiled(random_program(kind, seed))
+        form = compiled(coupled(seed) if kind == "coupled" else random_program(kind, seed))
         answer = form.solved()
         level = form.program.value(answer.x) + 0.5
         box = implied_box(form.program, level, answer.x)
@@ -44,6 +54,22 @@ def test_no_feasible_point_below_the_level_is_cut_off(kind):
         assert (box.high >= high - 1e-6 * (1 + np.abs(high))).all()
 
 
+def test_ends_are_widened_by_more_than_the_rounding_of_sums():
+    """y = b - sum a_j x_j for known x: a small difference of large sums, as a fraction."""
+    for seed in range(20):
+        a, known = np.random.default_rng(seed).standard_normal((2, 30))
+        x, y, b = cp.Variable(30), cp.Variable(), float(a @ known)
+        program = compiled(cp.Problem(cp.Minimize(y), [a @ x + y == b])).program
+        column = int(np.flatnonzero(program.q)[0])
+        low, high = (np.insert(known, column, end) for end in (-np.inf, np.inf))
+        box = implied_box(program, np.inf, np.zeros(31), Box(low, high))
+        exact = Fraction(b) - sum(
+            Fraction(one) * Fraction(two) for one, two in zip(a.tolist(), known.tolist(), strict=True)
+        )
+        assert Fraction(box.low[column]) <= exact <= Fraction(box.high[column])
+        assert box.high[column] - box.low[column] < 1e-10
+
+
 def test_absolute_values_have_bounds_by_pairs_of_rows():
     x = cp.Variable(3)
     form = compiled(cp.Problem(cp.Minimize(cp.norm1(x - 1)), [cp.sum(x) == 0]))
@@ -51,6 +77,18 @@ def test_absolute_values_have_bounds_by_pairs_of_rows():
     box = implied_box(form.program, 10.0, answer.x)
     assert box.is_finite.all()
     assert box.high.max() <= 20.0
+
+
+def test_pairs_of_rows_bound_from_both_sides():
+    x, t, u = cp.Variable(), cp.Variable(), cp.Variable()
+    held = [t >= x + 1, t >= 2 - x, u <= x + 1, u <= 2 - x]
+    program = compiled(cp.Problem(cp.Minimize(t - 2 * u), held)).program
+    box = implied_box(program, np.inf, np.zeros(3))
+    low, high = int(np.flatnonzero(program.q == 1)[0]), int(np.flatnonzero(program.q == -2)[0])
+    assert box.low[low] == pytest.approx(1.5, abs=1e-12)
+    assert box.low[low] <= 1.5
+    assert box.high[high] == pytest.approx(1.5, abs=1e-12)
+    assert box.high[high] >= 1.5
 
 
 def test_complementarity_and_curvature_tighten_and_keep_the_optimum():
@@ -64,6 +102,12 @@ def test_complementarity_and_curvature_tighten_and_keep_the_optimum():
     low, high = extremes(form, value + 1.0)
     assert (box.low <= low + 1e-6 * (1 + np.abs(low))).all()
     assert (box.high >= high - 1e-6 * (1 + np.abs(high))).all()
+
+
+def test_a_level_below_the_optimum_claims_nothing_that_is_empty():
+    form = compiled(random_program("lp", 0))
+    box = implied_box(form.program, form.program.value(form.solved().x) - 100.0, np.zeros(len(form.program.q)))
+    assert (box.low <= box.high).all()
 
 
 def test_a_program_without_bounds_implies_none():

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.problems.conic import cones
+from specmargin.problems.conic.program import _is_semidefinite as is_semidefinite
 
 ROWS3 = np.arange(9).reshape(3, 3)
 MADE = {
@@ -118,23 +119,153 @@ def test_room_is_claimed_only_where_every_corner_is_inside(name, rng):
     assert claimed > 20
 
 
-def test_implied_bounds_hold_for_slacks_of_the_cone(rng):
-    for cone in MADE.values():
-        S = points(cone, rng, 3)
+def edges(cone, rng, count):
+    """Return points on the boundary of the primal cone."""
+    S = points(cone, rng, count)
+    match cone:
+        case cones.Nonnegative():
+            S[rng.random(S.shape) < 0.5] = 0.0
+        case cones.SecondOrder():
+            S[:, 0] = np.linalg.norm(S[:, 1:], axis=1)
+        case cones.Semidefinite():
+            half = rng.standard_normal((count, 2, 1))
+            S = cone.packed(half @ np.swapaxes(half, 1, 2))
+        case cones.Exponential():
+            x, y, _ = S[:, list(cone.order)].T
+            S[:, cone.order[2]] = y * np.exp(x / y)
+        case _:
+            S[:, -1] = np.prod(S[:, :-1] ** np.array(cone.powers), axis=1) * rng.choice([-1, 1], count)
+    return S
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_implied_bounds_hold_for_slacks_of_the_cone(name, rng):
+    cone = MADE[name]
+    for _ in range(200):
+        S = np.concatenate([points(cone, rng, 1), edges(cone, rng, 2)])
         low, high = np.full(9, -np.inf), np.full(9, np.inf)
-        high[cone.rows] = S + 1e-9 * (1 + np.abs(S))
+        # Upper bounds of some entries; of exponential cones sometimes a fixed y and a least x.
+        told = rng.random(S.shape) < 0.7
+        high[cone.rows[told]] = S[told] * (1 + 1e-12 * np.sign(S[told]))
+        if isinstance(cone, cones.Exponential) and rng.random() < 0.5:
+            x, y = (cone.rows[:, k] for k in cone.order[:2])
+            low[x] = S[:, cone.order[0]]
+            low[y] = high[y] = S[:, cone.order[1]]
         cone.tighten(low, high)
-        assert (low[cone.rows] <= S + 1e-12).all()
-        assert (high[cone.rows] + 1e-12 >= S).all()
+        pad = 1e-11 * (1 + np.abs(S))
+        assert (low[cone.rows] <= S + pad).all()
+        assert (high[cone.rows] + pad >= S).all()
 
 
-def test_complementarity_bounds_slacks(rng):
-    for cone in MADE.values():
-        S = points(cone, rng, 3)
-        Z = cone.moved_inside(rng.standard_normal(S.shape), 0.1, S)
-        high = np.full(9, np.inf)
-        cone.slack_limits(Z, float((S * Z).sum()), high)
-        assert (high[cone.rows] >= S - 1e-12).all()
+def inward(cone):
+    """Return the direction in which right sides move slacks inside."""
+    b = np.zeros(cone.rows.size)
+    cone.shrunk(b, 1.0)
+    return -b[cone.rows]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_points_inside_have_no_violation_and_points_outside_have_theirs(name, rng):
+    cone = MADE[name]
+    for _ in range(100):
+        S, t = edges(cone, rng, 3), 10.0 ** rng.uniform(-3, -1)
+        S[0] = np.abs(S[0]) if isinstance(cone, cones.Nonnegative) else S[0]
+        assert cone.violation(S + t * inward(cone)).max() <= 1e-12 * np.abs(S).max()
+        if isinstance(cone, cones.Nonnegative):
+            S[:] = 0.0
+        outside = cone.violation(S - t * inward(cone))
+        if isinstance(cone, cones.Power):
+            lost = np.prod(S[:, :-1] ** np.array(cone.powers), axis=1)
+            lost -= np.prod(np.maximum(S[:, :-1] - t, 0) ** np.array(cone.powers), axis=1)
+            np.testing.assert_allclose(outside, np.maximum(lost, t - S[:, :-1].min(axis=1)), rtol=1e-6)
+        else:
+            np.testing.assert_allclose(outside, t, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_room_near_the_boundary(name, rng):
+    cone = MADE[name]
+    claimed = 0
+    for _ in range(300):
+        t = 10.0 ** rng.uniform(-4, 0)
+        S = edges(cone, rng, 3)[:1] + t * inward(cone)[:1]
+        moved = np.full(S.shape, t * rng.uniform(0.05, 1.0))
+        if cone.has_room(S, moved):
+            claimed += 1
+            corners = S + moved * np.array(np.meshgrid(*[[-1, 1]] * S.shape[1])).reshape(S.shape[1], -1).T
+            assert cone.violation(corners).max() <= 1e-13 * np.abs(S).max()
+    assert claimed > 20
+
+
+def cheapest(cone, Z):
+    """Return slacks of a large entry with a small z's, one for every row of Z."""
+    match cone:
+        case cones.Nonnegative():
+            return np.ones_like(Z)
+        case cones.SecondOrder():
+            return np.concatenate([np.ones((len(Z), 1)), -Z[:, 1:] / np.linalg.norm(Z[:, 1:], axis=1)[:, None]], axis=1)
+        case _:
+            least = np.linalg.eigh(cone.matrices(Z))[1][:, :, :1]
+            return cone.packed(least @ np.swapaxes(least, 1, 2))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_complementarity_bounds_slacks(name, rng):
+    cone = MADE[name]
+    for _ in range(50):
+        Z = cone.moved_inside(rng.standard_normal((3, cone.rows.shape[1])), 0.1, points(cone, rng, 3))
+        found = [points(cone, rng, 3)]
+        if isinstance(cone, (cones.Nonnegative, cones.SecondOrder, cones.Semidefinite)):
+            found.append(cheapest(cone, Z))
+        for S in found:
+            for row, s, z in zip(cone.rows, S, Z, strict=True):
+                high = np.full(9, np.inf)
+                one = type(cone)(row[None], *list(vars(cone).values())[1:])
+                one.slack_limits(z[None], float(s @ z), high)
+                assert (high[row] >= s - 1e-9 * (1 + np.abs(s))).all()
+
+
+@pytest.mark.parametrize("name", ["nonnegative", "second order", "semidefinite lower", "semidefinite upper"])
+def test_balls_of_symmetric_cones_map_the_identity_to_z_and_have_radius_one(name, rng):
+    cone = MADE[name]
+    m = cone.rows.shape[1]
+    unit = cone.packed(np.eye(2)[None])[0] if isinstance(cone, cones.Semidefinite) else np.eye(1, m)[0]
+    Z = cone.moved_inside(rng.standard_normal((3, m)), 0.1, points(cone, rng, 3))
+    balls = list(cone.balls(Z, 1.0))
+    count = len(Z) // len(balls)
+
+    def moved(w):
+        parts = (ball.apply(part) for ball, part in zip(balls, np.split(w.ravel(), len(balls)), strict=True))
+        return np.concatenate(list(parts)).reshape(Z.shape)
+
+    np.testing.assert_allclose(moved(np.tile(unit, (len(balls) * count, 1))), Z, rtol=1e-12)
+    for _ in range(300):
+        w = rng.standard_normal(Z.shape)
+        w *= 0.7 / np.linalg.norm(w, axis=1)[:, None]
+        assert cone.proves(Z + moved(w))
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0, 1.9, 2.1, 4.0])
+def test_balls_of_wide_cones_are_claimed_only_where_the_worst_step_stays_inside(share):
+    """z_0 - |z_1| is so many times the radius in units of |z|; the step goes down and along z_1."""
+    radius, m = 1e-2, 500
+    cone = cones.SecondOrder(np.arange(m)[None])
+    Z = np.zeros((1, m))
+    Z[0, 1] = 1.0
+    Z[0, 0] = 1.0 / (1 - share * radius)
+    (ball,) = cone.balls(Z, 1.0)
+    step = np.zeros(m)
+    step[:2] = -1, 1
+    inside = cone.proves(Z + ball.apply(radius * step / np.linalg.norm(step))[None])
+    assert inside or not cone.holds_balls(Z, radius)
+    assert cone.holds_balls(Z, radius) is (share > 2)
+    wide = cones.Semidefinite(np.arange(41 * 21)[None], 41, "lower")
+    values = np.ones(41)
+    values[0] = share * radius
+    Z = wide.packed(np.diag(values)[None])
+    (ball,) = wide.balls(Z, 1.0)
+    inside = wide.proves(Z - radius * ball.apply(np.eye(1, 41 * 21)[0])[None])
+    assert inside or not wide.holds_balls(Z, radius)
 
 
 def test_the_boundary_of_the_exponential_cone():
@@ -148,12 +279,51 @@ def test_the_boundary_of_the_exponential_cone():
     assert not cone.proves(np.array([[np.nan, 1.0, 2.0]]))
 
 
+def test_the_boundary_of_the_power_cone():
+    cone = MADE["power"]
+    edge = np.array([[0.3 * 2.0, 0.7 * 5.0, 2.0**0.3 * 5.0**0.7]])
+    for sign in (1, -1):
+        assert not cone.proves(edge * np.array([[1, 1, sign * (1 + 1e-12)]]))
+        assert cone.proves(edge * np.array([[1, 1, sign * (1 - 1e-12)]]))
+
+
 def test_definiteness_is_proved_and_never_claimed(rng):
     V = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     for least in (1e-3, 1e-10, -1e-12, -1e-3):
         M = (V * np.array([1.0, 1, 1, 1, 1, least])) @ V.T
         assert cones.is_definite((M + M.T) / 2) is (least > 0)
     assert not cones.is_definite(np.full((2, 2), np.nan))
+
+
+def test_singular_matrices_are_never_claimed_to_be_definite(rng):
+    """Rounding turns some of them indefinite, and plain Cholesky factorisations run through."""
+    passed = 0
+    for _ in range(200):
+        half = rng.standard_normal((6, 5))
+        M = half @ half.T
+        M = (M + M.T) / 2
+        assert not cones.is_definite(M) or is_semidefinite(M.tolist())
+        try:
+            np.linalg.cholesky(M)
+            passed += not is_semidefinite(M.tolist())
+        except np.linalg.LinAlgError:
+            continue
+    assert passed > 5
+
+
+@pytest.mark.parametrize("name", [name for name in MADE if "exp" in name or "power" in name])
+@pytest.mark.parametrize("radius", [0.01, 0.1, 0.5, 2.0])
+def test_balls_of_any_radius_are_claimed_only_where_they_are_inside(name, radius, rng):
+    cone = MADE[name]
+    for depth in (1e-9, 1e-5, 1e-2, 1.0):
+        Z = cone.moved_inside(rng.standard_normal((3, 3)), depth, points(cone, rng, 3))
+        if not cone.holds_balls(Z, radius):
+            continue
+        (ball,) = cone.balls(Z, 1.0)
+        for _ in range(300):
+            w = rng.standard_normal(Z.shape)
+            w *= radius / np.linalg.norm(w, axis=1)[:, None]
+            assert cone.proves(Z + ball.apply(w.ravel()).reshape(Z.shape))
 
 
 def test_wide_cones_have_the_identity_as_metric(rng):

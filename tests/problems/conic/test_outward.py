@@ -2,14 +2,17 @@
 
 from fractions import Fraction
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from conic_programs import random_program
 
+from specmargin.problems.conic import cones, existence
+from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.correction import Metric, corrections
 from specmargin.problems.conic.existence import cost_of_exact_dual, upper_end
 from specmargin.problems.conic.outward import Box, Outward
-from specmargin.problems.conic.program import compiled
+from specmargin.problems.conic.program import Answer, compiled
 
 
 def exact(values):
@@ -49,6 +52,19 @@ def test_value_and_residual_enclose_the_exact_ones(kind):
             assert bound.is_unconditional is bool((modulus == 0).all())
 
 
+def test_the_bound_is_below_the_exact_one_where_large_sums_cancel():
+    """The value is a small difference of numbers of size 1e10: its rounding is larger than an ulp of it."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        A, x = rng.standard_normal((60, 3)), cp.Variable(3)
+        program = compiled(cp.Problem(cp.Minimize(x[0]), [A @ x <= 1e10 * rng.standard_normal(60)])).program
+        z, last = rng.random(60), int(np.argmax(np.abs(program.b)))
+        z[last] -= program.b @ z / program.b[last]  # b'z is nearly zero
+        least, _ = Outward(program).at_point(np.zeros(3), z, np.zeros(3))
+        value, _ = by_fractions(program, np.zeros(3), z, np.zeros(3))
+        assert Fraction(least) <= value
+
+
 def test_slacks_come_with_their_rounding():
     form = compiled(random_program("lp", 1))
     program, x = form.program, form.solved().x
@@ -74,13 +90,115 @@ def test_corrections_are_dual_feasible_and_more_nearly_stationary(kind):
 def test_an_exact_dual_point_is_claimed_only_where_there_is_one():
     form = compiled(random_program("lp", 0))
     program, answer, outward = form.program, form.solved(), Outward(form.program)
+    nothing = Box(np.full(len(answer.x), -np.inf), np.full(len(answer.x), np.inf))
     costs = []
     for xh, z in corrections(outward, answer.x, answer.z, 3, boost=2.0**13):
         _, residual = outward.at_point(xh, z, answer.x)
-        costs.append(cost_of_exact_dual(outward, z, xh, answer.x, residual))
+        costs.append(cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing))
     assert 0 < min(costs) < 1e-6
-    assert cost_of_exact_dual(outward, z, xh, answer.x, residual + 1e6) == np.inf
+    assert cost_of_exact_dual(outward, z, xh, answer.x, residual + 1e6, nothing) == np.inf
     assert Metric(outward, z).times().shape == (len(program.b), len(program.q))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3])
+def test_the_exact_dual_point_of_open_columns_is_paid_for(size):
+    """min x_0 + x_1 subject to x_0 >= 1, x_1 >= 1: a residual in x_0 alone, and a box of x_1."""
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x[0] >= 1, 2 * x[1] + x[0] >= 3])).program
+    outward, x0 = Outward(program), np.array([1.0, 1.0])
+    z = np.array([0.5 - size, 0.5])  # the exact one is (1/2, 1/2): the optimum is 2
+    at_point, residual = outward.at_point(x0, z, x0)
+    np.testing.assert_allclose(residual, [size, 0], atol=1e-15)
+    for box in (Box(np.full(2, -np.inf), np.full(2, np.inf)), Box(np.array([-np.inf, -9.0]), np.array([np.inf, 9.0]))):
+        cost = cost_of_exact_dual(outward, z, x0, x0, residual, box)
+        assert at_point - cost <= 2.0
+        assert cost <= 100 * size
+    # Bounds of x_0 leave a residual in no open column; those of x_1 are charged for what the step changes there.
+    moved = 10.0 * (1 + 1e-9) * 2 * size  # |B_1| = 1, |B_0| about 1 / sqrt 2
+    assert cost >= 0.3 * moved
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e-3])
+def test_the_exact_dual_point_of_a_quadratic_program_moves_xh(size):
+    """min x'x, the optimum 0, at an x_0 far from xh: before the step the expression is above the optimum."""
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, cp.psd_wrap(np.eye(2)))), [x >= -5])
+    program = compiled(problem).program
+    outward, z, x0, xh = Outward(program), np.zeros(2), np.ones(2), np.full(2, size)
+    at_point, residual = outward.at_point(xh, z, x0)
+    assert at_point > size
+    nothing = Box(np.full(2, -np.inf), np.full(2, np.inf))
+    assert at_point - cost_of_exact_dual(outward, z, xh, x0, residual, nothing) <= 0.0
+    assert cost_of_exact_dual(outward, z, xh, x0, residual, nothing) < 10 * size
+
+
+def test_rows_that_a_free_column_satisfies_bound_nothing():
+    """x_2 costs nothing and loosens two rows; x_3 does, too."""
+    x = cp.Variable(4)
+    held = [x[0] - x[2] <= 1, x[1] - 2 * x[2] + x[3] <= 1, x[3] + x[0] <= 2, x[0] >= 1, x[1] >= 2, x[0] + x[1] == 4]
+    program = compiled(cp.Problem(cp.Minimize(x[0] + 2 * x[1]), held)).program
+    reduced, idle = program.without_idle_rows()
+    rows = program.A.toarray()
+    assert all(idle[i] == bool(rows[i, 2] or rows[i, 3]) for i in range(len(rows)))
+    assert idle.sum() == 3
+    assert not reduced.A.toarray()[idle].any()
+    assert not reduced.b[idle].any()
+    np.testing.assert_array_equal(reduced.A.toarray()[~idle], rows[~idle])
+    # One equality, or one entry of the other sign, and the column is not free.
+    for other in (x[2] == 3, x[2] <= 5):
+        program = compiled(cp.Problem(cp.Minimize(x[0] + 2 * x[1]), [*held, other])).program
+        touching = (program.A.toarray()[:, 2] != 0) & (program.A.toarray()[:, 3] == 0)
+        assert not program.without_idle_rows()[1][touching].any()
+    costly = compiled(cp.Problem(cp.Minimize(x[0] + 2 * x[1] + x[2] + cp.square(x[3])), held)).program
+    same, idle = costly.without_idle_rows()
+    assert same is costly
+    assert not idle.any()
+
+
+def test_multipliers_of_idle_rows_are_zero_and_the_bound_needs_no_assumption():
+    x = cp.Variable(3)
+    held = [x[0] - x[2] <= 1, x[1] - 2 * x[2] <= 1, x[2] >= 0, x[0] >= 1, x[1] >= 2]
+    form = compiled(cp.Problem(cp.Minimize(x[0] + 2 * x[1]), held))
+    answer = form.solved()
+    proof = judged(form.program, Answer("", answer.x, answer.z + 1e-9))
+    assert proof.assumptions == ()
+    assert proof.bound <= 5.0
+    assert proof.bound == pytest.approx(5.0, abs=1e-7)
+    assert (proof.z[form.program.A.toarray()[:, 2] != 0] == 0).all()
+
+
+def test_an_exact_dual_point_needs_balls_inside_of_every_cone(monkeypatch):
+    form = compiled(random_program("lp", 0))
+    answer, outward = form.solved(), Outward(form.program)
+    nothing = Box(np.full(len(answer.x), -np.inf), np.full(len(answer.x), np.inf))
+    *_, (xh, z) = corrections(outward, answer.x, answer.z, 3, boost=2.0**13)
+    _, residual = outward.at_point(xh, z, answer.x)
+    assert cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing) < np.inf
+    monkeypatch.setattr(cones.Nonnegative, "holds_balls", lambda self, Z, radius: False)
+    assert cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing) == np.inf
+
+
+def test_a_residual_in_a_column_without_rows_cannot_be_removed():
+    """min x_0 + 1e-9 x_1 subject to x_0 >= 1 falls without end."""
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(x[0] + 1e-9 * x[1]), [x[0] >= 1])).program
+    outward, x0, z = Outward(program), np.ones(2), np.ones(1)
+    _, residual = outward.at_point(x0, z, x0)
+    assert residual[1] > 0
+    nothing = Box(np.full(2, -np.inf), np.full(2, np.inf))
+    assert cost_of_exact_dual(outward, z, x0, x0, residual, nothing) == np.inf
+
+
+def test_an_upper_end_pays_for_the_distance_from_the_equalities(monkeypatch):
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(3 * x[0] + 4 * x[1]), [cp.sum(x) == 1, 2 * x[0] >= 0])).program
+    point = np.array([0.25, 0.75])
+    monkeypatch.setattr(existence, "_onto_equalities", lambda outward, x, rows: (x, 0.2))
+    upper = upper_end(Outward(program), point)
+    assert upper == pytest.approx(0.75 + 3.0 + 5.0 * 0.2)
+    # A slack of 0.5 of a row of length 2 is gone where the point may move by more than 0.25.
+    monkeypatch.setattr(existence, "_onto_equalities", lambda outward, x, rows: (x, 0.3))
+    assert upper_end(Outward(program), point) == np.inf
 
 
 def test_an_upper_end_is_above_the_optimum_and_needs_an_inner_point():

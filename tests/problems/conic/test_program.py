@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from conic_programs import KINDS, random_program
 
 from specmargin.problems.conic import cones
+from specmargin.problems.conic import program as program_module
 from specmargin.problems.conic.program import compiled
 
 QUADRATIC = ("OSQP", "HIGHS")
@@ -73,6 +74,7 @@ def test_equal_cones_stand_together():
         ([[2.0, 1.0], [1.0, 2.0]], 0.0, True),
         ([[1.0, 1.0], [1.0, 1.0]], 0.0, False),  # singular: in rational arithmetic
         ([[1.0, 2.0], [2.0, 1.0]], None, False),
+        ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]], None, False),  # a pivot of zero with a row that is not
         ([[0.0, 1.0], [1.0, 5.0]], None, False),
         ([[-1.0, 0.0], [0.0, 1.0]], None, False),
     ],
@@ -81,7 +83,7 @@ def test_convexity_is_proved_or_denied(M, defect, strength):
     """A matrix that is not convex has an infinite defect, or one that covers its least eigenvalue."""
     program = compiled(random_program("lp", 0)).program
     P = np.zeros(program.P.shape)
-    P[:2, :2] = M
+    P[: len(M), : len(M)] = M
     c, k = replace(program, P=sp.csc_matrix(P)).convexity
     if defect is None:
         assert c > 0
@@ -92,3 +94,33 @@ def test_convexity_is_proved_or_denied(M, defect, strength):
     assert (k > 0) is strength
     if k:
         assert np.linalg.eigvalsh(np.array(M) - k * np.diag(np.diag(M)))[0] >= -1e-15
+
+
+@pytest.mark.parametrize("part", ["whole", "upper", "rounded"])
+def test_one_triangle_of_the_quadratic_form_is_completed(part):
+    whole = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 4.0]])
+    rounded = whole + np.triu(np.full((3, 3), 2.3e-16), 1) * whole
+    given = {"whole": whole, "upper": np.triu(whole), "rounded": rounded}[part]
+    P = program_module._symmetric(sp.csc_matrix(given), 3).toarray()
+    np.testing.assert_array_equal(P, P.T)
+    np.testing.assert_allclose(P, whole, rtol=1e-15)
+
+
+def test_semidefinite_matrices_are_told_in_fractions():
+    assert program_module._is_semidefinite([[0.0, 0.0], [0.0, 1.0]])
+    assert not program_module._is_semidefinite([[0.0, 1e-300], [1e-300, 1.0]])
+    assert not program_module._is_semidefinite([[1.0, 1.0], [1.0, 1.0 - 2.0**-52]])
+
+
+@pytest.mark.parametrize("solver", ["HIGHS", "CLARABEL"])
+def test_bounds_that_a_solver_takes_apart_are_rows_of_the_right_side(solver):
+    x = cp.Variable(2, bounds=[np.array([1.0, -2.0]), np.array([3.0, 5.0])])
+    form = compiled(cp.Problem(cp.Minimize(np.array([1.0, -1.0]) @ x)), solver)
+    program = form.program
+    assert program.violation(np.array([1.0, 5.0])) == 0.0
+    for outside in ([0.0, 0.0], [4.0, 0.0], [2.0, -3.0], [2.0, 6.0]):
+        assert program.violation(np.array(outside)) == 1.0
+    answer = form.solved()
+    np.testing.assert_allclose(answer.x, [1.0, 5.0], atol=1e-6)
+    np.testing.assert_allclose(program.q + program.A.T @ answer.z, 0.0, atol=1e-6)
+    assert program.b @ answer.z == pytest.approx(4.0, abs=1e-5)

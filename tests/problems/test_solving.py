@@ -1,5 +1,6 @@
 """What `solve` promises: statuses, fallback, errors, names, parameters, and results that travel."""
 
+import math
 import pickle
 import sys
 from dataclasses import replace
@@ -11,8 +12,18 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
-from specmargin.problems import BuiltProblem, default_solvers, kta, lapsvm_dual, lapsvm_primal, rmm, solve, storm
-from specmargin.results import Status
+from specmargin.problems import (
+    BuiltProblem,
+    default_solvers,
+    kta,
+    lapsvm_dual,
+    lapsvm_primal,
+    rmm,
+    solve,
+    solving,
+    storm,
+)
+from specmargin.results import Certificate, SolveResult, Status
 
 
 @pytest.fixture
@@ -205,6 +216,35 @@ def test_fallback_after_an_answer_that_is_not_certified_returns_the_best(svm):
     assert gaps[1] < gaps[0]
     assert result.solver == "CLARABEL"
     assert solve(svm, ("CLARABEL", "SCS"), tol=1e-30).solver == "CLARABEL"
+
+
+@pytest.mark.parametrize("order", [("SCS", "CLARABEL"), ("CLARABEL", "SCS")])
+def test_the_variables_hold_the_answer_that_is_returned(svm, order):
+    x = cp.Variable(3, name="x")
+    foreign = cp.Problem(cp.Minimize(cp.norm(x - np.arange(3)) + cp.norm1(x)), [(cp.sum(x) == 1).set_label("sum")])
+    result = solve(foreign, order, tol=1e-30)
+    assert result.solver == "CLARABEL"
+    np.testing.assert_array_equal(x.value, result.variables["x"])
+    np.testing.assert_array_equal(foreign.constraints[0].dual_value, result.duals["sum"])
+    result = solve(svm, order, tol=1e-30)
+    assert result.solver == "CLARABEL"
+    for name, variable in svm.variables.items():
+        np.testing.assert_array_equal(variable.value, result.variables[name])
+
+
+def ranked(value, bound, violation, kind="cone program"):
+    certificate = Certificate(value, bound, primal_residual=violation, kind=kind)
+    return solving._rank(SolveResult("any", Status.UNPROVED, {}, certificate))
+
+
+def test_answers_to_cone_programs_are_ranked_by_gap_and_violation():
+    good = ranked(1.0, 1.0 - 1e-6, 1e-9)
+    assert good < ranked(1.0, 1.0 - 1e-9, 1e-2), "a small gap far outside of the constraints"
+    assert good < ranked(0.9, 1.0, 1e-2), "a value below the optimum, outside"
+    assert ranked(1.0 - 1e-8, 1.0, 1e-8) < good, "a negative gap is a distance"
+    assert ranked(1.0, -math.inf, 1e-9) < ranked(1.0, -math.inf, 1e-1), "nothing is proved of either"
+    assert ranked(1.0, 0.9, 0.5, "objective") < ranked(1.0, 0.8, 0.0, "objective"), "it was made feasible"
+    assert ranked(1.0, 0.8, 0.0, "objective") < ranked(0.9, 1.0, 0.0, "objective"), "negative: nothing is proved"
 
 
 @pytest.mark.parametrize("part", ["values", "multipliers"])

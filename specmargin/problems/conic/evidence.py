@@ -1,0 +1,121 @@
+"""What is proved of a CVXPY problem as plain numbers (`specmargin.results.ConeProof`), for files and their verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.problems.conic import cones
+from specmargin.problems.conic.attempts import Attempt
+from specmargin.problems.conic.certificate import RADIUS
+from specmargin.problems.conic.cones import Cone
+from specmargin.problems.conic.program import Compiled, compiled
+from specmargin.results import ConeProof
+from specmargin.typing import IntArray, Matrix
+
+__all__ = ["evidence", "is_of"]
+
+
+def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:
+    """Return what was judged of an attempt that found a point, and how far that is outside of each constraint's rows.
+
+    Parameters
+    ----------
+    attempt : Attempt
+        An attempt with a proof.
+    named : mapping of str to constraint
+        The constraints of the problem by their labels.
+    """
+    proof, form, x = attempt.proof, attempt.compiled, attempt.answer.x
+    assert proof is not None
+    owner, s, worst = _owner(form, named), form.program.slacks(x), np.zeros(len(named) + 1)
+    for cone in form.program.parts:
+        np.maximum.at(worst, owner[cone.rows[:, 0]], cone.violation(s[cone.rows]))  # the last is that of added rows
+    radius = RADIUS if proof.assumptions else 0.0
+    held = replace(_blank(form), x=x, z=proof.z, xh=proof.xh, radius=radius, names=tuple(named), owner=owner)
+    return replace(held, added=float(worst[-1]), columns=_columns(form)), worst[:-1].tolist()
+
+
+def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:
+    """Whether a CVXPY problem compiles to the program of a proof, to the last bit."""
+    own, other = _numbers(_blank(compiled(problem, solver))), _numbers(held)
+    return len(own) == len(other) and all(map(np.array_equal, own, other))
+
+
+def _numbers(held: ConeProof) -> list[Any]:
+    matrices = [part for M in (held.P, held.A) for part in (M.shape, M.indptr, M.indices, M.data)]
+    return [*matrices, held.q, held.b, held.d, held.sign, *(part for cone in held.cones for part in cone)]
+
+
+def _owner(form: Compiled, named: Mapping[str, Any]) -> IntArray:
+    """Return the place in `named` of the constraint that each row was made of; -1 for rows that CVXPY added."""
+    place: dict[int, int] = {}
+    for k, constraint in enumerate(named.values()):
+        last = constraint.id
+        for reduction in form.chain.reductions:
+            last = getattr(reduction, "cons_id_map", {}).get(last, last)
+        place[last] = k
+    owner, start = np.full(len(form.program.b), -1), 0
+    for one in form.constraints:
+        end = start + sum(part.size for part in one.args)
+        owner[start:end], start = place.get(one.id, -1), end
+    return owner
+
+
+def _blank(form: Compiled) -> ConeProof:
+    """Return the program without any answer."""
+    program, none = form.program, np.zeros(0)
+    held = tuple((_KINDS[type(cone)], cone.rows, _parameters(cone)) for cone in program.parts)
+    data = (_sorted(program.P), program.q, _sorted(program.A), program.b, program.d, program.sign, held)
+    owner = np.zeros(0, dtype=np.intp)
+    return ConeProof(*data, x=none, z=none, xh=none, radius=0.0, names=(), owner=owner, added=0.0, columns={})
+
+
+def _sorted(M: Matrix) -> Matrix:
+    """Return a matrix by columns, with indices of the type that it has after loading."""
+    M = M.tocsc().sorted_indices()
+    return sp.csc_matrix((M.data, M.indices, M.indptr), M.shape)
+
+
+_KINDS = {
+    cones.Zero: "zero",
+    cones.Nonnegative: "nonnegative",
+    cones.SecondOrder: "second_order",
+    cones.Semidefinite: "semidefinite",
+    cones.Exponential: "exponential",
+    cones.Power: "power",
+}
+
+
+def _parameters(cone: Cone) -> tuple[float, ...]:
+    match cone:
+        case cones.Semidefinite():
+            return float(cone.order), float(cone.triangle == "lower")
+        case cones.Exponential():
+            return tuple(map(float, cone.order))
+        case cones.Power():
+            return tuple(cone.powers)
+    return ()
+
+
+def _columns(form: Compiled) -> dict[str, IntArray]:
+    """Return where the entries of the variables stand; of the variables whose entries CVXPY keeps."""
+    lowered = [inverse[0] for inverse in form.inverse if isinstance(inverse, tuple) and inverse]
+    starts, columns = form.data["param_prob"].var_id_to_col, dict[str, IntArray]()
+    for variable in form.problem.variables():
+        leaf = lowered[0].get(variable.id, variable) if lowered else variable
+        if leaf.id not in starts:
+            continue
+        at = starts[leaf.id] + np.arange(leaf.size)
+        if leaf.size == variable.size:
+            columns[variable.name()] = at.reshape(variable.shape, order="F")
+        elif variable.ndim == 2 and variable.is_symmetric() and 2 * leaf.size > variable.size:
+            whole = np.zeros(variable.shape, dtype=np.intp)
+            whole[np.triu_indices(len(whole))] = at
+            columns[variable.name()] = np.maximum(whole, whole.T)
+    return columns

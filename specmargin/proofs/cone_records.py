@@ -1,0 +1,104 @@
+"""Records of cone programs: what a result of a CVXPY problem claims, and the `ConeProof` that it holds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.results import ConeProof, SolveResult
+
+__all__ = ["cone_record_of", "problem_of"]
+
+_SAME = 1e-6
+"""Share of the largest entry that CVXPY's projection may move a variable by, as of x >= 0."""
+_STATED = re.compile(r"\|x - x0\| <= (\S+) \(1 \+ \|x0\|\) in (\d+) of (\d+) columns")
+
+
+def problem_of(problem: Any, result: Any) -> Any:
+    """Return what is proved of a problem: its objective, or the cone program that the result holds.
+
+    Parameters
+    ----------
+    problem : objective, BuiltProblem, cvxpy.Problem or ConeProof
+        A CVXPY problem must compile to the program that was solved: its parameters have the values of then.
+    result : SolveResult
+        Its answer.
+    """
+    log = getattr(result, "log", None)
+    if type(problem).__module__.startswith(("cvxpy.", "specmargin.problems.")):  # loaded only where it is already
+        from specmargin.problems import BuiltProblem, conic
+
+        if isinstance(problem, BuiltProblem):
+            if problem.is_as_built():
+                return problem.current_objective()
+            problem = problem.problem
+        conic.require_convex(problem)
+        if isinstance(result, SolveResult) and isinstance(log, ConeProof):
+            if conic.is_of(problem, result.solver, log):
+                return log
+            raise InvalidInputError(
+                "the result answers another problem: this one compiles to other numbers; pass the problem that was "
+                "solved, its parameters with the values that they had."
+            )
+    if isinstance(log, ConeProof):
+        if problem is log:
+            return log
+        raise InvalidInputError(
+            f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; pass the "
+            "problem that was solved."
+        )
+    if isinstance(problem, ConeProof) or type(problem).__module__.startswith("cvxpy."):
+        raise InvalidTypeError(
+            f"result={shown(result)} holds no proof of a cone program; pass what specmargin.solve(problem) returned."
+        )
+    return problem
+
+
+def cone_record_of(result: SolveResult) -> ProofRecord:
+    """Return the record of a result with a `ConeProof`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the variables of the result are not those of the answer that was judged, or its bound supposes what has no
+        verification.
+    """
+    log, claimed = result.log, result.certificate
+    assert isinstance(log, ConeProof)
+    loose = [name for name in result.variables if name not in log.columns]
+    for name, at in log.columns.items():
+        x, own = np.asarray(result.variables[name], dtype=float), log.x[np.asarray(at)]
+        if x.shape != own.shape or not (np.abs(x - own) <= _SAME * (1 + np.abs(log.x).max())).all():
+            raise InvalidInputError(f"{name} of the result is not that of the answer that its proof is for.")
+    n_open = 0
+    if claimed.assumptions or log.radius:
+        stated = _STATED.fullmatch("; ".join(claimed.assumptions))
+        if stated is None or (float(stated[1]), int(stated[3])) != (log.radius, len(log.q)):
+            supposed = "; ".join(claimed.assumptions) or "nothing"
+            raise InvalidInputError(
+                f"the bound supposes {supposed}, and its log a radius of {log.radius:g}: this has no verification; "
+                "specmargin.certify recomputes it."
+            )
+        n_open = int(stated[2])
+    if list(claimed.violations) != list(log.names) or any("\n" in name for name in log.names):
+        raise InvalidInputError("the constraints of the certificate are not those of the program.")
+    arrays = {name: getattr(log, name) for name in ("q", "b", "x", "z", "xh", "owner")}
+    for name in ("P", "A"):
+        M = getattr(log, name).tocoo()
+        kept = M.data != 0
+        arrays |= {name: M.data[kept], f"{name}_row": M.row[kept], f"{name}_column": M.col[kept]}
+    for k, (_, rows, parameters) in enumerate(log.cones):
+        arrays |= {f"rows {k}": rows, f"parameters {k}": np.array(parameters, dtype=float)}
+    arrays["violations"] = np.array([*claimed.violations.values(), log.added], dtype=float)
+    numbers: dict[str, Any] = {"d": log.d, "sign": log.sign, "radius": log.radius, "n_open": n_open}
+    numbers |= {"cones": " ".join(kind for kind, _, _ in log.cones), "loose": ", ".join(loose)}
+    numbers["names"] = "".join(f"\n{name}" for name in log.names)
+    plain = {name: x if x.dtype == float else np.asarray(x, dtype=np.int64) for name, x in arrays.items()}
+    primal, dual, rounding = map(float, (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
+    claim = Claim(primal, dual, rounding, claimed.sense, str(result.status), float(claimed.scale))
+    return ProofRecord("cone program", numbers, plain, claim)
