@@ -38,6 +38,7 @@ from reproduction.engine.equivalence import (
     Interval,
     answer,
     draw_means,
+    draw_of,
     margin,
     mean_interval,
     share_interval,
@@ -307,7 +308,8 @@ def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | No
         return (lambda among: Interval(float(value), float(value), float(value), 0)) if np.isfinite(value) else None
     if value.isna().all():
         return None
-    tasks, draws = (_keys(frame, name) for name in _KEYS[:2])
+    tasks, splits = (_keys(frame, name) for name in _KEYS[:2])
+    draws = [draw_of(str(split)) for split in splits] if len(splits) else ""
     means = draw_means(value, draws, tasks).to_numpy()
     of = share_interval if is_bool_dtype(value) else mean_interval
     return lambda among: of(means, among)

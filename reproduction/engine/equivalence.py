@@ -6,13 +6,15 @@ more. The interval of ours, at `LEVEL` on either side, lies inside the range ("a
 tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
 
 Runs are paired, and not independent: methods run on the same draws of labels, and pairs of classes share them. So
-quantities are differences within a run, tasks are averaged first, and the draws alone are counted (`draw_means`). The
+quantities are differences within a run, tasks are averaged first, and the draws alone are counted (`draw_means`). Nor
+are twenty labels of a draw and a hundred independent, where the hundred hold the twenty: `draw_of` makes them one. The
 interval is one of other draws of the labels on the same sets, and says nothing of other sets.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ __all__ = [
     "answer",
     "difference",
     "draw_means",
+    "draw_of",
     "margin",
     "mean_interval",
     "share_interval",
@@ -65,6 +68,19 @@ class Interval(NamedTuple):
 
 def _shown(value: float) -> str:
     return f"{value:.2f}" if value == 0 or 0.01 <= abs(value) < 1e4 else f"{value:.1e}"
+
+
+def draw_of(split: str) -> str:
+    """Return the draw that a split is of, whatever its number of labels.
+
+    Splits of `reproduction.engine.splits.random_splits` with one seed and number are nested.
+
+    Examples
+    --------
+    >>> draw_of("random20-seed0-07"), draw_of("round0-fold1")
+    ('seed0-07', 'round0-fold1')
+    """
+    return re.sub(r"^random\d+-", "", split)
 
 
 def draw_means(values: pd.Series, draws: Any, tasks: Any) -> pd.Series:
@@ -112,9 +128,9 @@ def share_interval(values: npt.ArrayLike, among: int = 1) -> Interval:
     """
     from scipy.stats import norm
 
-    each = np.clip(np.asarray(values, dtype=float), 0.0, 1.0)
+    each = np.asarray(values, dtype=float)  # without the level of its tasks one of a draw may lie outside [0, 1]
     n, z = len(each), float(norm.isf(LEVEL / among))
-    p = float(each.mean()) if n else math.nan
+    p = min(max(float(each.mean()), 0.0), 1.0) if n else math.nan
     centre = (p + z * z / (2 * n)) / (1 + z * z / n) if n else math.nan
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) if n else math.nan
     return Interval(p, max(centre - half, 0.0), min(centre + half, 1.0), n)
@@ -147,13 +163,16 @@ def margin(published: float, deviation: float = math.nan) -> float:
 def answer(near: Interval, at_least: float = -math.inf, at_most: float = math.inf, far: Interval | None = None) -> str:
     """Return which of `ANSWERS` an interval gives of a range; `far`, by default the same, is what must lie outside.
 
+    A gain that is zero on every draw is none that can be told: zero is no part of a range that begins or ends there.
+
     Examples
     --------
     >>> [answer(Interval(x, x - 1.0, x + 1.0, 10), -2.0, 2.0) for x in (0.5, 4.0, 1.5)]
     ['agrees', 'differs', 'cannot be told']
     """
     far = near if far is None else far
-    if at_least <= near.low and near.high <= at_most:
+    idle = near.n > 0 and near.low == near.high == 0.0 and 0.0 in (at_least, at_most)
+    if at_least <= near.low and near.high <= at_most and not idle:
         return ANSWERS[0]
     return ANSWERS[1] if far.high < at_least or at_most < far.low else ANSWERS[2]
 

@@ -70,6 +70,17 @@ def test_the_interval_is_of_the_draws_and_not_of_the_runs():
     assert sentence("T_far - T_near", columns, at_least=0).endswith(text)
 
 
+def test_numbers_of_labels_of_one_draw_are_tasks_of_it():
+    """A gain that the draw makes: (1, 2, 3) with six labels, (3, 4, 5) with twenty, of three draws and not of six."""
+    rows = [
+        {"dataset": f"{n}", "split": f"random{n}-seed0-0{k}", "x": x + k}
+        for n, x in ((6, 1.0), (20, 3.0))
+        for k in range(3)
+    ]
+    half = t.isf(0.05, 2) / np.sqrt(3)
+    assert f"gain 3.00 [{3 - half:.2f}, {3 + half:.2f}]; 3 draws." in sentence("x", frame_of(rows), at_least=0)
+
+
 def test_all_quantities_must_lie_in_the_range():
     both = {"over {rival}": "T_{rival} - T_near"}
     line = sentence("", values=both, over={"rival": ["far", "odd"]}, at_least=0)

@@ -47,7 +47,9 @@ def sentences(cells: Sequence[tuple[str, Errors]], methods: Sequence[str]) -> li
     )
     ranks = [{name: _RANKS[entry.mark] for name, entry in _of_paper(row).items()} for row in rows]
     marks = pd.DataFrame(ranks, columns=list(PAPER)).rename(columns=lambda name: name.replace("-", "_"))
-    frames = {"errors": wide, "marks": marks.assign(split=range(len(rows)))}
+    tasks = pd.Series([task for task, _ in cells])
+    # The cells of a task share its samples, and with more labels the fewer: tasks are the draws.
+    frames = {"errors": wide, "marks": marks.assign(split=tasks, dataset=tasks.groupby(tasks).cumcount())}
     judged = judge(TABLE_CLAIMS["spectrum_learning"], frames)
     return ["The paper's claims by these numbers:", *judged, _means(rows, methods)]
 

@@ -14,11 +14,13 @@ from reproduction.engine.equivalence import (
     answer,
     difference,
     draw_means,
+    draw_of,
     margin,
     mean_interval,
     share_interval,
     together,
 )
+from reproduction.engine.splits import random_splits
 
 
 def test_the_interval_of_a_mean_is_that_of_scipy(rng):
@@ -35,6 +37,9 @@ def test_the_interval_of_a_share_is_that_of_scipy():
         expected = stats.binomtest(good, 12).proportion_ci(0.9, method="wilson")
         assert share_interval(shares)[1:3] == pytest.approx(tuple(expected), abs=1e-12)
     assert share_interval([0.5, 0.5]) == share_interval([1.0, 0.0])  # cases of one draw are no trials of their own
+    # Two sets with shares of 3/4 and 0 on draws of their own, whose draws lie at -3/8 and 5/8: the share is 3/8.
+    truths, sets = [1.0, 1.0, 1.0, 0.0, *[0.0] * 4], ["x"] * 4 + ["y"] * 4
+    assert share_interval(draw_means(pd.Series(truths), range(8), sets)).mean == pytest.approx(0.375)
 
 
 def test_agreement_within_a_margin_is_both_one_sided_tests(rng):
@@ -59,7 +64,8 @@ def test_agreement_within_a_margin_is_both_one_sided_tests(rng):
     ("low", "high", "expected"),
     [
         (0.1, 0.3, "agrees"),
-        (0.0, 0.0, "agrees"),
+        (0.0, 0.0, "cannot be told"),  # nothing moved
+        (0.0, 0.2, "agrees"),
         (-0.3, -0.1, "differs"),
         (-0.1, 0.3, "cannot be told"),
         (-0.1, 0.0, "cannot be told"),
@@ -69,6 +75,13 @@ def test_the_sign_of_a_gain_decides(low, high, expected):
     gain = Interval((low + high) / 2, low, high, 10)
     assert answer(gain, at_least=0.0) == expected
     assert answer(Interval(-gain.mean, -high, -low, 10), at_most=0.0) == expected
+
+
+def test_zero_is_no_gain_but_lies_within_a_margin_and_facts_are_as_they_are():
+    idle = mean_interval([0.0] * 5)
+    assert answer(idle, at_least=0.0) == answer(idle, at_most=0.0) == "cannot be told"
+    assert answer(idle, -0.5, 0.5) == answer(idle, at_least=-0.5) == answer(mean_interval([5.0] * 5), at_most=5.0)
+    assert answer(idle, -0.5, 0.5) == answer(Interval(0.0, 0.0, 0.0, 0), at_most=0.0) == "agrees"
 
 
 def test_one_of_many_differs_only_by_a_wider_interval():
@@ -96,6 +109,17 @@ def test_draws_are_counted_and_not_their_runs(rng):
             held[name] += interval.low <= 0.0 <= interval.high
     assert abs(held["draws"] / 300 - 0.9) < 3 * math.sqrt(0.09 / 300)
     assert held["runs"] < 120
+
+
+def test_more_labels_of_a_draw_hold_the_fewer_and_make_no_draws_of_their_own():
+    y = [0] * 50 + [1] * 50
+    few, many = (random_splits(y, n_labeled, 4, seed=0) for n_labeled in (6, 20))
+    for a, b in zip(few, many, strict=True):
+        assert set(a.labeled) < set(b.labeled)
+        assert draw_of(a.name) == draw_of(b.name)
+    assert len({draw_of(split.name) for split in (*few, *many)}) == 4
+    assert draw_of(random_splits(y, 6, 1, seed=1)[0].name) not in {draw_of(split.name) for split in few}
+    assert [draw_of(name) for name in ("speaker-01", "drawn2-03")] == ["speaker-01", "drawn2-03"]
 
 
 def test_differences_are_taken_within_a_run(rng):

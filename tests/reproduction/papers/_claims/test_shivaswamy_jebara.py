@@ -77,6 +77,13 @@ def test_how_often_a_method_is_best_is_counted_over_the_cells():
     assert "least mean error in 4 of 5 cells and is not significantly worse than the best in 0 more" in line
 
 
+def test_cells_of_a_task_are_no_draws_of_their_own():
+    best, lost = cell(STOAM=8.0), cell(SGT=1.0)
+    lines = sentences([(task, errors) for task in "abcd" for errors in (best, best, best, lost)], list(METHODS))
+    assert "a task a draw, at least 0.02: " in line_on("(table 3)", lines)
+    assert line_on("(table 3)", lines).split(". One of the two")[0].endswith("; 4 draws")
+
+
 def test_certified_fits():
     def row(method, gap=1e-9, status="ok"):
         return {"status": status, "method": method, "fits": 10, "relative_gap": gap}
