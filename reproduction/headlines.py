@@ -136,6 +136,8 @@ class Headline:
         Why they differ, as far as they do.
     numbers : sequence of Number or Count
         What is shown.
+    fitted : bool
+        Whether a parameter was chosen by the published numbers: ours may agree, and reproduce nothing.
     """
 
     paper: str
@@ -145,6 +147,7 @@ class Headline:
     table: str
     why: str
     numbers: Sequence[Number | Count]
+    fitted: bool = False
 
 
 def _read() -> Iterator[Headline]:
@@ -172,7 +175,7 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
     -------
     list of (Headline, str, str, str)
         `NOT_RECORDED` in the place of our numbers where the table is not there, or not whole. The last is "reproduced"
-        where all numbers that can be asked agree, else how many do, and the reason.
+        where all numbers that can be asked agree and none was fitted to them, else how many do, and the reason.
 
     Raises
     ------
@@ -196,11 +199,9 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
         asked = [verdict for _, verdict in ours if verdict]
         same = asked.count(ANSWERS[0])
         others = [f"{asked.count(name)} {name}" for name in ANSWERS[:0:-1] if name in asked]
-        told = (
-            f"{same} of {len(asked)} reproduced, {', '.join(others)}: {headline.why}"
-            if others
-            else "reproduced" * bool(asked)
-        )
+        word = "agree" if headline.fitted else "reproduced"
+        counted = ", ".join([f"{same} of {len(asked)} {word}", *others]) if others else word * bool(asked)
+        told = f"{counted}: {headline.why}" if counted != "reproduced" and counted else counted
         rows.append((headline, theirs, " / ".join(shown for shown, _ in ours), told))
     return rows
 
