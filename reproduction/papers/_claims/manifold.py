@@ -1,7 +1,7 @@
 """Small studies for claims of the manifold-regularization paper (LapSVM, LapRLS, TSVM) that no table judges.
 
 `STUDIES` says what computes one draw of each, on what, and how many draws; `_study_claims` holds the claims on their
-rows. The two moons are drawn by `make_two_moons`, with one label each.
+rows. The two moons of figures 2 and 3 are the published points; elsewhere `make_two_moons` draws them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,13 @@ def moons(draw: int, n: int = 200) -> tuple[FloatArray, IntArray, Labels]:
     return X, y, encode_labels(hide_labels(y, per_class=1, random_state=draw))
 
 
+def published_moons(name: str, draw: int, data: Path | None) -> tuple[FloatArray, IntArray, Labels]:
+    """Return the published points of figures 2 and 3, and a draw of one label of each moon."""
+    points = dataset(name, data)
+    y = np.asarray(points.y)
+    return np.asarray(points.X), y, encode_labels(hide_labels(y, per_class=1, random_state=draw))
+
+
 def graph_of(X: FloatArray) -> LaplacianOperator:
     """Return D - W of six nearest neighbours, the paper's graph."""
     return laplacian(knn_graph(X, **belkin.GRAPH), normalized=False)
@@ -56,7 +63,7 @@ def hidden_error(f: FloatArray, y: IntArray, labels: Labels) -> float:
 
 def moons_over_parameters(name: str, draw: int, data: Path | None) -> dict[str, float]:
     """Figure 2: SVM, TSVM and LapSVM over widths and weights, with gamma_I = 1."""
-    X, y, labels = moons(draw)
+    X, y, labels = published_moons(name, draw, data)
     L, errors = graph_of(X), dict[str, list[float]](svm=[], tsvm=[], lapsvm=[])
     for sigma in WIDTHS:
         K = gram(X, **rbf(sigma))
@@ -75,7 +82,7 @@ def moons_over_parameters(name: str, draw: int, data: Path | None) -> dict[str, 
 
 def moons_over_gamma(name: str, draw: int, data: Path | None) -> dict[str, float]:
     """Figure 3: LapSVM as gamma_I grows."""
-    X, y, labels = moons(draw)
+    X, y, labels = published_moons(name, draw, data)
     K, L = gram(X, **rbf(0.35)), graph_of(X)
     answers = (factorized(LapSVM(K, L, labels, gamma_A=0.03125, gamma_I=g)).variables["f"] for g in GAMMAS)
     return {f"error_{g:g}": hidden_error(f, y, labels) for g, f in zip(GAMMAS, answers, strict=True)}
@@ -219,8 +226,8 @@ Study: TypeAlias = tuple[Callable[[str, int, "Path | None"], dict[str, float]], 
 
 MOONS = ("generated moons",)
 STUDIES: dict[str, Study] = {
-    "moons over parameters": (moons_over_parameters, MOONS, 10),
-    "moons over gamma_I": (moons_over_gamma, MOONS, 10),
+    "moons over parameters": (moons_over_parameters, ("two_moons",), 10),
+    "moons over gamma_I": (moons_over_gamma, ("two_moons",), 10),
     "seconds of LapSVM and TSVM": (seconds_of_training, ("usps 3-8", "usps 1-7", "usps 4-9"), 5),
     "width on Isolet": (isolet_width, ("isolet",), 5),
     "C on Isolet": (isolet_weight, ("isolet",), 30),

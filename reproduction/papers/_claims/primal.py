@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.papers._claims.manifold import Study, graph_of, hidden_error
+from reproduction.papers._claims.manifold import Study, graph_of, hidden_error, published_moons
 from reproduction.papers._protocols import melacci_belkin_fits as fits
-from reproduction.tasks import dataset, rbf
+from reproduction.tasks import rbf
 from specmargin.datasets import make_clock, make_two_moons
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram
@@ -180,9 +180,7 @@ def width_and_start(name: str, draw: int, data: Path | None) -> dict[str, float]
 
 def moons_by_iteration(name: str, draw: int, data: Path | None) -> dict[str, float]:
     """Section 4, figures 3 and 4: errors and changes of decisions on two moons, iteration by iteration."""
-    moons = dataset(name, data)
-    X, y = np.asarray(moons.X), moons.y
-    labels = encode_labels(hide_labels(y, per_class=1, random_state=draw))
+    X, y, labels = published_moons(name, draw, data)
     obj = LapSVM(gram(X, **rbf(0.35)), graph_of(X), labels, "squared_hinge", 1e-2, 1.0, fit_intercept=False)
     truth = np.where(y == labels.classes[1], 1.0, -1.0)
     history = pcg(obj, tol=0.0, max_iter=60, truth=truth).history

@@ -120,7 +120,7 @@ def test_unknown_studies_are_named():
 
 
 def test_quick_table_of_generated_sets(nowhere, tmp_path, monkeypatch):
-    quick = ("moons over gamma_I", "restricted norm", "clock", "minima of one weight")
+    quick = ("eigenmap of new points", "restricted norm", "clock", "minima of one weight")
     monkeypatch.setattr(claims, "STUDIES", {name: claims.STUDIES[name] for name in (*quick, "no clusters")})
     report = run_table("claims", quick=True, out=tmp_path, progress=False)
     text = report.text()
@@ -232,6 +232,19 @@ def test_iterations_count_until_the_error_stays_within_half_a_point(monkeypatch)
         }
     )
     np.testing.assert_array_equal(seen["truth"], np.where(y == labels.classes[1], 1.0, -1.0))
+
+
+def test_the_moons_of_the_figures_are_the_published_points(data_folder):
+    if data_folder is None:
+        pytest.skip("the published points are not here")
+    points = sm.datasets.load("two_moons", data_home=data_folder)
+    X, y, labels = manifold.published_moons("two_moons", 3, data_folder)
+    np.testing.assert_array_equal(X, points.X)
+    assert sorted(y[labels.labeled].tolist()) == sorted(set(y))
+    for study in ("moons over parameters", "moons over gamma_I"):
+        assert claims.STUDIES[study][1] == ("two_moons",)
+    errors = manifold.moons_over_gamma("two_moons", 3, data_folder)
+    assert errors["error_0"] > errors["error_1"]
 
 
 def test_iterations_on_two_moons_end_without_errors(data_folder):
