@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproduction.engine.equivalence import ANSWERS
+from reproduction.engine.equivalence import ANSWERS, counted
 from reproduction.engine.published import published
 from reproduction.recorded import RecordedTable
 from reproduction.report import Report
@@ -198,10 +198,10 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
         ours = [number.ours(record.report) for number in headline.numbers]
         asked = [verdict for _, verdict in ours if verdict]
         same = asked.count(ANSWERS[0])
-        others = [f"{asked.count(name)} {name}" for name in ANSWERS[:0:-1] if name in asked]
+        others = [counted(asked.count(name), name) for name in ANSWERS[:0:-1] if name in asked]
         word = "agree" if headline.fitted else "reproduced"
-        counted = ", ".join([f"{same} of {len(asked)} {word}", *others]) if others else word * bool(asked)
-        told = f"{counted}: {headline.why}" if counted != "reproduced" and counted else counted
+        told = ", ".join([f"{same} of {len(asked)} {word}", *others]) if others else word * bool(asked)
+        told += f": {headline.why}" if told not in ("", "reproduced") else ""
         rows.append((headline, theirs, " / ".join(shown for shown, _ in ours), told))
     return rows
 

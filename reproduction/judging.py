@@ -37,6 +37,7 @@ from reproduction.engine.equivalence import (
     NOT_JUDGED,
     Interval,
     answer,
+    counted,
     draw_means,
     draw_of,
     margin,
@@ -117,13 +118,15 @@ def _span(*readings: Any) -> Interval:
 TESTS: Mapping[str, Callable[..., Any]] = {
     "mean": lambda values: values.groupby(level="dataset", sort=False).mean(),
     "spread": lambda values: abs(values - _mean_of_task(values)),
+    "above": lambda a, b: np.sign(a - b),
     "better": lambda *columns: min(columns, key=lambda values: values.mean()),
     "sign": lambda values: np.sign(values.mean()),
     "span": _span,
     "margin": margin,
 }
-"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, the
-column of the least mean, the sign of a mean, the range of readings, the margin of a published error."""
+"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, whether
+one column is above another or below, the column of the least mean, the sign of a mean, the range of readings, the
+margin of a published error."""
 
 
 def _value(frame: pd.DataFrame, expression: str) -> Any:
@@ -250,8 +253,8 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
         for name, each in told.items()
     }
     numbers_of = sorted({each.n for each in told.values()} - {0})
-    counted = f"; {' to '.join(map(str, dict.fromkeys((numbers_of[0], numbers_of[-1]))))} draws" if numbers_of else ""
-    sentence = f"{_test(one, frame)}: {_listed(told, answers)}{counted}."
+    draws = f"; {' to '.join(map(str, dict.fromkeys((numbers_of[0], numbers_of[-1]))))} draws" if numbers_of else ""
+    sentence = f"{_test(one, frame)}: {_listed(told, answers)}{draws}."
     return [f"{together(list(answers.values()))}: {one.text}. {sentence}{numbers}"]
 
 
@@ -269,7 +272,7 @@ def _test(one: ClaimRow, frame: pd.DataFrame) -> str:
     return f"{test[:1].upper()}{test[1:]}, {bounds}"
 
 
-_SHOWN = 6
+_SHOWN = 8
 """Quantities that are all shown."""
 
 
@@ -278,9 +281,10 @@ def _listed(told: Mapping[str, Interval], answers: Mapping[str, str]) -> str:
     each = {name: f"{name} {interval.text}" for name, interval in told.items()}
     if len(each) <= _SHOWN:
         return ", ".join(each.values())
-    counts = Counter(answers.values())
+    found = Counter(answers.values())
     ends = [each[pick(told, key=lambda name: told[name].mean)] for pick in (min, max)]
-    parts = [f"{' and '.join(f'{counts[name]} {name}' for name in ANSWERS if counts[name])} of {len(each)}"]
+    first, *rest = (counted(found[name], name) for name in ANSWERS if found[name])
+    parts = [", ".join([first.replace(" ", f" of {len(each)} ", 1), *rest])]
     others = [text for name, text in each.items() if answers[name] != ANSWERS[0]]
     parts += [f"not so {', '.join(others[:_SHOWN])}{' and others' * (len(others) > _SHOWN)}"] if others else []
     return "; ".join([*parts, f"from {ends[0]} to {ends[1]}"])

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproduction.engine.equivalence import ANSWERS, NOT_JUDGED
+from reproduction.engine.equivalence import ANSWERS, NOT_JUDGED, counted
 from reproduction.report import Line, MarkedSection, Report, Section
 
 __all__ = [
@@ -59,10 +59,10 @@ def tally(verdicts: Iterable[str]) -> str:
     Examples
     --------
     >>> tally(["agrees", "differs", "agrees"])
-    '2 agrees, 1 differs, 0 cannot be told, 0 not judged'
+    '2 agree, 1 differs, 0 cannot be told, 0 not judged'
     """
     count = Counter(verdicts)
-    return ", ".join(f"{count[name]} {name}" for name in VERDICTS)
+    return ", ".join(counted(count[name], name) for name in VERDICTS)
 
 
 def parse_claims(report: Report) -> list[Claim]:
@@ -124,7 +124,7 @@ def told_numbers(
     --------
     >>> lines = [Line("g50c", "svm", "", 19.5, 1.2, 10, 9.33, 2.0)]
     >>> told_numbers([Section("Table 4", lines)], lambda line: "unknown")  # doctest: +ELLIPSIS
-    ['Table 4: of 1 published numbers 0 agrees, 1 differs, 0 cannot be told, 0 not judged.', '  g50c svm: 19.50, ...']
+    ['Table 4: of 1 published numbers 0 agree, 1 differs, 0 cannot be told, 0 not judged.', '  g50c svm: 19.50, ...']
     """
     told = []
     for section in sections:

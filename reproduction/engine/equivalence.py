@@ -29,6 +29,7 @@ __all__ = [
     "NOT_JUDGED",
     "Interval",
     "answer",
+    "counted",
     "difference",
     "draw_means",
     "draw_of",
@@ -49,6 +50,17 @@ ANSWERS = ("agrees", "differs", "cannot be told")
 
 NOT_JUDGED = "not judged"
 """Where nothing can be asked of the draws."""
+
+
+def counted(number: int, name: str) -> str:
+    """Return how many claims have an answer.
+
+    Examples
+    --------
+    >>> [counted(1, "differs"), counted(2, "differs"), counted(2, "cannot be told")]
+    ['1 differs', '2 differ', '2 cannot be told']
+    """
+    return f"{number} {name if number == 1 else name.removesuffix('s')}"
 
 
 class Interval(NamedTuple):

@@ -94,8 +94,8 @@ def test_every_set_has_a_quantity_of_its_own():
     assert "a gain 3.00 [" in line
     assert "b gain 1.50 [" in line
     assert verdict("T_far - T_near", by="dataset", at_least=1.2) == "cannot be told"
-    wide = sentence("", values={f"g{k}": "T_far - T_near" for k in range(6)} | {"odd": "T_odd - T_near"}, at_least=0)
-    assert "6 agrees and 1 cannot be told of 7; not so odd 1.38 [" in wide
+    wide = sentence("", values={f"g{k}": "T_far - T_near" for k in range(8)} | {"odd": "T_odd - T_near"}, at_least=0)
+    assert "8 of 9 agree, 1 cannot be told; not so odd 1.38 [" in wide
 
 
 def test_one_of_many_quantities_differs_by_a_wider_interval():

@@ -116,7 +116,7 @@ def test_claims_come_first_and_link_to_their_tables(results, drawn, tmp_path):
     assert list(texts) == ["index", "lapsvm_svm", "spectrum_learning"]
     index = texts["index"]
     # What came out is the first sentence.
-    first = "Of 6 claims that recorded tables judge: 2 agrees, 2 differs, 2 cannot be told, 0 not judged."
+    first = "Of 6 claims that recorded tables judge: 2 agree, 2 differ, 2 cannot be told, 0 not judged."
     assert index.splitlines()[2].startswith(first)
     table = "table [spectrum\\_learning](spectrum_learning.md)"
     gain = "Gain in points, at least 0: 2.00 \\[1.00, 3.00\\]; 10 draws."

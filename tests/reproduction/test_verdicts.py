@@ -86,7 +86,7 @@ def test_published_numbers_are_asked_one_by_one():
     sections = [Section("Table 2", LINES), Section("Table 3, times", LINES), Section("U", LINES[4:5])]
     assert number_counts(sections) == {"agrees": 2, "differs": 1, "cannot be told": 1, "not judged": 1}
     told = told_numbers(sections, lambda line: "unknown" if line.method == "rls" else "")
-    counted = "2 agrees, 1 differs, 1 cannot be told, 1 not judged"
+    counted = "2 agree, 1 differs, 1 cannot be told, 1 not judged"
     assert told == [f"Table 2: of 5 published numbers {counted}.", "  a rls: 10.00, published 14.00 - unknown"]
 
 

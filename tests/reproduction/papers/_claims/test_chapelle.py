@@ -84,7 +84,7 @@ def test_a_conclusion_comes_out_each_way(text, changes, expected):
 def test_numbers_of_the_sentences():
     judged = sentences(settings())
     assert judged[0].endswith(":")
-    assert "9 agrees of 9; from " in line_on("all err less", judged)
+    assert "9 of 9 agree; from " in line_on("all err less", judged)
     assert "grad_hinge share 1.00 [0.53, 1.00], svmlight_s3vm share 1.00" in line_on("better minima than both", judged)
     assert "cs3vm, svmlight_s3vm share 1.00" in line_on("minima err less", judged)
     line = line_on("as good on USPS", judged)

@@ -89,7 +89,7 @@ def test_over_fitting_is_a_lower_error_than_the_optimum():
 def test_seconds_are_held_against_either_rival():
     """Three rules on two sets, a second each: 5 of Newton's and 1.9 of the dual solver's."""
     _, line = verdict("appreciably faster", lapsvm_dual=(10.4, 0.0, 9, 1.9))
-    assert "6 agrees and 6 differs of 12; not so coil20b dual over stability 1.90" in line
+    assert "6 of 12 agree, 6 differ; not so coil20b dual over stability 1.90" in line
     assert "to coil20b newton over stability 5.00; 3 draws" in line
 
 
