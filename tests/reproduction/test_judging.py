@@ -81,6 +81,13 @@ def test_numbers_of_labels_of_one_draw_are_tasks_of_it():
     assert f"gain 3.00 [{3 - half:.2f}, {3 + half:.2f}]; 3 draws." in sentence("x", frame_of(rows), at_least=0)
 
 
+def test_how_far_a_run_is_from_its_own_and_which_column_is_above():
+    """Of (9, 1, 2) on one set, and half of it on the other: 5, 3, 2 and half of them; twice above near, once below."""
+    assert "gain 2.50 [" in sentence("@spread(T_odd)", at_least=0)
+    assert "gain 0.33 [-1.61, 2.28]" in sentence("@above(T_near, T_odd)", at_least=0)
+    assert sentence("@above(T_near, T_idle)", at_least=0).startswith("cannot be told: the claim. Gain in points, at l")
+
+
 def test_all_quantities_must_lie_in_the_range():
     both = {"over {rival}": "T_{rival} - T_near"}
     line = sentence("", values=both, over={"rival": ["far", "odd"]}, at_least=0)
