@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from reproduction.comparison import mean_and_deviation
+from reproduction.comparison import mean_and_deviation, pooled_error
 from reproduction.engine.records import Cell, Row
 from reproduction.report import Line, Section
 from reproduction.run import Setup
@@ -108,10 +108,12 @@ class Block:
         rows = [row for row in self.rows(by_key, data) if row["status"] == "ok"]
         lines = []
         for method in self.methods:
-            values = [row[column or self.column] for row in rows if row["method"] == method]
+            mine = [row for row in rows if row["method"] == method]
+            values = [row[column or self.column] for row in mine]
             mean, std, source, note = self.published(method, values)
             own = mean_and_deviation(values)
-            lines.append(Line(self.dataset, method, self.tuning, *own, mean, std, source, note))
+            pooled = pooled_error(mine, column or self.column)
+            lines.append(Line(self.dataset, method, self.tuning, *own, mean, std, source, note, **pooled))
         return lines
 
 

@@ -1,9 +1,7 @@
-"""What papers say, put to our numbers: one vocabulary of verdicts for all tables.
+"""What is compared apart from the claims of `reproduction.judging`: Laplacians, and two methods run by run.
 
-`verdict` turns a share of agreeing cases into "reproduced", "partly reproduced" or "not reproduced", `yes_or_no` a
-single fact; `claim` makes a sentence of it. `order` and `within` hold mean errors against published ones, `verdict_on`
-says which of two graph Laplacians explains them. `objective_and_error`, `wins` and `significance` compare two methods
-run by run; what figures draw of that comes from `paired`. Every function of claims returns text, verdict first.
+`verdict_on` says which of two graph Laplacians is nearer to published errors. `objective_and_error` and `wins` compare
+two methods run by run; what figures draw of that comes from `paired`. All of them return text.
 """
 
 from __future__ import annotations
@@ -16,69 +14,10 @@ import numpy as np
 import pandas as pd
 
 from reproduction.engine.records import Row
-from reproduction.engine.significance import Comparison, paired_p_value
-from reproduction.report import Line
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
 
-__all__ = [
-    "CLOSE",
-    "LAPLACIANS",
-    "RULE",
-    "Pairing",
-    "claim",
-    "comparison_counts",
-    "objective_and_error",
-    "order",
-    "paired",
-    "significance",
-    "verdict",
-    "verdict_on",
-    "wins",
-    "within",
-    "yes_or_no",
-]
-
-RULE = "reproduced: in 90 % or more; partly: in half or more"
-"""Of `verdict`."""
-
-
-def verdict(part: int, whole: int) -> str:
-    """Return "reproduced", "partly reproduced" or "not reproduced".
-
-    Examples
-    --------
-    >>> verdict(9, 10), verdict(5, 10), verdict(0, 10)
-    ('reproduced', 'partly reproduced', 'not reproduced')
-    """
-    share = part / whole if whole else 0.0
-    return "reproduced" if share >= 0.9 else "partly reproduced" if share >= 0.5 else "not reproduced"
-
-
-def yes_or_no(holds: bool) -> str:
-    """Return "reproduced" or "not reproduced"."""
-    return verdict(int(holds), 1)
-
-
-def claim(text: str, part: int, whole: int, counts: str) -> str:
-    """Return the sentence of a claim: verdict, text, and counts, in which ``{part}`` and ``{whole}`` are filled in.
-
-    Examples
-    --------
-    >>> claim("the graph helps", 9, 10, "Lower error in {part} of {whole} pairs")
-    'reproduced: the graph helps. Lower error in 9 of 10 pairs.'
-    """
-    return f"{verdict(part, whole)}: {text}. {counts.format(part=part, whole=whole)}."
-
-
-def comparison_counts(result: Comparison, unit: str, *, corrected: bool = False) -> str:
-    """Return the counts of a comparison as text; `corrected` adds those of the corrected test."""
-    lower, higher = (f"; {n} corrected" * corrected for n in (result.surely_lower, result.surely_higher))
-    return (
-        f"lower mean error in {result.lower} of {result.rows} {unit} ({result.clearly_lower} significant{lower}), "
-        f"higher in {result.higher} ({result.clearly_higher}{higher})"
-    )
-
+__all__ = ["CLOSE", "LAPLACIANS", "Pairing", "objective_and_error", "paired", "verdict_on", "wins"]
 
 LAPLACIANS = {False: "D - W", True: "the normalised Laplacian"}
 """By the values of the axis ``normalized``."""
@@ -93,7 +32,6 @@ def verdict_on(
     name: str,
     published: Sequence[float],
     ours: Mapping[bool, Sequence[float]],
-    tolerances: Sequence[float] | None = None,
 ) -> str:
     """Return a sentence on the published errors of a set: which Laplacian explains them.
 
@@ -105,14 +43,12 @@ def verdict_on(
         Published errors in percent.
     ours : mapping of bool to sequence of float
         Errors with D - W (False) and with the normalised Laplacian (True), in the same order.
-    tolerances : sequence of float, optional
-        How far off a number may be that counts as explained; by default `CLOSE` for all.
 
     Returns
     -------
     str
-        A Laplacian explains the numbers if none is further off than its tolerance, both may, or neither; in the last
-        case the sentence says which is nearer, if its mean distance is at most half of the other's.
+        A Laplacian explains the numbers if none is further off than `CLOSE`, both may, or neither; in the last case the
+        sentence says which is nearer, if its mean distance is at most half of the other's.
 
     Examples
     --------
@@ -123,12 +59,7 @@ def verdict_on(
         normalized: [abs(a - b) for a, b in zip(errors, published, strict=True)] for normalized, errors in ours.items()
     }
     mean = {normalized: statistics.fmean(each) for normalized, each in distances.items()}
-    allowed = [CLOSE] * len(published) if tolerances is None else tolerances
-    close = [
-        normalized
-        for normalized, each in distances.items()
-        if all(distance <= most for distance, most in zip(each, allowed, strict=True))
-    ]
+    close = [normalized for normalized, each in distances.items() if max(each) <= CLOSE]
     near, far = sorted(mean, key=lambda normalized: mean[normalized])
     if len(close) == 1:
         text = f"{LAPLACIANS[close[0]]} explains the print"
@@ -142,7 +73,6 @@ def verdict_on(
     return f"{name}: {text}. Mean distance (largest): {counts}."
 
 
-_LEVEL = 0.05
 _SAME = 1e-3
 """Relative difference of two objectives below which both methods found the same minimum."""
 
@@ -214,58 +144,4 @@ def wins(rows: Iterable[Row], first: str, second: str) -> str:
     return (
         f"figure 4: {first} errs less than {second} in {lower} of {len(runs.first_error)} runs, more in {higher}, as "
         f"much in {len(runs.first_error) - lower - higher}."
-    )
-
-
-def significance(rows: Iterable[Row], first: str, second: str, published: bool | None = None) -> str:
-    """Say whether two methods differ at the 5 % level, by paired t-tests.
-
-    Runs of one pair share samples, and pairs share splits: over all runs the test is bolder than it says. So it is made
-    three times: over runs, over the means of every task, and over those of every split.
-
-    Parameters
-    ----------
-    rows : iterable of rows
-        Rows of one setting.
-    first, second : str
-        Methods.
-    published : bool, optional
-        Whether they do in the paper.
-    """
-    errors = _common_runs(rows, first, second)["error_unlabeled"]
-    runs = errors[first] - errors[second]
-    if len(runs) < 2:
-        return f"significance: {first} and {second} share fewer than two runs."
-    means = (runs.groupby(level=level, sort=False).mean() for level in ("dataset", "split"))
-    groups = [each.to_numpy() for each in (runs, *means)]
-    p = [paired_p_value(values, np.zeros(len(values))) for values in groups]
-    text = (
-        f"significance: {first} errs {np.mean(groups[0]):+.2f} points against {second}; p = {p[0]:.2g} over "
-        f"{len(groups[0])} runs, {p[1]:.2g} over {len(groups[1])} tasks, {p[2]:.2g} over {len(groups[2])} splits"
-    )
-    if published is None:
-        return text + "."
-    same = yes_or_no((p[0] < _LEVEL) == published)
-    return f"{same}: {text}; published {'significant' if published else 'not significant'} at 95 %."
-
-
-def order(lines: Sequence[Line]) -> str:
-    """Say whether methods come in the published order of errors; lines without a published number are left out."""
-    held = [line for line in lines if np.isfinite(line.difference)]
-    if len(held) < 2:
-        return "order: nothing published to hold against."
-    ours, theirs = (
-        [line.method for line in sorted(held, key=key)]
-        for key in (lambda line: line.mean, lambda line: line.published_mean)
-    )
-    text = f"{yes_or_no(ours == theirs)}: the order of the methods on {held[0].dataset}: {' < '.join(ours)}"
-    return text + ("." if ours == theirs else f"; published {' < '.join(theirs)}.")
-
-
-def within(line: Line, points: float) -> str:
-    """Say whether a mean is at most a number of points away from the published one."""
-    reached = "reached" if abs(line.difference) <= points else "missed"
-    return (
-        f"{reached}: {line.dataset} {line.method} {line.mean:.2f}, published {line.published_mean:.2f}, within "
-        f"{points:g} points."
     )

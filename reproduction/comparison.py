@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from reproduction.engine.equivalence import draw_means
 from reproduction.engine.protocol import Tuning, select
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
@@ -18,7 +22,7 @@ from reproduction.report import Line
 from specmargin.checks import members, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["Reference", "compare", "mean_and_deviation"]
+__all__ = ["Reference", "compare", "mean_and_deviation", "pooled_error"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,25 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float, int]:
     """
     mean = statistics.fmean(values) if values else math.nan
     return mean, statistics.stdev(values) if len(values) > 1 else math.nan, len(values)
+
+
+def pooled_error(rows: Iterable[Row], column: str) -> dict[str, Any]:
+    """Return ``error`` and ``draws`` of a `Line` on runs of several tasks, which share their draws; {} of one task.
+
+    Examples
+    --------
+    >>> errors = {("a", "0"): 1.0, ("a", "1"): 3.0, ("b", "0"): 5.0, ("b", "1"): 7.0}
+    >>> rows = [{"dataset": dataset, "split": split, "e": error} for (dataset, split), error in errors.items()]
+    >>> pooled_error(rows, "e"), pooled_error(rows[:2], "e")
+    ({'error': 1.0, 'draws': 2}, {})
+    """
+    rows = list(rows)
+    if len({row["dataset"] for row in rows}) < 2:
+        return {}
+    values, draws, tasks = zip(*[(row[column], row["split"], row["dataset"]) for row in rows], strict=True)
+    means = np.asarray(draw_means(pd.Series(values), draws, tasks))
+    error = float(means.std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+    return {"error": error, "draws": len(means)}
 
 
 def compare(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reproduction.engine.equivalence import ANSWERS, counted
 from reproduction.engine.published import published
 from reproduction.recorded import RecordedTable
 from reproduction.report import Report
@@ -55,21 +56,25 @@ class Number:
             value /= _published((*self.source[:3], self.over, *self.source[4:]))
         return f"{value:.{self.decimals}f}"
 
-    def reproduced(self, report: Report) -> str:
-        """Return the number of a report. `ValueError` if it does not have the line, or has it twice."""
+    def ours(self, report: Report) -> tuple[str, str]:
+        """Return the number of a report, and whether it agrees with the published one, which is not asked of a ratio.
+
+        `ValueError` if the report does not have the line, or has it twice.
+        """
         wanted = (self.section, self.dataset, self.method, self.tuning)
-        means = {
-            line.mean
+        lines = {
+            line.mean: line
             for section in report.sections
             for line in section.lines
             if (section.title, line.dataset, line.method, line.tuning) == wanted
         }
-        if len(means) != 1:
+        if len(lines) != 1:
             raise InvalidInputError(
-                f"the table {report.name!r} has {len(means)} numbers at {' | '.join(wanted)!r}, and its headline needs "
+                f"the table {report.name!r} has {len(lines)} numbers at {' | '.join(wanted)!r}, and its headline needs "
                 "one; name another line in reproduction/headlines.toml."
             )
-        return f"{means.pop():.{self.decimals}f}"
+        (line,) = lines.values()
+        return f"{line.mean:.{self.decimals}f}", "" if self.over else line.agreement
 
 
 @dataclass(frozen=True)
@@ -94,15 +99,21 @@ class Count:
         """Return what the paper says."""
         return self.statement
 
-    def reproduced(self, report: Report) -> str:
-        """Return the count in a report. `ValueError` if no remark has it."""
-        matches = [re.search(self.pattern, remark) for remark in report.remarks if self.claim in remark]
-        if len(matches) != 1 or matches[0] is None:
+    def ours(self, report: Report) -> tuple[str, str]:
+        """Return the count in a report, and the verdict on the claim. `ValueError` if no remark has it."""
+        matches = [
+            (verdict, re.search(self.pattern, rest))
+            for remark in report.remarks
+            for verdict, mark, rest in [remark.partition(": ")]
+            if mark and rest.startswith(self.claim)
+        ]
+        verdict, match = matches[0] if len(matches) == 1 else ("", None)
+        if match is None:
             raise InvalidInputError(
                 f"the table {report.name!r} has no remark with {self.claim!r} and {self.pattern!r}, or several; its "
                 "headline needs one: correct it in reproduction/headlines.toml."
             )
-        return matches[0][1]
+        return match[1], verdict
 
 
 @dataclass(frozen=True)
@@ -121,8 +132,12 @@ class Headline:
         What the numbers are, in their order.
     table : str
         The name of the record.
+    why : str
+        Why they differ, as far as they do.
     numbers : sequence of Number or Count
         What is shown.
+    fitted : bool
+        Whether a parameter was chosen by the published numbers: ours may agree, and reproduce nothing.
     """
 
     paper: str
@@ -130,7 +145,9 @@ class Headline:
     page: str
     measured: str
     table: str
+    why: str
     numbers: Sequence[Number | Count]
+    fitted: bool = False
 
 
 def _read() -> Iterator[Headline]:
@@ -146,8 +163,8 @@ HEADLINES = tuple(_read())
 """One of each of the five papers, in the order of `PAPERS`."""
 
 
-def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, str, str]]:
-    """Return each headline with its published and its reproduced numbers.
+def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, str, str, str]]:
+    """Return each headline with its published numbers, ours, and why they differ.
 
     Parameters
     ----------
@@ -156,8 +173,9 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
 
     Returns
     -------
-    list of (Headline, str, str)
-        `NOT_RECORDED` in the place of our numbers where the table is not there, or not whole.
+    list of (Headline, str, str, str)
+        `NOT_RECORDED` in the place of our numbers where the table is not there, or not whole. The last is "reproduced"
+        where all numbers that can be asked agree and none was fitted to them, else how many do, and the reason.
 
     Raises
     ------
@@ -166,16 +184,25 @@ def headline_rows(records: Mapping[str, RecordedTable]) -> list[tuple[Headline, 
 
     Examples
     --------
-    >>> headline, theirs, ours = headline_rows({})[0]
+    >>> headline, theirs, *ours = headline_rows({})[0]
     >>> headline.table, theirs, ours
-    ('manifold_regularization', '9.9 / 2.6', 'not recorded yet')
+    ('manifold_regularization', '9.9 / 2.6', ['not recorded yet', ''])
     """
     rows = []
     for headline in HEADLINES:
         record = records.get(headline.table)
         theirs = " / ".join(number.published() for number in headline.numbers)
-        ours = [number.reproduced(record.report) for number in headline.numbers] if record and record.report else []
-        rows.append((headline, theirs, " / ".join(ours) or NOT_RECORDED))
+        if record is None or record.report is None:
+            rows.append((headline, theirs, NOT_RECORDED, ""))
+            continue
+        ours = [number.ours(record.report) for number in headline.numbers]
+        asked = [verdict for _, verdict in ours if verdict]
+        same = asked.count(ANSWERS[0])
+        others = [counted(asked.count(name), name) for name in ANSWERS[:0:-1] if name in asked]
+        word = "agree" if headline.fitted else "reproduced"
+        told = ", ".join([f"{same} of {len(asked)} {word}", *others]) if others else word * bool(asked)
+        told += f": {headline.why}" if told not in ("", "reproduced") else ""
+        rows.append((headline, theirs, " / ".join(shown for shown, _ in ours), told))
     return rows
 
 

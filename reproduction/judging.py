@@ -1,17 +1,15 @@
-"""Claims as data: a sentence, the conditions that it stands on, and the numbers that are shown with its verdict.
+"""Claims as data: a sentence of a paper, the quantities that it is about, and the range where they are claimed to lie.
 
-A condition is an expression of `pandas.DataFrame.eval` in the columns of a frame of results:
+`judge` takes an interval of each quantity from the draws and asks where it lies: `reproduction.engine.equivalence` has
+the one rule. A quantity is an expression of `pandas.DataFrame.eval` in the columns of a frame of results:
 
-- lower in pairs, ``"error_STORM < error_MKL"``, or significantly so on a data set, ``"@clearly_lower(a, b)"``;
-- within d, ``"abs(error_a - error_b) <= 0.5"``;
-- a ratio of at least r, ``"seconds_a / seconds_b >= 2"``;
-- a share of cells, ``"larger >= 0.95"``;
-- an order, ``"error_1 <= error_2 <= error_3"``;
-- a correlation or a slope, ``"@correlation(a, b) >= 0.9"``.
+- of numbers, one for each run: the mean over the draws, with its t interval;
+- of truths, one for each run: the share of the runs where it holds, with Wilson's interval;
+- one number of the whole frame: a fact, which has no interval;
+- an `Interval`, as ``@span`` makes it of readings of a protocol that the paper leaves open.
 
-Each condition is counted over all rows, and the share of cases that hold is the verdict. What stands in braces in the
-numbers of a claim is such an expression, too; a column stands for its mean, one of text for its first. `TESTS` holds
-the functions after ``@``; those of data sets take frames of `wide_frame`, a row for each data set and split.
+Frames have a row for each run, with its data set and its draw ("dataset", "split") as columns or as index. What stands
+in braces in a sentence is an expression, too; a column stands for its mean, one of text for its first.
 """
 
 from __future__ import annotations
@@ -22,32 +20,34 @@ import statistics
 import string
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from pandas.errors import UndefinedVariableError
 
-from reproduction.claims import claim, comparison_counts
+from reproduction.engine.equivalence import (
+    ANSWERS,
+    FEWEST,
+    NOT_JUDGED,
+    Interval,
+    answer,
+    counted,
+    draw_means,
+    draw_of,
+    margin,
+    mean_interval,
+    share_interval,
+    together,
+)
 from reproduction.engine.records import Row
-from reproduction.engine.significance import Comparison, paired_comparison, paired_p_value
 
-__all__ = [
-    "TABLE_CLAIMS",
-    "TESTS",
-    "ClaimRow",
-    "Named",
-    "frame_of",
-    "judge",
-    "named_frame",
-    "read_claims",
-    "slope",
-    "wide_frame",
-]
+__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
 
 
 @dataclass(frozen=True)
@@ -59,121 +59,78 @@ class ClaimRow:
     paper, source : str
         Short name of the paper; the study, or part of a table, whose frame is judged.
     text : str
-        Sentence of the paper, and where it stands; facts of the frame, and numbers, may stand in braces.
-    holds : sequence of str
-        Conditions, each counted over all rows.
-    numbers : str
-        Sentence on the numbers; ``{part}`` and ``{whole}`` are the cases that hold and all cases, ``{each}`` the
-        numbers of every row, ``{missed}`` those of the rows where the first condition fails.
+        Sentence of the paper, and where it stands.
+    test : str
+        What the quantities are, with their unit.
+    values : mapping of str to str
+        Quantities by name. All of them must lie in the range.
+    over : mapping of str to sequence of str
+        Names in braces, in `values`, that stand for each of several.
+    at_least, at_most : float or str
+        The range; an expression where it is read from the frame.
     where : str, default ""
         Condition of the rows that count; all by default.
-    means : bool, default False
-        Whether the conditions are ones of the means over the rows.
-    strict : bool, default False
-        Whether one case that fails refutes the claim.
-    each : str, default ""
-        Numbers of one row, whose name is ``{name}``.
-    apart : str, default ", "
-        What stands between those of two rows.
-    partly : str, default "partly reproduced"
-        What it is called that half of the cases hold.
-    claimed : bool, default True
-        Whether the paper says it; else no verdict is given.
+    by : str, default ""
+        A column or level of the index, each of whose values has quantities of its own: "on every set".
+    needs, why : str, default ""
+        A condition that holds in one row at least, else the claim is not judged, for the reason `why`.
+    numbers : str, default ""
+        A sentence more.
     """
 
     paper: str
     source: str
     text: str
-    holds: Sequence[str]
-    numbers: str
+    test: str
+    values: Mapping[str, str]
+    over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    at_least: float | str = -np.inf
+    at_most: float | str = np.inf
     where: str = ""
-    means: bool = False
-    strict: bool = False
-    each: str = ""
-    apart: str = ", "
-    partly: str = "partly reproduced"
-    claimed: bool = True
+    by: str = ""
+    needs: str = ""
+    why: str = ""
+    numbers: str = ""
+
+    def quantities(self) -> dict[str, str]:
+        """Return the expressions by name, one for each combination of `over`."""
+        combined = [dict(zip(self.over, each, strict=True)) for each in product(*self.over.values())]
+        return {
+            _filled(name, names): _filled(value, names) for name, value in self.values.items() for names in combined
+        }
 
 
-class Named(float):
-    """A number that is shown with what it belongs to.
-
-    Examples
-    --------
-    >>> format(Named(1.25, "SVM on usps"), "+.1f")
-    '+1.2 (SVM on usps)'
-    """
-
-    def __new__(cls, value: float, name: str) -> Named:
-        """Return a float that knows a name."""
-        number = super().__new__(cls, value)
-        number.name = name
-        return number
-
-    name: str
-
-    def __format__(self, spec: str) -> str:
-        """Return the number in a format, its name after it."""
-        return f"{float(self):{spec}} ({self.name})"
+def _filled(text: str, names: Mapping[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
-def _by_dataset(values: pd.Series) -> Any:
-    return values.groupby(level="dataset", sort=False)
+def _mean_of_task(values: pd.Series) -> pd.Series:
+    return values.groupby(level="dataset", sort=False).transform("mean")
 
 
-def _compare(a: pd.Series, b: pd.Series, test_to_train: float | pd.Series = 0.0) -> Comparison:
-    """Compare two methods on each data set, split by split; the corrected test has one ratio, or one per data set."""
-    both = pd.DataFrame({"a": a, "b": b, "ratio": test_to_train}).dropna()
-    cells: list[Any] = [each.droplevel("dataset") for _, each in both.groupby(level="dataset", sort=False)]
-    ratios = [float(each["ratio"].iloc[0]) for each in cells]
-    return paired_comparison([each.to_dict() for each in cells], "a", "b", test_to_train=ratios if any(ratios) else [])
-
-
-def _cases(part: int, whole: int) -> list[bool]:
-    return [True] * int(part) + [False] * int(whole - part)
-
-
-def _counted(count: Callable[[Comparison], int]) -> Callable[..., list[bool]]:
-    """Return a test of two methods: one case per data set, as many hold as `count` says."""
-
-    def test(a: pd.Series, b: pd.Series) -> list[bool]:
-        compared = _compare(a, b)
-        return _cases(count(compared), compared.rows)
-
-    return test
-
-
-def _correlation(a: pd.Series, b: pd.Series) -> float:
-    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan
-
-
-def _named(values: pd.Series, index: Any) -> Named:
-    return Named(values[index], str(index))
+def _span(*readings: Any) -> Interval:
+    values = np.concatenate([np.atleast_1d(np.asarray(each, dtype=float)) for each in readings])
+    return Interval(float(values.mean()), float(values.min()), float(values.max()), 0)
 
 
 TESTS: Mapping[str, Callable[..., Any]] = {
-    "mean": lambda values: _by_dataset(values).mean(),
-    "spread": lambda values: _by_dataset(values).std(),
-    "compare": _compare,
-    "total": lambda *compared: Comparison(*map(sum, zip(*compared, strict=True))),
-    "lower": _counted(lambda compared: compared.lower),
-    "clearly_lower": _counted(lambda compared: compared.clearly_lower),
-    "not_clearly_higher": _counted(lambda compared: compared.rows - compared.clearly_higher),
-    "p": paired_p_value,
-    "cases": _cases,
-    "correlation": _correlation,
-    "largest": lambda *values: max(abs(each).max() for each in values),
-    "median": lambda *values: statistics.median(np.concatenate(values)),
-    "furthest": lambda values: _named(values, abs(values).idxmax()),
-    "highest": lambda values: _named(values, values.idxmax()),
-    "lowest": lambda values: _named(values, values.idxmin()),
-    "tally": lambda names, which: ", ".join(f"{name} ({n})" for name, n in Counter(names[which]).items()) or "none",
+    "mean": lambda values: values.groupby(level="dataset", sort=False).mean(),
+    "spread": lambda values: abs(values - _mean_of_task(values)),
+    "above": lambda a, b: np.sign(a - b),
+    "better": lambda *columns: min(columns, key=lambda values: values.mean()),
+    "sign": lambda values: np.sign(values.mean()),
+    "span": _span,
+    "margin": margin,
 }
-"""Functions that conditions and numbers may call, each with ``@``."""
+"""Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, whether
+one column is above another or below, the column of the least mean, the sign of a mean, the range of readings, the
+margin of a published error."""
 
 
-def _value(frame: pd.DataFrame, expression: str, **known: Any) -> Any:
-    return frame.eval(expression, engine="python", local_dict={**TESTS, **known})
+def _value(frame: pd.DataFrame, expression: str) -> Any:
+    return frame.eval(expression, engine="python", local_dict=TESTS)
 
 
 class _Numbers(string.Formatter):
@@ -184,24 +141,20 @@ class _Numbers(string.Formatter):
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
         """Return the value of an expression, the mean of a column, "-" where the frame does not have it."""
-        if field_name in kwargs:
-            return kwargs[field_name], field_name
+        if field_name in self.frame.attrs:
+            return self.frame.attrs[field_name], field_name
         try:
-            value = _value(self.frame, field_name, **kwargs)
+            value = _value(self.frame, field_name)
         except UndefinedVariableError:
             return "-", field_name
         if isinstance(value, pd.Series):
-            value = statistics.fmean(value) if is_numeric_dtype(value) else value.iloc[0]
+            numbers = is_numeric_dtype(value)
+            value = statistics.fmean(value.dropna()) if numbers and value.notna().any() else value.iloc[0]
         return value, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return counts of a comparison in a unit ("cases", or "corrected cases, equal"), all else in its format."""
-        if not isinstance(value, Comparison):
-            return value if isinstance(value, str) else format(value, format_spec)
-        spec, equal, _ = format_spec.partition(", equal")
-        unit = spec.removeprefix("corrected ")
-        counts = comparison_counts(value, unit, corrected=unit != spec)
-        return f"{counts}, equal in {value.equal}" if equal and value.equal else counts
+        """Return a text as it is, all else in its format."""
+        return value if isinstance(value, str) else format(value, format_spec)
 
 
 def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
@@ -212,23 +165,25 @@ def read_claims(file: Path) -> dict[str, list[ClaimRow]]:
     return papers
 
 
-def frame_of(rows: Iterable[Row], derive: Callable[[pd.DataFrame], Mapping[str, float]] | None = None) -> pd.DataFrame:
-    """Return rows as a frame, with the means of each data set as ``COLUMN_on_DATASET`` and what `derive` makes of it.
+def frame_of(rows: Iterable[Row], derive: Callable[[pd.DataFrame], Mapping[str, Any]] | None = None) -> pd.DataFrame:
+    """Return rows as a frame, with the numbers of each data set as ``COLUMN_on_DATASET`` and what `derive` makes of it.
 
-    Names are made identifiers: ``error_0.1`` is ``error_0_1``, ``with`` is ``with_``.
+    On each draw they are those of the same draw. Names are made identifiers: ``error_0.1`` is ``error_0_1``, ``with``
+    is ``with_``.
 
     Examples
     --------
-    >>> list(frame_of([{"dataset": "a", "error_0.1": 1.0}, {"dataset": "b", "error_0.1": 3.0}]))
-    ['dataset', 'error_0_1', 'error_0_1_on_a', 'error_0_1_on_b']
+    >>> rows = [{"dataset": name, "split": "s0", "error_0.1": error} for name, error in (("a", 1.0), ("b", 3.0))]
+    >>> frame_of(rows)[["error_0_1_on_a", "error_0_1_on_b"]].values.tolist()
+    [[1.0, 3.0], [1.0, 3.0]]
     """
     frame = pd.DataFrame(list(rows)).rename(columns=_identifier)
-    more: dict[str, float] = {}
     if "dataset" in frame and frame["dataset"].nunique() > 1:
-        means: Any = frame.groupby("dataset").mean(numeric_only=True)
-        more = {f"{column}_on_{_identifier(name)}": means.loc[name, column] for column in means for name in means.index}
-    more |= derive(frame) if derive else {}
-    return pd.concat([frame, pd.DataFrame(more, index=frame.index)], axis=1)
+        numbers = [name for name in frame.select_dtypes("number") if not str(name).startswith("param_")]
+        wide: Any = frame.pivot_table(numbers, "split", "dataset", aggfunc="mean")
+        wide.columns = pd.Index([f"{column}_on_{_identifier(name)}" for column, name in wide.columns])
+        frame = frame.join(wide, on="split")
+    return frame.assign(**derive(frame)) if derive else frame
 
 
 def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) -> pd.DataFrame:
@@ -241,6 +196,8 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
     {'T_lapsvm': [1.0], 'T_svm': [1.0]}
     """
     long = pd.DataFrame([{name: row.get(name) for name in (*_KEYS, *columns.values())} for row in rows])
+    if long.empty:
+        return long
     wide = long.pivot(index=list(_KEYS[:2]), columns="method", values=list(columns.values()))
     short = {column: name for name, column in columns.items()}
     pairs: Any = wide.columns
@@ -253,19 +210,6 @@ def wide_frame(rows: Iterable[Row], columns: Mapping[str, str], **facts: Any) ->
 _KEYS = ("dataset", "split", "method")
 
 
-def named_frame(columns: Mapping[str, Mapping[str, float] | pd.Series], **facts: Any) -> pd.DataFrame:
-    """Return a row per name, of those that every column has; `facts` may be shown with the numbers.
-
-    Examples
-    --------
-    >>> named_frame({"apart": {"g50c U": 0.5, "g50c T": np.nan}}).to_dict()
-    {'apart': {'g50c U': 0.5}}
-    """
-    frame = pd.DataFrame({name: pd.Series(each, dtype=float) for name, each in columns.items()}).dropna()
-    frame.attrs.update(facts)
-    return frame
-
-
 def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name) + "_" * keyword.iskeyword(name)
 
@@ -275,10 +219,10 @@ def judge(claims: Iterable[ClaimRow], frames: Mapping[str, pd.DataFrame]) -> lis
 
     Examples
     --------
-    >>> rows = [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 2.0}]
-    >>> one = ClaimRow("p", "s", "a errs less than b", ["a < b"], "In {part} of {whole} draws, {a:.1f} for {b:.1f} %")
+    >>> rows = [{"dataset": "d", "split": f"s{k}", "a": 1.0 + 0.1 * k, "b": 3.0} for k in range(4)]
+    >>> one = ClaimRow("p", "s", "a errs less than b", "gain in points", {"a": "b - a"}, at_least=0.0)
     >>> judge([one], {"s": frame_of(rows)})
-    ['partly reproduced: a errs less than b. In 1 of 2 draws, 2.0 for 2.0 %.']
+    ['agrees: a errs less than b. Gain in points, at least 0: a 1.85 [1.70, 2.00]; 4 draws.']
     """
     return [sentence for one in claims if one.source in frames for sentence in _judged(one, frames[one.source])]
 
@@ -288,29 +232,97 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
         frame = frame[_value(frame, one.where).astype(bool)]
     if frame.empty:
         return []
-    cases = frame.mean(numeric_only=True).to_frame().T if one.means else frame
-    held: list[bool] = []
-    for condition in one.holds:
+    found = dict(_values(one, frame))
+    if not found:
+        return []
+    shown = _Numbers(frame)
+    numbers = f" {shown.format(one.numbers)}." if one.numbers else ""
+    if one.needs and not _value(frame, one.needs).any():
+        return [f"{NOT_JUDGED}: {one.text}. {shown.format(one.why)}.{numbers}"]
+    told = {name: interval(1) for name, interval in found.items()}
+    few = max(each.n for each in told.values())
+    if 0 < few < FEWEST:
+        draws = "single fits" if few == 1 else f"{few} draws"
+        listed = ", ".join(f"{name} {each.mean:.2f}" for name, each in told.items())
+        return [
+            f"{NOT_JUDGED}: {one.text}. {draws.capitalize()} have no interval. {_test(one, frame)}: {listed}.{numbers}"
+        ]
+    low, high = _range(one, frame)
+    answers = {
+        name: answer(each, low, high, found[name](len(found))) if each.n == 0 or each.n >= FEWEST else ANSWERS[2]
+        for name, each in told.items()
+    }
+    numbers_of = sorted({each.n for each in told.values()} - {0})
+    draws = f"; {' to '.join(map(str, dict.fromkeys((numbers_of[0], numbers_of[-1]))))} draws" if numbers_of else ""
+    sentence = f"{_test(one, frame)}: {_listed(told, answers)}{draws}."
+    return [f"{together(list(answers.values()))}: {one.text}. {sentence}{numbers}"]
+
+
+def _range(one: ClaimRow, frame: pd.DataFrame) -> tuple[float, float]:
+    low, high = (_value(frame, each) if isinstance(each, str) else each for each in (one.at_least, one.at_most))
+    return float(low), float(high)
+
+
+def _test(one: ClaimRow, frame: pd.DataFrame) -> str:
+    """Say what is measured, and in which range it is claimed to lie."""
+    low, high = (f"{each:.4g}" for each in _range(one, frame))
+    one_sided = f"at most {high}" if low == "-inf" else f"at least {low}"
+    bounds = one_sided if "inf" in low + high else f"from {low} to {high}"
+    test = _Numbers(frame).format(one.test)
+    return f"{test[:1].upper()}{test[1:]}, {bounds}"
+
+
+_SHOWN = 8
+"""Quantities that are all shown."""
+
+
+def _listed(told: Mapping[str, Interval], answers: Mapping[str, str]) -> str:
+    """Show quantities; of many those that do not agree, and the least and the largest mean."""
+    each = {name: f"{name} {interval.text}" for name, interval in told.items()}
+    if len(each) <= _SHOWN:
+        return ", ".join(each.values())
+    found = Counter(answers.values())
+    ends = [each[pick(told, key=lambda name: told[name].mean)] for pick in (min, max)]
+    first, *rest = (counted(found[name], name) for name in ANSWERS if found[name])
+    parts = [", ".join([first.replace(" ", f" of {len(each)} ", 1), *rest])]
+    others = [text for name, text in each.items() if answers[name] != ANSWERS[0]]
+    parts += [f"not so {', '.join(others[:_SHOWN])}{' and others' * (len(others) > _SHOWN)}"] if others else []
+    return "; ".join([*parts, f"from {ends[0]} to {ends[1]}"])
+
+
+def _values(one: ClaimRow, frame: pd.DataFrame) -> Iterator[tuple[str, Callable[[int], Interval]]]:
+    """Yield the quantities by name, each with what makes its interval, at a level for one among so many."""
+    parts: Any = frame.groupby(one.by).indices if one.by else {"": np.arange(len(frame))}
+    for name, expression in one.quantities().items():
         try:
-            held += map(bool, np.atleast_1d(_value(cases, condition)))
+            value = _value(frame, expression)
         except UndefinedVariableError:
             continue
-    if not held:
-        return []
-    part, whole = sum(held), len(held)
-    facts = {str(name): fact for name, fact in frame.attrs.items()}
-    listed: dict[str, str] = {}
-    if one.each:
-        rows = [_Numbers(frame.iloc[[k]]).format(one.each, name=name) for k, name in enumerate(frame.index)]
-        missed = [row for row, holds in zip(rows, held, strict=False) if not holds]
-        listed = {"each": one.apart.join(rows), "missed": one.apart.join(missed) or "none"}
-    shown = _Numbers(frame)
-    numbers = shown.format(one.numbers, part=part, whole=whole, **listed, **facts)
-    text = shown.format(one.text, **facts)
-    if not one.claimed:
-        return [f"{text}. {numbers}."]
-    sentence = claim(text, *((int(part == whole), 1) if one.strict else (part, whole)), numbers)
-    return [re.sub(r"^partly reproduced", one.partly, sentence)]
+        for of_part, rows in sorted(parts.items()):
+            mine = value.iloc[rows] if isinstance(value, pd.Series) else value
+            interval = _interval(mine, frame.iloc[rows])
+            if interval is not None:
+                yield f"{of_part} {name}".strip(), interval
+
+
+def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | None:
+    if isinstance(value, Interval):
+        return lambda among: value
+    if not isinstance(value, pd.Series):
+        return (lambda among: Interval(float(value), float(value), float(value), 0)) if np.isfinite(value) else None
+    if value.isna().all():
+        return None
+    tasks, splits = (_keys(frame, name) for name in _KEYS[:2])
+    draws = [draw_of(str(split)) for split in splits] if len(splits) else ""
+    means = draw_means(value, draws, tasks).to_numpy()
+    of = share_interval if is_bool_dtype(value) else mean_interval
+    return lambda among: of(means, among)
+
+
+def _keys(frame: pd.DataFrame, name: str) -> Any:
+    if name in frame:
+        return frame[name].to_numpy()
+    return frame.index.get_level_values(name) if name in frame.index.names else ""
 
 
 TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")

@@ -1,7 +1,7 @@
-"""A finished table as text, CSV and Markdown: sections of reproduced numbers next to published ones.
+"""A finished table as text, CSV and Markdown: sections of our numbers next to published ones.
 
-A `Report` has sections of two kinds. A `Section` has a `Line` for each number: reproduced, published, difference, note.
-A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
+A `Report` has sections of two kinds. A `Section` has a `Line` for each number: ours, published, whether they agree. A
+`MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
 and those that are not significantly worse. `write_report` writes it in all forms.
 """
 
@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from reproduction.engine.equivalence import FEWEST, NOT_JUDGED, Interval, answer, difference, margin
 from reproduction.engine.significance import Entry, Mark
 from specmargin.files import replace_file
 
@@ -26,7 +28,11 @@ __all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section", "
 
 @dataclass(frozen=True)
 class Line:
-    """One reproduced number next to one published number, both in percent; NaN where there is none."""
+    """One of our numbers next to one published number, both in percent; NaN where there is none.
+
+    Where runs of several tasks are pooled, which share their draws, `error` is the standard error of the mean over
+    `draws`; else it is that of `n_splits` independent values.
+    """
 
     dataset: str
     method: str
@@ -38,15 +44,45 @@ class Line:
     published_std: float = math.nan
     source: str = ""
     note: str = ""
+    error: float = math.nan
+    draws: int = 0
 
     @property
     def difference(self) -> float:
-        """Reproduced minus published mean."""
+        """Our mean less the published one."""
         return self.mean - self.published_mean
 
+    @property
+    def margin(self) -> float:
+        """How far from the published error ours may lie and still be that error."""
+        return margin(self.published_mean, self.published_std)
 
-_COLUMNS = ("dataset", "method", "tuning", "reproduced", "splits", "published", "source", "difference", "note")
-_CSV = [*_COLUMNS[:3], "mean", "std", "n_splits", "published_mean", "published_std", "source", "difference", "note"]
+    @property
+    def interval(self) -> Interval:
+        """Interval of the difference, the published mean being one of as many draws as ours.
+
+        Its deviation is ours where none is published, and where runs of several tasks are pooled in it.
+        """
+        n, spread = self.draws or self.n_splits, 0.0 if math.isnan(self.std) else self.std
+        if self.draws:
+            return difference(self.mean, self.error, self.published_mean, self.error, n)
+        theirs = spread if math.isnan(self.published_std) else self.published_std
+        root = math.sqrt(max(n, 1))
+        return difference(self.mean, spread / root, self.published_mean, theirs / root, n)
+
+    @property
+    def agreement(self) -> str:
+        """Answer to the claim that the error is the published one, "not judged" of too few draws, "" without one."""
+        if math.isnan(self.difference):
+            return ""
+        few = (self.draws or self.n_splits) < FEWEST
+        return NOT_JUDGED if few else answer(self.interval, -self.margin, self.margin)
+
+
+_COLUMNS = ("dataset", "method", "tuning", "ours", "splits", "published", "source", "difference", "agreement", "note")
+_CSV = [*_COLUMNS[:3], "mean", "std", "n_splits", "published_mean", "published_std", "source", "difference"]
+_CSV += ["error", "draws", "agreement", "note"]
+_NOT_ERRORS = re.compile(r"\b(times?|seconds|iterations|steps)\b")
 
 
 @dataclass(frozen=True)
@@ -56,13 +92,21 @@ class Section:
     title: str
     lines: Sequence[Line]
 
+    @property
+    def compared(self) -> list[Line]:
+        """Lines whose error is asked to be the published one: none where seconds or iterations are shown."""
+        return [] if _NOT_ERRORS.search(self.title) else [line for line in self.lines if line.agreement]
+
     def cells(self) -> list[list[str]]:
         """Return head and body as text, the note last."""
-        body = []
+        body, compared = [], {id(line) for line in self.compared}
         for line in self.lines:
             ours, theirs = _mean_std(line.mean, line.std), _mean_std(line.published_mean, line.published_std)
             apart = "-" if math.isnan(line.difference) else f"{line.difference:+.2f}"
-            setting, published = [line.dataset, line.method, line.tuning], [theirs, line.source, apart, line.note]
+            if id(line) in compared and line.interval.low < line.interval.high:
+                apart += f" [{line.interval.low:+.2f}, {line.interval.high:+.2f}]"
+            told = f"{line.agreement} (margin {line.margin:.2f})" if id(line) in compared else ""
+            setting, published = [line.dataset, line.method, line.tuning], [theirs, line.source, apart, told, line.note]
             body.append([*setting, ours, str(line.n_splits), *published])
         return [list(_COLUMNS), *body]
 
@@ -136,6 +180,11 @@ class MarkedSection:
             for name, e in row.entries.items()
         ]
 
+    @property
+    def compared(self) -> list[Line]:
+        """Nothing is published next to them."""
+        return []
+
     def counts(self) -> list[list[str]]:
         """Return how often each method is best, not significantly worse, or either: the spectrum paper's table 3."""
         count: Counter[tuple[str, str]] = Counter((m, e.mark) for row in self.rows for m, e in row.entries.items())
@@ -198,12 +247,12 @@ class Report:
 
     Examples
     --------
-    >>> line = Line("g50c", "svm", "5 labelled folds", 9.5, 1.2, 10, 9.33, 2.0, "p4")
+    >>> line = Line("g50c", "svm", "5 folds", 9.5, 1.2, 10, 9.33, 2.0, "p4")
     >>> print(Report("demo", "Demo", [Section("", [line])]).text())
     Demo
     <BLANKLINE>
-    dataset  method  tuning            reproduced   splits  published    source  difference  note
-    g50c     svm     5 labelled folds  9.50 (1.20)  10      9.33 (2.00)  p4      +0.17
+    dataset  method  tuning   ours         splits  published    source  difference            agreement             note
+    g50c     svm     5 folds  9.50 (1.20)  10      9.33 (2.00)  p4      +0.17 [-1.11, +1.45]  agrees (margin 2.00)
     <BLANKLINE>
     <BLANKLINE>
     >>> Report("demo", "Demo", [Section("Table 4, U", [line])]).text().splitlines()[2:4]

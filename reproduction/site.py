@@ -19,17 +19,16 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from reproduction import papers
-from reproduction.claims import RULE
 from reproduction.engine.artifacts import explained, require_folder
 from reproduction.engine.provenance import since_commit
 from reproduction.figure_scripts import described, expected_seconds, figure_scripts
 from reproduction.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
 from reproduction.recorded import RecordedTable, read_record
-from reproduction.verdicts import VERDICTS, Claim, agreement, figure_claims, parse_claims
+from reproduction.verdicts import VERDICTS, Claim, figure_claims, number_counts, parse_claims, tally
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.files import parse_json, read_file
 
-__all__ = ["Pages", "build_report", "figure_pages", "page_name", "plain", "record_pages", "tally", "write_pages"]
+__all__ = ["Pages", "build_report", "figure_pages", "page_name", "plain", "record_pages", "write_pages"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,10 +41,22 @@ class Pages(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """Claims that a table or a figure judges; those that are not `main` count for no verdict of a paper."""
+    """Claims that a table or a figure judges; those that are not `main` count for no verdict of a paper.
+
+    `numbers` says how many published errors of the table ours agree with.
+    """
 
     link: str
     claims: Sequence[Claim]
+    main: bool
+    numbers: str = ""
+
+
+class _Place(NamedTuple):
+    """A claim, where it was judged, and whether it may count there."""
+
+    claim: Claim
+    link: str
     main: bool
 
 
@@ -58,18 +69,6 @@ def page_name(record: str) -> str:
     'auto_ssl-draws-30'
     """
     return re.sub(r"[^\w.-]", "-", record)
-
-
-def tally(claims: Iterable[Claim]) -> str:
-    """Return how many claims have each verdict, in words.
-
-    Examples
-    --------
-    >>> tally([Claim("reproduced", "a"), Claim("not reproduced", "b"), Claim("reproduced", "c")])
-    '2 reproduced, 0 partly reproduced, 1 not reproduced'
-    """
-    count = Counter(claim.verdict for claim in claims)
-    return ", ".join(f"{count[name]} {name}" for name in VERDICTS)
 
 
 def plain(text: str) -> str:
@@ -190,20 +189,41 @@ def _index(records: Sequence[RecordedTable], sidecars: Mapping[str, Any], proble
     groups = [(_heading(paper), paper.tables, paper.figures) for paper in PAPERS]
     homeless = "## Other tables and figures\n\nNo paper names them in its bibliography.\n\n"
     groups.append((homeless, homeless_tables(), others))
-    body = []
+    body, counted = [], []
     for heading, tables, figures in groups:
         judged = [of_tables[each.name] for name in tables for each in records if each.experiment == name]
         judged += [of_figures[name] for name in figures if name in of_figures]
-        body += [heading, *_claims(judged)] if any(each.claims for each in judged) else []
-    main = [claim for each in of_tables.values() if each.main for claim in each.claims]
-    told = f"Of {len(main)} claims that recorded tables judge: {tally(main)}." if main else "No claim is judged yet."
-    rule = (
-        f"A claim is called by the share of cases in which it holds ({RULE}). A published mean came out if it is "
-        "within two standard errors of ours, unless a table says another distance."
+        claims = _by_text(judged)
+        counted += [places[0].claim.verdict for places in claims.values() if places[0].main]
+        body += [heading, *_claims(judged, claims)] if claims or any(each.numbers for each in judged) else []
+    told = (
+        f"Of {len(counted)} claims that recorded tables judge: {tally(counted)}."
+        if counted
+        else "No claim is judged yet."
     )
     damaged = f"## What could not be read\n\n{_items(problems)}\n" if problems else ""
-    head = f"# Claims and recorded tables\n\n{told} {rule}\n\n{damaged}"
+    head = f"# Claims and recorded tables\n\n{told} {_RULE}\n\n{damaged}"
     return f"{head}{''.join(body)}{_table_of_tables(records, of_tables)}"
+
+
+_RULE = """\
+A claim is a quantity and the range in which the paper has it. It is measured on every draw of the labels, and its 90 %
+interval over the draws lies inside of the range (agrees), outside (differs), or across its end (cannot be told): two
+one-sided tests at 5 %. Quantities are differences of two methods on the same draw, and tasks that share the draws are
+averaged first. A claim is not judged where there are fewer than three draws, or where its rival does nothing.
+
+Every claim counts once, at the setting of the paper; other settings stand below it. Published errors are asked one by
+one whether ours are the same: within a quarter of the published number, or its deviation where that is less, and half a
+point at the least."""
+
+
+def _by_text(judged: Sequence[_Judged]) -> dict[str, list[_Place]]:
+    """Return where each claim was judged: first the one place that counts, that of the paper's own setting."""
+    places: dict[str, list[_Place]] = {}
+    for each in sorted(judged, key=lambda each: not each.main):
+        for claim in each.claims:
+            places.setdefault(claim.text, []).append(_Place(claim, each.link, each.main))
+    return places
 
 
 def _heading(paper: Paper) -> str:
@@ -215,9 +235,12 @@ def _heading(paper: Paper) -> str:
 
 
 def _judged_table(record: RecordedTable) -> _Judged:
-    claims = parse_claims(record.report) or agreement(record.report) if record.report else []
     link = f"table [{plain(record.name)}]({page_name(record.name)}.md)"
-    return _Judged(link, claims, not (_quick(record) or record.choices))
+    if record.report is None:
+        return _Judged(link, [], False)
+    counts = number_counts(record.report.sections)
+    numbers = f"{counts.total()} published errors: {tally(counts.elements())}" if counts else ""
+    return _Judged(link, parse_claims(record.report), not (_quick(record) or record.choices), numbers)
 
 
 def _judged_figure(name: str, sidecar: Mapping[str, Any]) -> _Judged:
@@ -225,22 +248,32 @@ def _judged_figure(name: str, sidecar: Mapping[str, Any]) -> _Judged:
     return _Judged(link, figure_claims(sidecar.get("results")), False)
 
 
-def _claims(judged: Sequence[_Judged]) -> Iterator[str]:
-    """Yield lists of claims below what judges them, those last that count for no verdict."""
-    for main in (True, False):
-        some = [each for each in judged if each.main == main and each.claims]
-        told = tally(claim for each in some for claim in each.claims)
-        if some:
-            yield f"{told}.\n\n" if main else f"### Judged by figures, quick forms and other choices\n\n{told}.\n\n"
-        for each in some:
-            for context in dict.fromkeys(claim.context for claim in each.claims):
-                yield f"By {each.link}{f', {plain(context)}' if context else ''}:\n\n"
-                yield "".join(_claim(claim) for claim in each.claims if claim.context == context) + "\n"
+def _claims(judged: Sequence[_Judged], claims: Mapping[str, Sequence[_Place]]) -> Iterator[str]:
+    """Yield every claim with the one verdict that counts, other settings below it; then what counts for none."""
+    main = [places for places in claims.values() if places[0].main]
+    if main:
+        yield f"{tally(places[0].claim.verdict for places in main)}.\n\n"
+        yield "".join(_claim(*places) for places in main) + "\n"
+    numbers = [f"{each.numbers}, by {each.link}" for each in judged if each.numbers]
+    yield "".join(f"- {each}.\n" for each in numbers) + "\n" * bool(numbers)
+    others = [places for places in claims.values() if not places[0].main]
+    if others:
+        yield "### Judged by figures, quick forms and other choices alone\n\n"
+        yield "".join(_claim(*places) for places in others) + "\n"
 
 
-def _claim(claim: Claim) -> str:
-    verdict = f"[{claim.verdict}]{{.{claim.verdict.replace(' ', '-')}}}"
-    return f"- {verdict} **{plain(claim.text.strip())}.** {plain(claim.reason)}\n"
+def _claim(first: _Place, *others: _Place) -> str:
+    below = "".join(f"  - {_where(each)}: {_badge(each.claim)} {plain(each.claim.reason)}\n" for each in others)
+    text = f"{_badge(first.claim)} **{plain(first.claim.text.strip())}.** {plain(first.claim.reason)}"
+    return f"- {text} ({_where(first)})\n{below}"
+
+
+def _badge(claim: Claim) -> str:
+    return f"[{claim.verdict}]{{.{claim.verdict.replace(' ', '-')}}}"
+
+
+def _where(place: _Place) -> str:
+    return f"{place.link}{f', {plain(place.claim.context)}' if place.claim.context else ''}"
 
 
 def _table_of_tables(records: Sequence[RecordedTable], judged: Mapping[str, _Judged]) -> str:

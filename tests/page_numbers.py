@@ -7,7 +7,7 @@
 A passage (a paragraph, a list, a table) that reports decimals, percent, points, times, seconds or "7 of 10" is followed
 by a comment of lines ``NUMBER, NUMBER = SOURCE``, with a source of one of these forms:
 
-    lapsvm_svm | g50c | svm | 5 labelled folds      a line of a recorded table, column "reproduced" (the mean)
+    lapsvm_svm | g50c | svm | 5 labelled folds      a line of a recorded table, column "ours" (the mean)
     defaults | # Next to a tuned SVM | g10n | 100 | LapSVM()
                                                     a cell of a table of a page: part, cells of its row, column
     lapsvm_primal_table03_times.csv | uspst | lapsvm_pcg | mean
@@ -235,7 +235,7 @@ def cell_of(source: str) -> str:
         raise LookupError(f"{name!r} has no table below {part!r}")
     cells = set()
     for table in tables:
-        column, keys = ("reproduced", wanted) if "reproduced" in table.columns else (wanted[-1], wanted[:-1])
+        column, keys = ("ours", wanted) if "ours" in table.columns else (wanted[-1], wanted[:-1])
         if keys and keys[-1] in ("published", "difference") and "published" in table.columns:
             column, keys = keys[-1], keys[:-1]
         if column in table.columns:
@@ -262,7 +262,7 @@ def _suggestions(number: str) -> Iterator[str]:
     for place in sorted((ROOT / RECORDED).glob("*/table.md")):
         name = place.parent.name
         for table in tables_of(name):
-            at = table.columns.index("reproduced") if "reproduced" in table.columns else None
+            at = table.columns.index("ours") if "ours" in table.columns else None
             if at is not None and "." in number:
                 yield from (" | ".join([name, *row[:at]]) for row in table.rows if agrees(number, row[at]))
         for line in text_of(name).splitlines():

@@ -1,19 +1,15 @@
 """Which method of a row is best, and which are not significantly worse: the two marks of the spectrum paper's tables.
 
-`significance_marks` compares the methods of one row by a paired t-test over the splits that they share, and
-`paired_comparison` compares two methods over many rows.
-
-The splits of one data set share most of their samples, so that their errors are not independent and the test is bolder
-than its level says. The papers test like that; so does this. `paired_comparison` counts a second test as well, the
-corrected resampled t-test, which errs on the side of caution: it takes two splits to be as dependent as if all of what
-they share of the test points were shared knowledge.
+`significance_marks` compares the methods of one row by a paired t-test over the splits that they share. The splits of
+one data set share most of their samples, so that their errors are not independent and the test is bolder than its level
+says. The papers mark like that; so does this. Claims are judged by `reproduction.engine.equivalence`.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,7 +17,7 @@ import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["Comparison", "Entry", "Errors", "Mark", "paired_comparison", "paired_p_value", "significance_marks"]
+__all__ = ["Entry", "Errors", "Mark", "paired_p_value", "significance_marks"]
 
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
 """Errors in percent by method and by split."""
@@ -46,13 +42,10 @@ class Entry(NamedTuple):
     mark: Mark
 
 
-def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike, test_to_train: float = 0.0) -> float:
+def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return the two-sided p-value of the paired t-test of equal means, from errors of two methods on the same splits.
 
     1 where the errors are equal on every split, 0 where they differ by one constant, NaN for fewer than two splits.
-    Where `test_to_train`, the number of test points over that of training points of a split, is not zero, the variance
-    of the mean of k splits is taken as (1/k + test_to_train) s^2 instead of s^2 / k: the corrected resampled t-test of
-    Nadeau & Bengio, Inference for the generalization error, Machine Learning 52, 2003.
 
     Examples
     --------
@@ -73,7 +66,7 @@ def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike, test_to_train: float = 0.
     from scipy.stats import t
 
     k = len(a)
-    statistic = float(difference.mean()) / math.sqrt((1.0 / k + test_to_train) * float(difference.var(ddof=1)))
+    statistic = float(difference.mean()) / math.sqrt(float(difference.var(ddof=1)) / k)
     return float(2.0 * t.sf(abs(statistic), k - 1))
 
 
@@ -108,50 +101,3 @@ def significance_marks(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
         std = statistics.stdev(values) if len(values) > 1 else math.nan
         entries[method] = Entry(mean, std, len(values), p_value, mark)
     return entries
-
-
-class Comparison(NamedTuple):
-    """Rows in which the first of two methods has the lower mean error, the same one, the higher one.
-
-    `clearly_lower` and `clearly_higher` count those in which the paired test finds the difference significant,
-    `surely_lower` and `surely_higher` those in which the corrected resampled test does, too.
-    """
-
-    lower: int
-    equal: int
-    higher: int
-    clearly_lower: int
-    clearly_higher: int
-    surely_lower: int = 0
-    surely_higher: int = 0
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that hold both methods."""
-        return self.lower + self.equal + self.higher
-
-
-def paired_comparison(
-    rows: Iterable[Errors], first: str, second: str, level: float = 0.05, test_to_train: Sequence[float] = ()
-) -> Comparison:
-    """Compare two methods on the splits that they share, row by row.
-
-    The corrected test is made where `test_to_train` has the ratio of each row (see `paired_p_value`).
-
-    Examples
-    --------
-    >>> paired_comparison([{"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 3.0, "s1": 4.5}}], "a", "b")
-    Comparison(lower=1, equal=0, higher=0, clearly_lower=0, clearly_higher=0, surely_lower=0, surely_higher=0)
-    """
-    signs, clear, sure = [], [], []
-    for k, row in enumerate(rows):
-        a, b = _paired(row.get(first, {}), row.get(second, {}))
-        if not a:
-            continue
-        difference = statistics.fmean(a) - statistics.fmean(b)
-        sign = 0 if abs(difference) <= _ROUNDING else int(math.copysign(1, difference))
-        signs.append(sign)
-        clear.append(sign if paired_p_value(a, b) < level else 0)
-        sure.append(sign if len(test_to_train) and paired_p_value(a, b, test_to_train[k]) < level else 0)
-    tests = [part.count(side) for part in (clear, sure) for side in (-1, 1)]
-    return Comparison(signs.count(-1), signs.count(0), signs.count(1), *tests)

@@ -58,7 +58,7 @@ import numpy as np
 
 from reproduction.blocks import Blocks
 from reproduction.claims import LAPLACIANS
-from reproduction.comparison import mean_and_deviation
+from reproduction.comparison import mean_and_deviation, pooled_error
 from reproduction.engine.records import Cell, Row, worst_gap
 from reproduction.papers._claims import belkin as claims
 from reproduction.papers._protocols import belkin_fits as fits
@@ -187,11 +187,8 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
         for kernel, normalized in product(("fitted", "plain"), LAPLACIANS):
             remarks += claims.of_pairs(on_pairs, kernel=kernel, normalized=normalized)
         remarks += claims.of_settings(on_pairs)
-    if any(row["dataset"].startswith("usps") for row in rows):
-        for normalized in LAPLACIANS:
-            remarks += claims.of_figure_5(on_pairs, kernel="fitted", normalized=normalized)
     if len(on_pairs) < len(rows):
-        for normalized in LAPLACIANS:
+        for normalized in (True, False):  # that of the drawn numbers first
             remarks += claims.of_isolet(rows, normalized=normalized)
     return Findings([Section("", lines)], header, [*remarks, *claims.of_laplacians(rows), *claims.of_intercepts(rows)])
 
@@ -214,6 +211,7 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
         value,
         source="" if np.isnan(value) else f"{claims.PAPER} figure {figure}",
         note=f"{note}; {_FIT}" if kernel == "fitted" and of_paper else note,
+        **pooled_error([row for row in rows if row["status"] == "ok"], f"error_{part}"),
     )
 
 

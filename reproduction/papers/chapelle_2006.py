@@ -19,7 +19,6 @@ threshold: cut at the true shares of the classes, which nobody knows, its decisi
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from dataclasses import replace
 import pandas as pd
 
 from reproduction.blocks import Blocks, Published, available_blocks, grouped
-from reproduction.claims import objective_and_error, order, significance, wins, within
+from reproduction.claims import objective_and_error, wins
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.judging import TABLE_CLAIMS, judge
@@ -42,7 +41,6 @@ from reproduction.papers._protocols.chapelle_blocks import (
     timed_features,
     work,
 )
-from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
 
 __all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
@@ -147,33 +145,22 @@ def _setup(options: Options) -> Setup:
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     by_key = {row["key"]: row for row in rows}
     sections = plan.sections(by_key, options.data)
-    remarks = _claims(plan.blocks, by_key, sections, options)
+    remarks = _claims(plan.blocks, by_key, options)
     if not options.quick:  # a few pairs prove nothing
         settings = [(block, block.rows(by_key, options.data)) for block in plan.blocks]
         remarks += ["", *claims.sentences(settings), ""]
     return Findings(sections, _PROTOCOL, [*remarks, *seconds(by_key.values())])
 
 
-def _claims(
-    plan: Sequence[ContinuationBlock], by_key: Mapping[str, Row], report: Sequence[Section], options: Options
-) -> list[str]:
-    """Return the paper's claims, held against the numbers."""
+def _claims(plan: Sequence[ContinuationBlock], by_key: Mapping[str, Row], options: Options) -> list[str]:
+    """Return how methods compare run by run, and what the direction v* is."""
     mine = plan[0].rows(by_key, options.data)
-    lines = [line for line in report[0].lines if line.dataset == plan[0].dataset and line.method in FOUR]
-    text = [line for line in report[0].lines if line.dataset == "mac_windows" and line.method == "cs3vm"]
-    goals = [] if options.quick else [(line, 0.7) for line in lines] + [(line, 0.5) for line in text]
     along_v = [row for block in plan if DIRECTION in block.methods for row in block.rows(by_key, options.data)]
-    coil = [row for b in plan if b.source == "coil20" and b.table == "1" for row in b.rows(by_key, options.data)]
-    # A few pairs prove nothing: the quick table is held against no number and no verdict of the paper.
-    verdicts = {"grad_hinge": None if options.quick else True, "svmlight_s3vm": None if options.quick else False}
     return [
-        order(lines),
-        *(within(line, points) for line, points in goals if math.isfinite(line.difference)),
         objective_and_error(mine, "cs3vm", "grad_hinge"),
         wins(mine, "cs3vm", "grad_hinge"),
         wins(mine, "cs3vm", "svmlight_s3vm"),
         *section_33(along_v, mine),
-        *(f"COIL-20, {significance(coil, 'cs3vm', name, verdict)}" for name, verdict in verdicts.items() if coil),
     ]
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reproduction.claims import RULE
 from reproduction.comparison import mean_and_deviation
 from reproduction.engine.records import Cell, Row
 from reproduction.judging import frame_of, judge
@@ -109,7 +108,7 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
         if mine:
             sections.append(Section(paper, [line for study, each in mine.items() for line in _lines(study, each)]))
             frames = {study: frame_of(each, of_studies.DERIVED.get(study)) for study, each in mine.items()}
-            remarks += [f"{paper} ({RULE}):", *judge(claims, frames), ""]
+            remarks += [f"{paper}:", *judge(claims, frames), ""]
     return Findings(sections, _PROTOCOL, remarks[:-1])
 
 

@@ -61,7 +61,7 @@ from reproduction.papers._protocols.gieseke_fits import (
 from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.verdicts import agreement_sentences
+from reproduction.verdicts import told_numbers
 from specmargin.exceptions import InvalidInputError
 
 __all__ = [
@@ -234,7 +234,7 @@ def blocks() -> list[PartitionBlock]:
 
 
 def _timed(title: str, dataset: str, how: Partition, methods: tuple[str, ...]) -> PartitionBlock:
-    return _block(title, f"n={how.n}", dataset, how, methods, kind="timed", n_splits=1)
+    return _block(title, f"n={how.n}", dataset, how, methods, kind="timed", n_splits=5)
 
 
 def bundled_blocks() -> list[PartitionBlock]:
@@ -271,7 +271,7 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
     settings = [] if options.quick else [(block, block.rows(by_key, options.data)) for block in plan.blocks]
     concluded = claims.sentences(settings)
     if concluded:
-        concluded += agreement_sentences(sections)
+        concluded += told_numbers(sections)
     return Findings(sections, _protocol(options.choices), [*_ties(rows, by_rule), *concluded])
 
 

@@ -211,7 +211,8 @@ def _by_solver(rows: Iterable[Row]) -> Iterator[Row]:
         for solver in METHODS:
             if row[f"{solver}_converged"] is not None:
                 own = {name: row[f"{solver}_{name}"] for name in _OF_SOLVER}
-                yield {"C": row["param_C"], "solver": solver, **own, **{name: row[name] for name in _OF_PROBLEM}}
+                named = {"C": row["param_C"], "dataset": row["dataset"], "split": row["split"], "solver": solver}
+                yield {**named, **own, **{name: row[name] for name in _OF_PROBLEM}}
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,10 @@ def _setup(options: Options) -> Setup:
 def judged(rows: Iterable[Row]) -> list[str]:
     """Say how often label switching, the TSVM, ends above the proved optimum, with `rows` of one solver each."""
     mine = [row for row in rows if row["solver"] == "label_switching" and row["proved"]]
-    excess = {"C": [row["C"] for row in mine], "excess": [row["converged"] / row["optimum"] - 1.0 for row in mine]}
+    excess = [
+        {name: row[name] for name in ("C", "dataset", "split")} | {"excess": row["converged"] / row["optimum"] - 1.0}
+        for row in mine
+    ]
     return judge(TABLE_CLAIMS["s3vm_optima"], {"label switching": pd.DataFrame(excess)})
 
 

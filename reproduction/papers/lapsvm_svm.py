@@ -37,7 +37,7 @@ from reproduction.methods import Method, fit_cell
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options
 from reproduction.tasks import Task, kernel_matrix, random_draws, rbf, task_laplacian
-from reproduction.verdicts import agreement_sentences
+from reproduction.verdicts import told_numbers
 from specmargin import kernels
 from specmargin.typing import FloatArray
 
@@ -142,7 +142,7 @@ def _report(plain: Callable[..., Findings], rows: list[Row], plan: GridPlan, opt
             sections=[*findings.sections, Section(f"uspst with {gammas}, as published", lines)]
         )
     judged = much_better(rows, LabeledFolds(plan.folds))
-    return findings._replace(remarks=[*judged, *agreement_sentences(findings.sections)] if judged else [])
+    return findings._replace(remarks=[*judged, *told_numbers(findings.sections)] if judged else [])
 
 
 LAPSVM_SVM = _with_verdicts(

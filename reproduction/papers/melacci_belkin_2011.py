@@ -54,11 +54,12 @@ from reproduction.papers._protocols.melacci_belkin_sections import (
     METHODS_WITH_GRAPH,
     laplacian_findings,
     proof_remark,
+    reason_of,
     sections,
-    verdicts,
 )
 from reproduction.run import Experiment, Findings, Options, Run, Setup
 from reproduction.tasks import Task, checksums, splits
+from reproduction.verdicts import told_numbers
 
 __all__ = [
     "FACEMIT",
@@ -186,7 +187,12 @@ def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: O
     moved = {where for where, setting in chosen.items() if setting != published[where]}
     # The digits of a quick table prove nothing of the paper's.
     concluded = [] if options.quick else [*claims.sentences(*results), ""]
-    remarks = [*verdicts(parts, moved), "", *concluded, "Tables 8 and 9: gamma_A, gamma_I, and the published ones."]
+    remarks = [
+        *told_numbers(parts, lambda line: reason_of(line, moved)),
+        "",
+        *concluded,
+        "Tables 8 and 9: gamma_A, gamma_I, and the published ones.",
+    ]
     for (task, method), setting in chosen.items():
         theirs = published[task, method]
         note = f"published {_listed(theirs)}" if theirs else "nothing published"

@@ -196,15 +196,11 @@ def _setup(options: Options) -> Setup:
 def _report(results: Any, plan: Plan, options: Options) -> Findings:
     tuning, fresh, chosen = results
     errors = errors_of(fresh)
-    remarks = claims.sentences(
-        [(task, cell) for (task, _), cell in errors.items()],
-        plan.methods,
-        [(len(fits.samples(task, plan.n, options.data)[1]) - n_labeled) / n_labeled for task, n_labeled in errors],
-    )
+    remarks = claims.sentences([(task, cell) for (task, _), cell in errors.items()], plan.methods)
     return Findings(
         [_marked(results, plan)],
         _protocol(plan),
-        [*remarks, *claims.certified([*tuning, *fresh], fits.CERTIFIED), *claims.told_wins(tuning)],
+        [*remarks, *claims.certified([*tuning, *fresh]), *claims.told_wins(tuning)],
         [_fits([*tuning, *fresh]), _at_ends_of_grids(plan, chosen)],
     )
 

@@ -54,7 +54,8 @@ def test_sections_hold_the_lines_of_their_blocks():
 def test_failed_cells_take_no_part():
     block = replace(ONE, methods=("a",))
     first, second = (cell.key for cell in block.cells())
-    rows = {first: {"status": "ok", "method": "a", "other": 2.0}, second: {"status": "failed", "method": "a"}}
+    rows = {first: {"status": "ok", "method": "a", "dataset": "d", "split": "s0", "other": 2.0}}
+    rows[second] = {"status": "failed", "method": "a"}
     (line,) = block.lines(rows, column="other")
     assert (line.mean, line.n_splits) == (2.0, 1)
     assert grouped(rows.values(), lambda row: row["method"]) == {"a": [rows[first]]}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reproduction.engine.published as published_module
-from reproduction import Line, Report, Section
+from reproduction import Line, Report, Section, headlines
 from reproduction.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
 from reproduction.papers import chapelle_2006, gieseke_2014, tables
 from reproduction.papers._claims import shivaswamy_jebara
@@ -65,9 +65,10 @@ def test_a_headline_names_a_line_that_its_table_will_have(table, blocks):
 def test_records_of_this_checkout_have_the_lines():
     folder = recorded_folder()
     records = recorded_tables(folder) if folder is not None and folder.is_dir() else {}
-    for headline, theirs, ours in headline_rows(records):
+    for headline, theirs, ours, why in headline_rows(records):
         record = records.get(headline.table)
-        assert (ours == NOT_RECORDED) == (record is None or record.report is None)
+        assert (ours == NOT_RECORDED) == (record is None or record.report is None) == (not why)
+        assert why == "reproduced" or not why or headline.why in why
         assert len(theirs.split(" / ")) == len(headline.numbers)
         if record is not None and record.report is not None:
             for number, text in zip(headline.numbers, ours.split(" / "), strict=True):
@@ -88,8 +89,30 @@ def report_of(*lines, remarks=()):
     return Report("qn_s3vm", "A table", [Section("Table 2", lines)], remarks=remarks)
 
 
-def line_of(number, mean):
-    return Line(number.dataset, number.method, number.tuning, mean, math.nan, 10)
+def line_of(number, mean, published=math.nan, n=10):
+    return Line(number.dataset, number.method, number.tuning, mean, 3.0, n, published)
+
+
+def test_reproduced_is_what_agrees_and_nothing_else(monkeypatch):
+    (headline,) = [headline for headline in HEADLINES if headline.paper == "qn_s3vm"]
+
+    def told(*differences):
+        theirs = [float(number.published()) for number in headline.numbers]
+        lines = [
+            line_of(number, p + d, p, 99) for number, p, d in zip(headline.numbers, theirs, differences, strict=True)
+        ]
+        record = RecordedTable(headline.table, "qn_s3vm", report=report_of(*lines))
+        return headline_rows({headline.table: record})[-1][3]
+
+    assert told(0.0, 0.1, -0.1) == "reproduced"
+    assert told(0.0, 4.1, 9.0) == f"1 of 3 reproduced, 1 cannot be told, 1 differs: {headline.why}"
+    monkeypatch.setattr(headlines, "HEADLINES", (replace(headline, fitted=True),))
+    assert told(0.0, 0.1, -0.1) == f"agree: {headline.why}"
+    assert told(0.0, 4.1, 9.0) == f"1 of 3 agree, 1 cannot be told, 1 differs: {headline.why}"
+
+
+def test_the_only_fit_is_that_of_the_kernels_scale():
+    assert [headline.paper for headline in HEADLINES if headline.fitted] == ["manifold_regularization"]
 
 
 def test_numbers_come_from_the_line_that_is_named():
@@ -99,7 +122,7 @@ def test_numbers_come_from_the_line_that_is_named():
     other = replace(lines[0], tuning="another choice", mean=99.0)
     record = RecordedTable(name, "qn_s3vm", report=report_of(*lines, other))
     rows = {row[0].table: row for row in headline_rows({name: record})}
-    assert rows[name][1:] == ("18.8 / 16.2 / 12.9", "10.0 / 11.0 / 12.0")
+    assert rows[name][1:] == ("18.8 / 16.2 / 12.9", "10.0 / 11.0 / 12.0", "")  # nothing can be asked
     assert rows["continuation_s3vm"][2] == NOT_RECORDED
     # A table that is not whole has rows and no report.
     assert headline_rows({name: replace(record, report=None)})[-1][2] == NOT_RECORDED
@@ -107,19 +130,23 @@ def test_numbers_come_from_the_line_that_is_named():
 
 def test_counts_come_from_the_remark_that_is_named():
     count = Count("it helps", r"lower in (\d+ of \d+)", "it does")
-    report = report_of(remarks=["reproduced: it helps. Together lower in 9 of 10.", "it hurts: lower in 1 of 10."])
-    assert (count.published(), count.reproduced(report)) == ("it does", "9 of 10")
-    for wrong in (["it hurts: lower in 1 of 10."], ["it helps: nowhere"], 2 * ["it helps, lower in 1 of 2"]):
+    report = report_of(remarks=["agrees: it helps. Together lower in 9 of 10.", "differs: it hurts, lower in 1 of 10."])
+    assert (count.published(), count.ours(report)) == ("it does", ("9 of 10", "agrees"))
+    for wrong in (
+        ["agrees: it hurts, lower in 1 of 10."],
+        ["agrees: it helps."],
+        2 * ["agrees: it helps, lower in 1 of 2"],
+    ):
         with pytest.raises(InvalidInputError, match="no remark with 'it helps'"):
-            count.reproduced(report_of(remarks=wrong))
+            count.ours(report_of(remarks=wrong))
 
 
 def test_a_line_that_is_missing_or_double_is_named():
     number = NUMBERS[-1]
     with pytest.raises(InvalidInputError, match=r"has 0 numbers at 'Table 2 \| mnist_3_8 \| qn_s3vm"):
-        number.reproduced(report_of())
+        number.ours(report_of())
     with pytest.raises(InvalidInputError, match="has 2 numbers"):
-        number.reproduced(report_of(line_of(number, 1.0), line_of(number, 2.0)))
+        number.ours(report_of(line_of(number, 1.0), line_of(number, 2.0)))
     with pytest.raises(InvalidInputError, match="2 published numbers are at"):
         replace(number, source=number.source[:6]).published()
 
@@ -132,5 +159,5 @@ def test_the_remarks_of_the_spectrum_table_have_the_counts():
     ]
     (headline,) = [headline for headline in HEADLINES if headline.table == "spectrum_learning"]
     report = report_of(remarks=shivaswamy_jebara.sentences(cells, list(errors)))
-    # STOAM errs less than MKL-S in both cells, STORM more than MKL-R; STOAM errs least of all.
-    assert [number.reproduced(report) for number in headline.numbers] == ["2 of 4", "2 of 2"]
+    # STOAM errs less than MKL-S in both cells, STORM more than MKL-R.
+    assert headline.numbers[0].ours(report) == ("2 of 4", "differs")

@@ -60,7 +60,7 @@ def test_text_is_aligned_and_csv_unrounded():
     text = report.text().splitlines()
     assert text[:2] == ["Title", "HEAD"]
     assert text[-1] == "FOOT"
-    at = text[3].index("reproduced")
+    at = text[3].index("ours")
     assert text[4][at:].startswith("3.33 (0.12)")
     assert text[5][at:].startswith("-")
     assert "[1] a | b" in text

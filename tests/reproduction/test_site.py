@@ -25,10 +25,12 @@ LINES = [
 ]
 MARKS = significance_marks({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.5}})
 REMARKS = (
-    "The paper's claims by these numbers, D - W (reproduced: in 90 % or more; partly: in half or more):",
-    "reproduced: the graph <helps>. Lower error in 9 of 10 pairs.",
-    "partly reproduced: it is fast. In 5 of 10.",
-    "not reproduced: it is best. In 0 of 10.",
+    "By these numbers, D - W:",
+    "agrees: the graph <helps>. Gain in points, at least 0: 2.00 [1.00, 3.00]; 10 draws.",
+    "cannot be told: it is fast. Ratio, at least 2: 2.00 [1.00, 3.00]; 10 draws.",
+    "differs: it is best. Gain in points, at least 0: -2.00 [-3.00, -1.00]; 10 draws.",
+    "By these numbers, another Laplacian:",
+    "differs: the graph <helps>. Gain in points, at least 0: -5.00; 10 draws.",
     "ties: 3.",
 )
 
@@ -107,21 +109,32 @@ PNG = bytes.fromhex(
 def test_claims_come_first_and_link_to_their_tables(results, drawn, tmp_path):
     results("lapsvm_svm")
     folder = results("spectrum_learning", marked=True)
-    figures = drawn("spectra", {"claims": {"the order helps": ["a", "b"]}, "mean over 2 draws": {"a": 1, "b": 2}})
+    sentences = ["agrees: it is fast. Ratio, at least 2: 9.", "agrees: the order helps. Gain, at least 0: 1."]
+    figures = drawn("spectra", {"claims": sentences})
     texts, problems = site.record_pages(folder, figures)
     assert problems == []
     assert list(texts) == ["index", "lapsvm_svm", "spectrum_learning"]
     index = texts["index"]
     # What came out is the first sentence.
-    first = "Of 6 claims that recorded tables judge: 2 reproduced, 2 partly reproduced, 2 not reproduced."
+    first = "Of 6 claims that recorded tables judge: 2 agree, 2 differ, 2 cannot be told, 0 not judged."
     assert index.splitlines()[2].startswith(first)
-    assert "By table [spectrum\\_learning](spectrum_learning.md), The paper's claims by these numbers, D - W:" in index
-    assert "- [reproduced]{.reproduced} **the graph \\<helps>.** Lower error in 9 of 10 pairs." in index
-    assert "- [not reproduced]{.not-reproduced} **it is best.** In 0 of 10." in index
-    assert index.index("**the graph") < index.index("### Judged by figures")
-    assert "**the order helps.** In 2 of 2 tasks: a, b." in index.partition("### Judged by figures")[2]
+    table = "table [spectrum\\_learning](spectrum_learning.md)"
+    gain = "Gain in points, at least 0: 2.00 \\[1.00, 3.00\\]; 10 draws."
+    assert f"- [agrees]{{.agrees}} **the graph \\<helps>.** {gain} ({table}, By these numbers, D - W)\n" in index
+    assert "- [cannot be told]{.cannot-be-told} **it is fast.** Ratio" in index
+    # Another setting, and a figure, stand below the claim and count for nothing.
+    below = f"  - {table}, By these numbers, another Laplacian: [differs]{{.differs}} Gain in points, at least 0: -5.00"
+    assert below in index
+    assert (
+        "  - figure [spectra](../gallery/spectra.md), standard size: [agrees]{.agrees} Ratio, at least 2: 9." in index
+    )
+    assert index.count("**the graph") == 2
+    alone = index.partition("### Judged by figures")[2]
+    assert "**the order helps.** Gain, at least 0: 1." in alone
     assert "[doi:10.1145/1143844.1143868]" not in index  # nothing is judged of that paper
-    assert "| [lapsvm\\_svm](lapsvm_svm.md) | 1 / 1 / 1 | 2 | 0.00 |" in index
+    numbers = "2 published errors: 1 agrees, 1 differs, 0 cannot be told, 0 not judged, by table [lapsvm\\_svm]"
+    assert f"- {numbers}" in index
+    assert "| [lapsvm\\_svm](lapsvm_svm.md) | 1 / 2 / 1 / 0 | 2 | 0.00 |" in index
     for name in set(papers.tables()) - {"lapsvm_svm", "spectrum_learning"}:
         assert f"| not recorded | | | `python -m reproduction tables {name} --record` |" in index
 

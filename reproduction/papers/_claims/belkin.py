@@ -8,20 +8,19 @@ speakers of Isolet are those of figure 6, in the same order, so that errors are 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reproduction.claims import LAPLACIANS, RULE, verdict_on
+from reproduction.claims import LAPLACIANS, verdict_on
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.engine.significance import Errors
-from reproduction.judging import TABLE_CLAIMS, TESTS, judge, named_frame, wide_frame
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.papers._protocols.belkin_fits import (
-    CONVEX,
     METHODS,
     PAIRS,
     PARTS,
@@ -106,10 +105,9 @@ def of_pairs(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", 
         {letter: f"error_{part}" for part, letter in PARTS.items()},
         drawn=published_mean(TSVM, "unlabeled", per_class),
     )
-    return [
-        f"The paper's claims by these numbers, {kernel} kernel, {LAPLACIANS[normalized]} ({RULE}):",
-        *judge(CLAIMS, {"pairs of digits": frame}),
-    ]
+    fit = ", whose scale is fitted to figure 5" if kernel == "fitted" else ""
+    judged = judge(CLAIMS, {"pairs of digits": frame})
+    return [f"Pairs of digits, {kernel} kernel{fit}, {LAPLACIANS[normalized]}:", *judged] if judged else []
 
 
 def _of_setting(rows: Iterable[Row], per_class: int, kernel: str, normalized: bool) -> list[Row]:
@@ -123,44 +121,24 @@ def _of_setting(rows: Iterable[Row], per_class: int, kernel: str, normalized: bo
 
 
 def of_settings(rows: Sequence[Row]) -> list[str]:
-    """Return the claims that speak of all settings of the pairs: kernels, Laplacians and numbers of labels together."""
-    means: list[dict[str, Any]] = []
-    for kernel, per_class, normalized in dict.fromkeys(
-        (row["param_kernel"], row["param_per_class"], row["param_normalized"])
-        for row in rows
-        if row["param_normalized"] is not None
-    ):
-        parts = {
-            letter: by_task(rows, p, per_class=per_class, kernel=kernel, normalized=normalized)
-            for p, letter in PARTS.items()
-        }
-        errors = {
-            f"{letter}_{m}": float(mean_errors(tasks, m).mean()) for letter, tasks in parts.items() for m in CONVEX
-        }
-        name = f"{kernel} kernel, {per_class} labels of each digit, {LAPLACIANS[normalized]}"
-        gain = min(errors[f"{letter}_{a}"] - errors[f"{letter}_{b}"] for letter in parts for a, b in PAIRS)
-        means.append({"name": name, "per_class": per_class, "gain": gain, **errors})
-    if not means:
-        return []
-    return [
-        "The paper's claims over all settings of the pairs (both Laplacians, every kernel and number of labels):",
-        *judge(CLAIMS, {"settings": pd.DataFrame(means).set_index("name")}),
-    ]
+    """Return the claims that speak of all numbers of labels, by kernel and Laplacian, the paper's first."""
+    sentences = []
+    kernels = sorted({row["param_kernel"] for row in rows}, key=("fitted", "plain", "unit").index)
+    for kernel, normalized in product(kernels, LAPLACIANS):
+        numbers = dict.fromkeys(row["param_per_class"] for row in rows if row["param_kernel"] == kernel)
+        frames = [_means_over_pairs(rows, per_class, kernel, normalized) for per_class in sorted(numbers)]
+        judged = judge(CLAIMS, {"settings": pd.concat(frames)})
+        sentences += [f"Numbers of labels, {kernel} kernel, {LAPLACIANS[normalized]}:", *judged] if judged else []
+    return sentences
 
 
-def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool = False) -> list[str]:
-    """Say how many of the means that figure 5 draws come out, at every number of labels; nothing where none is."""
-    apart: dict[str, float] = {}
-    for per_class in dict.fromkeys(row["param_per_class"] for row in rows if row["param_kernel"] == kernel):
-        for part, method in product(PARTS, CONVEX):
-            theirs = published_mean(method, part, per_class)
-            tasks = by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
-            if np.isfinite(theirs) and all(method in errors for errors in tasks.values()):
-                name = f"{method} {PARTS[part]}, {per_class} labels of each digit"
-                apart[name] = float(mean_errors(tasks, method).mean()) - theirs
-    fit = ", whose scale is fitted to these means" if kernel == "fitted" else ""
-    setting = f"{kernel} kernel{fit}, {LAPLACIANS[normalized]}"
-    return judge(CLAIMS, {"figure 5": named_frame({"apart": apart}, setting=setting)})
+def _means_over_pairs(rows: Sequence[Row], per_class: int, kernel: str, normalized: bool) -> pd.DataFrame:
+    """Return the errors of a setting by draw, each the mean over the pairs."""
+    columns = {letter: f"error_{part}" for part, letter in PARTS.items()}
+    means: Any = (
+        wide_frame(_of_setting(rows, per_class, kernel, normalized), columns).groupby("split", sort=False).mean()
+    )
+    return means.assign(dataset=f"{per_class} labels", per_class=per_class).reset_index()
 
 
 def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
@@ -170,31 +148,10 @@ def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
     """
     of_setting = _of_setting(rows, SPEAKER_LABELS, "rbf", normalized)
     frame = wide_frame(of_setting, {letter: f"error_{part}" for part, letter in PARTS.items()})
-    errors = {
-        part: by_task(of_setting, part, per_class=SPEAKER_LABELS, kernel="rbf", normalized=normalized)["isolet"]
-        for part in PARTS
-    }
-    frame.attrs["as_drawn"] = "" if TSVM in errors["unlabeled"] else " (as drawn)"
+    frame.attrs["as_drawn"] = "" if "U_TSVM" in frame else ", as drawn"
     if frame.attrs["as_drawn"]:
         frame["U_TSVM"] = frame.index.get_level_values("split").map(drawn_errors("unlabeled")[TSVM])
-    return [
-        f"The paper's claims of Isolet by these numbers, {LAPLACIANS[normalized]} ({RULE}):",
-        *judge(CLAIMS, {"isolet": frame, "drawing of figure 6": pd.DataFrame(_next_to_the_drawing(errors))}),
-    ]
-
-
-def _next_to_the_drawing(errors: Mapping[str, Errors]) -> Iterator[dict[str, float]]:
-    """Yield how near the means and the single speakers of figure 6 are, by part and method."""
-    for part, by_method in errors.items():
-        drawn = drawn_errors(part)
-        for method, by_speaker in by_method.items():
-            ours = np.array(list(by_speaker.values()))
-            theirs = np.array([drawn[method][speaker] for speaker in by_speaker])
-            yield {
-                "apart": abs(statistics.fmean(ours) - published_mean(method, part, SPEAKER_LABELS)),
-                "largest": float(np.abs(ours - theirs).max()),
-                "correlation": TESTS["correlation"](ours, theirs),
-            }
+    return [f"Isolet, {LAPLACIANS[normalized]}:", *judge(CLAIMS, {"isolet": frame})]
 
 
 def of_laplacians(rows: Sequence[Row]) -> list[str]:

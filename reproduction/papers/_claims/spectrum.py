@@ -126,6 +126,6 @@ def costs(name: str, draw: int, data: Path | None) -> dict[str, float]:
 PAIRS = (*(f"mnist {pair}" for pair in fits.DIGITS), *(f"20news {pair}" for pair in fits.TEXT))
 STUDIES: dict[str, Study] = {
     "learned spectra": (spectra, PAIRS, 4),
-    "eigenvectors and graphs": (numbers_and_graphs, PAIRS, 2),
-    "costs of STORM": (costs, PAIRS[:1], 1),
+    "eigenvectors and graphs": (numbers_and_graphs, PAIRS, 4),
+    "costs of STORM": (costs, PAIRS[:1], 5),
 }

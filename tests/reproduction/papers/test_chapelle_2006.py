@@ -109,13 +109,16 @@ def test_order_of_the_methods_on_a_hard_pair(data_folder, tol):
 
 
 def test_what_section_33_shows():
-    def row(method, error, **more):
-        return {"status": "ok", "method": method, "dataset": "d", "split": "s", "error_unlabeled": error, **more}
+    def row(method, error, split="s0", **more):
+        return {"status": "ok", "method": method, "dataset": "d", "split": split, "error_unlabeled": error, **more}
 
     cosines = {"cosine_principal": 0.95, "cosine_first": 0.8, "cosine_end": 0.3}
     others = [row("svm", 9.0), row("cs3vm", 3.0), row("cs3vm", 1.0) | {"split": "of no projection"}]
-    (text,) = experiment.section_33([row("v_star", 7.0, **cosines)], others)
-    assert text.startswith("reproduced: section 3.3, v* is the principal component: |cos| 0.95")
+    along = [row("v_star", 7.0, f"s{k}", **cosines) for k in range(3)]
+    (text,) = experiment.section_33(along, others)
+    assert text.startswith(
+        "agrees: v* is the principal component (section 3.3). |cos|, at least 0.9: cos 0.95; 3 draws."
+    )
     assert "v* errs 7.00 %; svm 9.00 %, cs3vm 3.00 %." in text
     assert experiment.section_33([], []) == []
 

@@ -66,16 +66,17 @@ def test_summary_counts_hits_among_proved_problems():
 
 
 def test_label_switching_ends_in_local_minima():
-    def row(C, converged, proved=True, solver="label_switching"):
-        return {"C": C, "solver": solver, "converged": converged, "optimum": 2.0, "proved": proved}
+    def row(C, converged, proved=True, solver="label_switching", seed=0):
+        of_run = {"C": C, "dataset": "d", "split": f"seed{seed}", "solver": solver}
+        return {**of_run, "converged": converged, "optimum": 2.0, "proved": proved}
 
-    local = [row(1.0, 2.2), row(1.0, 2.4), row(100.0, 4.0)]
+    local = [row(C, J, seed=seed) for seed in range(4) for C, J in ((1.0, 2.2), (1.0, 2.4), (100.0, 4.0))]
     others = [row(1.0, 2.0, proved=False), row(1.0, 2.0, solver="cccp")]
     (line,) = global_optima.judged([*local, *others])
-    assert line.startswith("reproduced: the TSVM ends in local minima")
-    assert "in 3 of 3 runs. C = 1: 2 of 2, median excess 15.0 %; C = 100: 1 of 1, median excess 100.0 %" in line
-    (line,) = global_optima.judged([*local, *(row(1.0, 2.0 + 1e-6) for _ in range(4))])
-    assert line.startswith("not reproduced")
+    assert line.startswith("agrees: the TSVM ends in local minima")
+    assert line.endswith("share 1.00 [0.60, 1.00]; 4 draws. Median excess 15.0 % with C = 1, 100.0 % with C = 100.")
+    (line,) = global_optima.judged([row(C, 2.0 + 1e-6, seed=seed) for seed in range(4) for C in (1.0, 100.0)])
+    assert line.startswith("differs")
     assert global_optima.judged(others) == []
 
 

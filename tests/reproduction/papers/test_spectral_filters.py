@@ -127,7 +127,7 @@ def test_the_report_shows_means_differences_weights_and_published_numbers():
     assert theirs["manireg, as published"].tuning == "theirs"
     remarks = table.SPECTRAL_FILTERS.report(rows, None, OPTIONS).remarks
     assert "texas (homophily 0.81) alignment 40 0 0 0 0 0 60" in remarks
-    assert any(line.startswith("reproduced: at least 83.0 %") for line in remarks)
+    assert any(line.startswith("agrees: at least 83.0 %") for line in remarks)
     assert any("g = -0.9, -0.5, 0, 0.5, 0.8, 0.9, 0.95:" in line for line in remarks)
 
 

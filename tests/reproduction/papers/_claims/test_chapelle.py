@@ -55,49 +55,49 @@ def settings(**changes):
 @pytest.mark.parametrize(
     ("text", "changes", "expected"),
     [
-        ("all err less than the SVM", {"grad_hinge": (21.0, 60.0)}, "partly reproduced"),
-        ("least error on COIL-20", {"cs3vm": (9.0, 50.0)}, "partly reproduced"),
-        ("better minima than both", {"grad_hinge": (8.0, 40.0)}, "partly reproduced"),
-        ("better minima than both", {"cs3vm": (5.0, 90.0)}, "not reproduced"),
-        ("minima err less", {"cs3vm": (11.0, 50.0)}, "not reproduced"),
-        ("a long annealing", {"grad_long": (7.0, 60.0)}, "not reproduced"),
-        ("over the widths", {"svm": (1.0, 0.0)}, "partly reproduced"),
-        ("with other C = C*", {"cs3vm": (15.0, 0.0)}, "not reproduced"),
-        ("with another C*", {"cs3vm": (15.0, 0.0)}, "not reproduced"),
-        ("as good on USPS as LapSVM", {"svm": (4.0, 0.0)}, "not reproduced"),
-        ("the hybrid is better", {"cs3vm": (5.0, 0.0)}, "not reproduced"),
-        ("few kernel functions", {"seconds": 1.0}, "not reproduced"),
-        ("few kernel functions", {"cs3vm": (5.0, 0.0)}, "reproduced"),
-        ("several clusters", {"svm": (30.0, 0.0)}, "not reproduced"),
-        ("hardly gain", {"svm": (22.0, 0.0)}, "partly reproduced"),
+        ("all err less than the SVM", {"grad_hinge": (21.0, 60.0)}, "differs"),
+        ("errs least, then gradient descent", {"grad_hinge": (21.0, 60.0)}, "differs"),
+        ("least error on COIL-20", {"cs3vm": (9.0, 50.0)}, "differs"),
+        ("gradient descent is significantly worse", {"cs3vm": (9.0, 50.0)}, "differs"),
+        ("SVM-light is not significantly worse", {"svmlight_s3vm": (10.0, 70.0)}, "differs"),
+        ("better minima than both", {"grad_hinge": (8.0, 40.0)}, "cannot be told"),  # three draws of two shares
+        ("better minima than both", {"cs3vm": (5.0, 90.0)}, "cannot be told"),
+        ("minima err less", {"cs3vm": (11.0, 50.0)}, "cannot be told"),
+        ("a long annealing", {"grad_long": (7.0, 60.0)}, "differs"),
+        ("over the widths", {"svm": (1.0, 0.0)}, "differs"),
+        ("with other C = C*", {"cs3vm": (15.0, 0.0)}, "differs"),
+        ("with another C*", {"cs3vm": (15.0, 0.0)}, "differs"),
+        ("as good on USPS as LapSVM", {"svm": (4.0, 0.0)}, "differs"),
+        ("the hybrid is better", {"cs3vm": (5.0, 0.0), "svm": (4.0, 0.0)}, "differs"),
+        ("few kernel functions", {"seconds": 1.0}, "differs"),
+        ("several clusters", {"svm": (30.0, 0.0)}, "differs"),
+        ("hardly gain", {"svm": (22.0, 0.0)}, "differs"),
     ],
 )
 def test_a_conclusion_comes_out_each_way(text, changes, expected):
-    assert line_on(text, sentences(settings())).startswith("reproduced: ")
-    assert line_on(text, sentences(settings(**changes))).startswith(f"{expected}: ")
+    alike = {"svmlight_s3vm": (5.5, 70.0)} if "SVM-light is not" in text else {}
+    order = {"svmlight_s3vm": (22.0, 70.0)} if "errs least, then" in text else {}
+    assert line_on(text, sentences(settings(**alike, **order))).startswith("agrees: ")
+    assert line_on(text, sentences(settings(**(alike | order | changes)))).startswith(f"{expected}: ")
 
 
 def test_numbers_of_the_sentences():
     judged = sentences(settings())
     assert judged[0].endswith(":")
-    line = line_on("all err less", judged)
-    assert "In 9 of 9 (sets and settings, rivals). uspst_pairs: cs3vm 5.01, svm 20.01 %, lower mean error in 1" in line
-    assert "grad_hinge: lower in 3, higher in 0 of 3 runs" in line_on("better minima than both", judged)
-    assert "cs3vm and svmlight_s3vm: 3 of 3; grad_hinge and svmlight_s3vm: 3 of 3" in line_on("minima err less", judged)
+    assert "9 of 9 agree; from " in line_on("all err less", judged)
+    assert "grad_hinge share 1.00 [0.53, 1.00], svmlight_s3vm share 1.00" in line_on("better minima than both", judged)
+    assert "cs3vm, svmlight_s3vm share 1.00" in line_on("minima err less", judged)
     line = line_on("as good on USPS", judged)
     assert "Continuation 5.01, LapSVM 5.21 (gamma_I = 1), hybrid 4.01 % (gamma_I = 1)" in line
     line = line_on("few kernel functions", judged)  # p = 50 is faster still, and errs too much
-    assert "Up to 150 times within 1 point of p = 5000" in line
-    assert "p = 50: 7.91 %, 1500 times, p = 100: 5.91 %, 150 times, p = 5000: 5.01 %, 1 times" in line
+    assert "at least 100: ratio 150.00; 3 draws. 100 functions of 5000, 5.91 for 5.01 %" in line
 
 
 def test_ends_of_equal_errors_say_nothing_of_which_minima_err_less():
     """With the errors of continuation those of gradient descent agree with it and disagree with nobody."""
-    judged = sentences(settings(grad_hinge=(5.0, 60.0)))
-    line = line_on("minima err less", judged)
-    assert "cs3vm and grad_hinge" not in line
-    assert line.startswith("reproduced: ")
-    assert "In 6 of 6 runs" in line
+    line = line_on("minima err less", sentences(settings(grad_hinge=(5.0, 60.0))))
+    assert "cs3vm, grad_hinge" not in line
+    assert line.startswith("agrees: ")
 
 
 def test_equal_ends_and_failures_say_nothing():
