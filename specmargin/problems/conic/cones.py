@@ -432,6 +432,8 @@ class Exponential(Cone):
     def has_room(self, S: FloatArray, moved: FloatArray) -> bool:
         x, y, z = self._parts(S)
         dx, dy, dz = self._parts(moved)
+        on_face = (y == 0) & (dy == 0) & (x + dx <= 0) & (z - dz >= 0)
+        x, y, z, dx, dy, dz = (part[~on_face] for part in (x, y, z, dx, dy, dz))
         for near in (y - dy, y + dy):  # y log(z / y) is concave in y
             if not ((near > 0).all() and (z - dz > 0).all()):
                 return False

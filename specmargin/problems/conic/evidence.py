@@ -18,7 +18,7 @@ from specmargin.problems.conic.program import Compiled, compiled
 from specmargin.results import ConeProof
 from specmargin.typing import IntArray, Matrix
 
-__all__ = ["evidence", "is_of"]
+__all__ = ["evidence", "evidence_of_ray", "is_of"]
 
 
 def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:
@@ -39,6 +39,15 @@ def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, lis
     radius = RADIUS if proof.assumptions else 0.0
     held = replace(_blank(form), x=x, z=proof.z, xh=proof.xh, radius=radius, names=tuple(named), owner=owner)
     return replace(held, added=float(worst[-1]), columns=_columns(form)), worst[:-1].tolist()
+
+
+def evidence_of_ray(attempt: Attempt) -> ConeProof:
+    """Return what was judged of an attempt that found a ray: nothing of it belongs to a constraint or a variable."""
+    ray, form = attempt.ray, attempt.compiled
+    assert ray is not None
+    point = np.zeros(len(form.program.q)) if ray.point is None else ray.point
+    owner = np.full(len(form.program.b), -1)
+    return replace(_blank(form), x=ray.x, z=ray.z, xh=point, radius=ray.radius, owner=owner)
 
 
 def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:
