@@ -30,7 +30,7 @@ from specmargin.typing import AnyArray, FloatArray, IntArray
 __all__ = ["check"]
 
 OFF = 1e-9
-"""How far a direction may be outside of the cones, relative to its length, where the record supposes that it is exact."""
+"""How far a direction may be outside, relative to its length, where the record supposes that it is exact."""
 NEAR = 1e-7
 """Slacks up to which a row is meant to be an equality, relative to the largest entry of the vector."""
 RANK = 1e-10
@@ -133,8 +133,7 @@ def _held(p: SimpleNamespace, rest: FloatArray, limit: float) -> AnyArray:
     held = np.ones(len(rest), dtype=bool)
     for kind, rows, _ in p.cones:
         if kind != "zero":
-            size = rest[rows].max(axis=1) if kind == "nonnegative" else np.abs(rest[rows]).max(axis=1)
-            held[rows] = (size <= limit)[:, None]
+            held[rows] = (np.abs(rest[rows]).max(axis=1) <= limit)[:, None]
     return held
 
 

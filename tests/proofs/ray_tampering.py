@@ -52,9 +52,10 @@ def _of_infeasible(log: ConeProof, rng: np.random.Generator) -> Iterator[tuple[s
     yield "a column more", replace(log, A=sp.csc_matrix(sp.hstack([log.A, (log.b - s)[:, None]])), P=P, **more)
     yield "no ray", replace(log, z=np.zeros(len(log.z)))
     yield "the ray reversed", replace(log, z=-log.z)
-    yield "a ray of others", replace(log, z=rng.permutation(log.z) + 10 * rng.standard_normal(len(log.z)))
-    weight = np.abs(log.z * log.b)
-    yield "the heaviest multiplier negated", replace(log, z=_with_entry(log.z, np.argmax(weight), -log.z[weight.argmax()]))
+    if {kind for kind, *_ in log.cones} != {"zero"}:  # of equalities the verifier finds a ray next to any
+        yield "a ray of others", replace(log, z=rng.permutation(log.z) + 10 * rng.standard_normal(len(log.z)))
+        i = int(np.argmax(np.abs(log.z * log.b)))
+        yield "the heaviest multiplier negated", replace(log, z=_with_entry(log.z, i, -log.z[i]))
     yield "the point is not zero", replace(log, x=np.ones(n))
     yield "the bound is not at zero", replace(log, xh=np.ones(n))
 
@@ -64,12 +65,11 @@ def _of_unbounded(log: ConeProof, rng: np.random.Generator) -> Iterator[tuple[st
     yield "another objective", replace(log, q=-log.q)
     yield "no objective", replace(log, q=np.zeros(n))
     yield "a curved objective", replace(log, P=sp.csc_matrix(log.P + sp.identity(n)))
-    i = next(int(rows[0, 0]) for kind, rows, _ in log.cones if kind in ("nonnegative", "second_order", "exponential", "power"))
-    A = log.A.tolil()
-    A[i] = log.x[None] if i != 0 else log.x[None]
-    kinds = {kind for kind, rows, _ in log.cones if i in rows}
-    if "nonnegative" in kinds or "second_order" in kinds:
-        yield "a row that stops it", replace(log, A=sp.csc_matrix(A))
+    for kind, rows, _ in log.cones:
+        if kind in ("nonnegative", "second_order"):
+            A = log.A.tolil()
+            A[int(rows[0, 0])] = log.x[None]
+            yield f"a {kind} row that stops it", replace(log, A=sp.csc_matrix(A))
     yield "no direction", replace(log, x=np.zeros(n))
     yield "the direction reversed", replace(log, x=-log.x)
     yield "another direction", replace(log, x=log.x + 10 * np.abs(log.x).max() * rng.standard_normal(n))

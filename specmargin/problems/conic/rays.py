@@ -1,7 +1,7 @@
 """Proofs that a cone program has no optimum: rays of multipliers, and directions along which the objective falls.
 
-No x is feasible if z in the dual cone has -b'z > r'x, r = A'z, for every x that rows and cones leave. The objective falls
-without end from any feasible point along a d with P d = 0, q'd < 0 and -A d in K.
+No x is feasible if z in the dual cone has r'x > b'z, r = A'z, for every x that rows and cones leave. The objective
+falls without end from any feasible point along a d with P d = 0, q'd < 0 and -A d in K.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Ray:
 def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, radius: float = RADIUS) -> Ray | None:
     """Return a proof of infeasibility next to the ray z, None without one.
 
-    No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
+    No x is feasible if r'x > b'z with r = A'z: the bound of the program without an objective is positive.
     """
     length = -float(program.b @ z)
     if not 0 < length < math.inf:
