@@ -9,7 +9,7 @@ r"""Cone programs without an optimum: a record of the kind "cone ray", proved in
    which f falls without end. That there is a feasible point is proved of one that the record holds; else the sentence
    supposes it.
 
-Floats are hardly ever on the faces of cones on which a direction or a point has to be: `settled` proves that one exists
+Floats are hardly ever on the faces of cones on which a direction or a point has to be: `next_to` proves that one exists
 next to them by a linear system, solved in balls.
 """
 
@@ -75,12 +75,12 @@ def unbounded(p: SimpleNamespace, is_exact: bool, has_point: bool) -> tuple[str,
     """Return what the proof of unboundedness supposes."""
     supposed = []
     if has_point:
-        _, outside = settled(p, p.floats["xh"], p.floats["b"], is_direction=False)
+        _, outside = next_to(p, p.floats["xh"], p.floats["b"], is_direction=False)
         if outside != 0:
             raise Refuted(f"no point next to the stored one is proved to be feasible: off by {outward(outside)[1]:.3g}")
     else:
         supposed.append("supposing that there is a feasible point")
-    y, outside = settled(p, p.floats["x"], np.zeros(p.m), is_direction=True)
+    y, outside = next_to(p, p.floats["x"], np.zeros(p.m), is_direction=True)
     if not total(p.q * y) < 0:
         raise Refuted("the objective is not proved to fall along the direction")
     if outside != 0:
@@ -91,7 +91,7 @@ def unbounded(p: SimpleNamespace, is_exact: bool, has_point: bool) -> tuple[str,
     return tuple(supposed)
 
 
-def settled(p: SimpleNamespace, x: FloatArray, b: FloatArray, is_direction: bool) -> tuple[AnyArray, Ball]:
+def next_to(p: SimpleNamespace, x: FloatArray, b: FloatArray, is_direction: bool) -> tuple[AnyArray, Ball]:
     """Return a vector next to x, in balls, and how far it is outside: 0 if b - A x is in the cones, and P x = 0.
 
     Where x is outside, a linear system is solved for it: the rows of equalities, those of P, and those of the cones in
