@@ -97,6 +97,15 @@ def test_an_unbounded_program_without_a_point_supposes_one():
     assert "no point next to the stored one is proved to be feasible" in str(sm.verify(log, claimed))
 
 
+def test_a_direction_on_an_edge_is_not_claimed_to_be_exact():
+    result = sm.solve(RAYS["unbounded", "matrix"](0))
+    assert "off by" in str(sm.verify(result.log, result))
+    claimed = replace(result, certificate=replace(result.certificate, assumptions=()))
+    assert "the direction leaves the cones by" in str(sm.verify(result.log, claimed))
+    off = replace(result.log, x=result.log.x + 1e-6 * np.abs(result.log.x).max())
+    assert not sm.verify(off, replace(result, log=off))
+
+
 def test_a_proof_within_a_radius_says_so():
     x = cp.Variable(2)
     result = sm.solve(cp.Problem(cp.Minimize(0), [x[0] + x[1] >= 1, x[0] + x[1] <= 0]))

@@ -97,6 +97,16 @@ def test_a_direction_is_exact_or_says_how_far_it_is_off():
     assert ray is None or ray.assumptions != (NO_POINT,)
 
 
+def test_along_a_direction_there_is_no_curvature_at_all():
+    # On x_0 = 1e10 x_1 the square of x_1 wins in the end: these floats are off by 1e-10, and no direction is exact.
+    x = cp.Variable(2)
+    curved = cp.quad_form(x, cp.psd_wrap(np.diag([0.0, 1.0])))
+    program = compiled(cp.Problem(cp.Minimize(x[0] + curved), [x[0] == 1e10 * x[1]])).program
+    for sign in (1, -1):
+        ray = proved_unbounded(program, np.array([-1.0, -sign * 1e-10]))
+        assert ray is None or "is exact" in ray.assumptions[1]
+
+
 def test_feasible_points_are_proved():
     x = cp.Variable(2)
     program = compiled(cp.Problem(cp.Minimize(-x[0]), [cp.sum(x) == 0.3, x >= 0.1])).program
