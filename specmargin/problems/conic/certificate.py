@@ -28,6 +28,8 @@ _SLACK = 1e-6
 """How far the level is above the answer's value, relative to it."""
 _LARGEST = 1e100
 """Largest multiplier that is looked at: squares must not overflow."""
+_WORSE = 10.0
+"""How much more than before the residual may cost after a correction, so that a deeper one is tried."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
 
@@ -168,7 +170,7 @@ class _Search:
 
     def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
         """Yield corrected multipliers with their bounds, in boxes that become smaller while that is what helps."""
-        last, helps = self.answer.z[:0], True
+        last, helps, least = self.answer.z[:0], True, math.inf
         for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
             if np.array_equal(z, last) or not self.program.proves(z):
                 continue
@@ -180,6 +182,9 @@ class _Search:
             yield one
             if self._is_enough(one) and math.isfinite(one.bound):
                 return  # what is left is the solver's own gap
+            if one.is_unconditional and one.from_residual > _WORSE * least:
+                return  # what is deeper costs more
+            least = min(least, one.from_residual)
 
     def _is_enough(self, one: _Candidate) -> bool:
         return one.from_residual <= 0.1 * max(self.value - one.bound, self.tol)
