@@ -229,7 +229,6 @@ def _without_a_point(attempt: Attempt) -> dict[str, Any]:
     proved = "proved" if not ray.assumptions else f"proved, supposing {'; '.join(ray.assumptions)}"
     return {
         "status": Status.UNBOUNDED if "unbounded" in reported else Status.INFEASIBLE,
-        "solver": attempt.compiled.solver,  # of a second attempt another one than was asked
         "certificate": certificate,
         "log": evidence_of_ray(attempt),
         "message": f"{reported}, {proved}",
