@@ -1,4 +1,4 @@
-"""Random convex programs: ten classes that are solvable, infeasible and unbounded ones, and sparse ones of any size."""
+"""Random convex programs: ten classes that are solvable, and sparse ones of any size."""
 
 from __future__ import annotations
 
@@ -118,64 +118,6 @@ def random_program(kind: str, seed: int) -> cp.Problem:
     draw = _Draw(seed, kind)
     loss, held = CLASSES[kind](draw)
     return cp.Problem(cp.Minimize(draw.scale * loss), held)
-
-
-def infeasible() -> Iterator[tuple[str, Callable[[int], cp.Problem]]]:
-    """Yield how constraints contradict each other, and a program of that kind by its number."""
-
-    def rows(x: cp.Variable, A: Any, w: Any) -> list[Any]:
-        return [A @ x <= -1, -(w @ A) @ x <= 0.5 * w.sum()]
-
-    def ball(x: cp.Variable, A: Any, w: Any) -> list[Any]:
-        return [cp.norm(x) <= 1, cp.sum(x) >= np.sqrt(x.size) + 0.1]
-
-    def matrix(x: cp.Variable, A: Any, w: Any) -> list[Any]:
-        X = cp.Variable((3, 3), PSD=True)
-        return [cp.trace(X) <= 1, X[0, 1] >= 0.51 + w[0]]
-
-    def exponentials(x: cp.Variable, A: Any, w: Any) -> list[Any]:
-        return [cp.sum(cp.exp(x)) <= 1, cp.sum(x) >= -x.size * np.log(x.size) + 0.01 + w[0]]
-
-    def equalities(x: cp.Variable, A: Any, w: Any) -> list[Any]:
-        return [A[: x.size] @ x == 1, A[: x.size] @ x == 1 + 1e-3]
-
-    def made(held: Callable[..., list[Any]], seed: int) -> cp.Problem:
-        rng = np.random.default_rng(seed)
-        x = cp.Variable(int(rng.integers(2, 15)))
-        A, w = rng.standard_normal((x.size + 3, x.size)), rng.random(x.size + 3)
-        return cp.Problem(cp.Minimize(cp.sum_squares(x)), held(x, A, w))
-
-    for held in (rows, ball, matrix, exponentials, equalities):
-        yield held.__name__, lambda seed, held=held: made(held, seed)  # type: ignore[misc]
-
-
-def unbounded() -> Iterator[tuple[str, Callable[[int], cp.Problem]]]:
-    """Yield how an objective falls without end, and a program of that kind by its number."""
-
-    def rows(x: cp.Variable, A: Any) -> Made:
-        return cp.sum(x), [np.abs(A) @ x <= 1]
-
-    def norm(x: cp.Variable, A: Any) -> Made:
-        return -cp.sum(x) + 0.1 * cp.norm(x), []
-
-    def free_column(x: cp.Variable, A: Any) -> Made:
-        return x[0] + cp.sum_squares(x[1:]), [x[0] <= 5]
-
-    def matrix(x: cp.Variable, A: Any) -> Made:
-        X = cp.Variable((3, 3), PSD=True)
-        return -cp.trace(X), [X[0, 0] <= 1 + np.abs(A[0, 0]), cp.abs(X[0, 1]) <= 1]
-
-    def logarithms(x: cp.Variable, A: Any) -> Made:
-        return -cp.sum(cp.log(x)) - cp.sum(x), [x[0] <= 2]
-
-    def made(parts: Callable[..., Made], seed: int) -> cp.Problem:
-        rng = np.random.default_rng(seed)
-        x = cp.Variable(int(rng.integers(2, 15)))
-        loss, held = parts(x, rng.standard_normal((x.size, x.size)))
-        return cp.Problem(cp.Minimize(loss), held)
-
-    for parts in (rows, norm, free_column, matrix, logarithms):
-        yield parts.__name__, lambda seed, parts=parts: made(parts, seed)  # type: ignore[misc]
 
 
 def sparse_programs(n: int) -> Iterator[tuple[str, cp.Problem]]:

@@ -438,8 +438,8 @@ CEILINGS = {
         "losses": 760,
         "objectives": 5250,
         "plots": 1720,
-        "problems": 3490,  # certificates of any convex program, labels as parameters, models to copy, sums of terms
-        "proofs": 2215,  # cone programs in balls, their bounds replayed
+        "problems": 3510,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
+        "proofs": 2350,  # cone programs and rays in balls, their bounds replayed
         "solvers": 6550,  # Solver and Search as objects
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },

@@ -17,6 +17,7 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,12 +53,17 @@ logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
 
 
 def check(record: ProofRecord) -> Verification:
-    """Return what is proved of a record, with half of the bits where they are enough."""
+    """Return what is proved of a record."""
+    return concluded(lambda: judged(record.claim, proof(record)))
+
+
+def concluded(conclusion: Callable[[], Verification]) -> Verification:
+    """Return a conclusion, with half of the bits where they are enough."""
     outcome = Verification(False, "")
     for bits in (BITS // 2, BITS):
         with ctx.workprec(bits):
             try:
-                outcome = judged(record.claim, proof(record))
+                outcome = conclusion()
             except Refuted as refuted:
                 outcome = Verification(False, str(refuted))
             except (*WRONG, AttributeError) as error:
@@ -71,12 +77,7 @@ def proof(record: ProofRecord) -> Proof:
     """Return objective and bound, in the sense of the problem."""
     p, claim = read(record), record.claim
     require_numbers(claim)
-    if claim.sense != ("minimize" if p.sign > 0 else "maximize"):
-        raise Refuted(f"to {claim.sense} is not the problem of a program of the sign {p.sign}")
-    for kind, rows, parameters in p.cones:
-        for row, one in zip(rows, p.z[rows], strict=True):
-            if not in_dual(kind, one, parameters):
-                raise Refuted(f"the multipliers of row {row[0]} are not proved to lie in the dual of a {kind} cone")
+    require_dual(p)
     p.curvature = curvature(p)
     value = p.d + total(p.x * (p.P(p.x) / 2 + p.q))
     if not 0 <= claim.scale <= 1e-3 * (1 + ALLOWED) * outward(size_of_terms(p))[1]:
@@ -132,6 +133,8 @@ def read(record: ProofRecord) -> SimpleNamespace:
         raise Refuted("no violation is below zero")
     if not (abs(p.d) <= LARGE and abs(p.sign) == 1 and 0 <= p.radius <= LARGE):
         raise Refuted(f"d={p.d!r}, sign={p.sign!r} or radius={p.radius!r} is no number of a cone program")
+    if record.claim.sense != ("minimize" if p.sign > 0 else "maximize"):
+        raise Refuted(f"to {record.claim.sense} is not the problem of a program of the sign {p.sign}")
     for name, shape in (("P", (p.n, p.n)), ("A", (p.m, p.n))):
         a = _vector(record, name, "f")
         i, j = (_vector(record, f"{name}_{end}", "i", len(a)) for end in ("row", "column"))
@@ -172,6 +175,14 @@ def _fits(kind: str, length: int, parameters: list[float]) -> bool:
 
 
 # Cones
+
+
+def require_dual(p: SimpleNamespace) -> None:
+    """Refute multipliers outside of the dual cone."""
+    for kind, rows, parameters in p.cones:
+        for row, one in zip(rows, p.z[rows], strict=True):
+            if not in_dual(kind, one, parameters):
+                raise Refuted(f"the multipliers of row {row[0]} are not proved to lie in the dual of a {kind} cone")
 
 
 def in_dual(kind: str, z: AnyArray, parameters: tuple[float, ...]) -> bool:
@@ -311,7 +322,7 @@ def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
             r[is_open] = ZERO
             if (other := fixed - total(p.b * moved) + cost(p, r, low, high)) > bound:
                 bound, z = other, p.z + moved
-        if bound >= claimed or not bound > before or not p.level > bound:
+        if bound >= claimed or not bound > before or not INFINITE > p.level > bound:
             break
         # Complementarity: s'z is at most what the level is above the bound.
         least_z, most_z = np.array([outward(one) for one in z]).reshape(-1, 2).T

@@ -1,4 +1,7 @@
-"""Records of cone programs: what a result of a CVXPY problem claims, and the `ConeProof` that it holds."""
+"""Records of cone programs: what a result of a CVXPY problem claims, and the `ConeProof` that it holds.
+
+A result that is infeasible or unbounded becomes a record of the kind "cone ray", any other one of "cone program".
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,16 @@ import numpy as np
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import ConeProof, SolveResult
+from specmargin.results import ConeProof, SolveResult, Status
 
 __all__ = ["cone_record_of", "problem_of"]
 
 _SAME = 1e-6
 """Share of the largest entry that CVXPY's projection may move a variable by, as of x >= 0."""
 _STATED = re.compile(r"\|x - x0\| <= (\S+) \(1 \+ \|x0\|\) in (\d+) of (\d+) columns")
+_WITHIN = re.compile(r"\|x\| <= (\S+)")
+_NO_POINT = "that there is a feasible point"
+_OFF = re.compile(r"that its ray, which is off by \S+ of its length, is exact")
 
 
 def problem_of(problem: Any, result: Any) -> Any:
@@ -70,6 +76,8 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
     """
     log, claimed = result.log, result.certificate
     assert isinstance(log, ConeProof)
+    if not result.status.has_solution:
+        return _ray_of(result, log)
     loose = [name for name in result.variables if name not in log.columns]
     for name, at in log.columns.items():
         x, own = np.asarray(result.variables[name], dtype=float), log.x[np.asarray(at)]
@@ -87,6 +95,33 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         n_open = int(stated[2])
     if list(claimed.violations) != list(log.names) or any("\n" in name for name in log.names):
         raise InvalidInputError("the constraints of the certificate are not those of the program.")
+    return _record("cone program", result, n_open, {"loose": ", ".join(loose)})
+
+
+def _ray_of(result: SolveResult, log: ConeProof) -> ProofRecord:
+    """Return the record of a result without an answer: its ray, and what that supposes."""
+    if result.variables or result.duals or log.columns or log.names or log.added:
+        raise InvalidInputError(f"a result that is {result.status.name} has no answer, but values or constraints.")
+    supposed = list(result.certificate.assumptions)
+    if result.status is Status.INFEASIBLE:
+        radii = [float(stated[1]) for text in supposed if (stated := _WITHIN.fullmatch(text))]
+        is_known = len(radii) == len(supposed) and radii == ([log.radius] if log.radius else [])
+        return _record("cone ray", result, len(log.q), _known(is_known, supposed))
+    has_point, is_exact = _NO_POINT not in supposed, not any(map(_OFF.fullmatch, supposed))
+    is_known = len(supposed) == (not has_point) + (not is_exact) and not log.radius
+    facts = {**_known(is_known, supposed), "has_point": has_point, "is_exact": is_exact}
+    return _record("cone ray", result, 0, facts)
+
+
+def _known(is_known: bool, supposed: list[str]) -> dict[str, Any]:
+    if not is_known:
+        raise InvalidInputError(f"the ray supposes {'; '.join(supposed) or 'nothing'}: this has no verification.")
+    return {"loose": ""}
+
+
+def _record(kind: str, result: SolveResult, n_open: int, facts: dict[str, Any]) -> ProofRecord:
+    log, claimed = result.log, result.certificate
+    assert isinstance(log, ConeProof)
     arrays = {name: getattr(log, name) for name in ("q", "b", "x", "z", "xh", "owner")}
     for name in ("P", "A"):
         M = getattr(log, name).tocoo()
@@ -96,9 +131,9 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         arrays |= {f"rows {k}": rows, f"parameters {k}": np.array(parameters, dtype=float)}
     arrays["violations"] = np.array([*claimed.violations.values(), log.added], dtype=float)
     numbers: dict[str, Any] = {"d": log.d, "sign": log.sign, "radius": log.radius, "n_open": n_open}
-    numbers |= {"cones": " ".join(kind for kind, _, _ in log.cones), "loose": ", ".join(loose)}
+    numbers |= {"cones": " ".join(name for name, _, _ in log.cones), **facts}
     numbers["names"] = "".join(f"\n{name}" for name in log.names)
     plain = {name: x if x.dtype == float else np.asarray(x, dtype=np.int64) for name, x in arrays.items()}
     primal, dual, rounding = map(float, (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
     claim = Claim(primal, dual, rounding, claimed.sense, str(result.status), float(claimed.scale))
-    return ProofRecord("cone program", numbers, plain, claim)
+    return ProofRecord(kind, numbers, plain, claim)

@@ -65,8 +65,10 @@ def implied_box(
                 tightened(kind, at, parameters, least, most)
             through_rows(rows, low, high, least, most)
             through_level(level, low, high)
-            crossed = ~(low <= high)  # nothing feasible is below the level, or rounding says so: claim nothing
-            low[crossed | (low < -LARGE)], high[crossed | (high > LARGE)] = -np.inf, np.inf
+            low[np.isnan(low)], high[np.isnan(high)] = -np.inf, np.inf
+            # Where both ends have crossed, nothing feasible is below the level: what lies between them will do.
+            low[:], high[:] = np.minimum(low, high), np.maximum(low, high)
+            low[low < -LARGE], high[high > LARGE] = -np.inf, np.inf
             low[:], high[:] = np.minimum(low, LARGE), np.maximum(high, -LARGE)
             if np.allclose(np.concatenate([low, high, least, most]), before, rtol=0.01, atol=1e-300):
                 break

@@ -72,8 +72,9 @@ def save_result(
         one's own is saved as a matrix, up to 5,000 samples. Or a problem of CVXPY that `specmargin.solve` has solved,
         its parameters unchanged since: the program that it compiles to is saved.
     result : SolveResult
-        Its answer, by any solver. Without a usable answer (`Status.has_solution`), with a kernel of more than 3,000
-        samples, of a problem over blocks, or of a search over labels that kept no log, it is saved, but not verified.
+        Its answer, by any solver; of a problem of CVXPY that is infeasible or unbounded, its ray. Of an objective
+        without a usable answer (`Status.has_solution`), with a kernel of more than 3,000 samples, of a problem over
+        blocks, or of a search over labels that kept no log, it is saved, but not verified.
     note : str or mapping of str to object, optional
         Anything that belongs to it and JSON knows: the data set, the seed. `read_provenance` returns it.
 
@@ -239,10 +240,10 @@ def _checked(problem: Any, result: Any) -> tuple[Any, SolveResult]:
 def provable(objective: Any, result: SolveResult) -> ProofRecord:
     """Return the record of what a file holds, or say why there is none."""
     missing = ""
+    if isinstance(objective, ConeProof):
+        return cone_record_of(result)
     if not result.status.has_solution:
         missing = f"the result is {result.status.name} and has no answer"
-    elif isinstance(objective, ConeProof):
-        return cone_record_of(result)
     elif isinstance(objective, BlockAlignment | BlockMargin):
         missing = "no record says yet what a problem over blocks claims; specmargin.certify recomputes it"
     elif (entries := _entries(objective)) > LARGEST_PROOF**2:

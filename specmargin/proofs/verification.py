@@ -123,10 +123,10 @@ def verify_record(record: ProofRecord) -> Verification:
     """
     from specmargin.proofs.verifier import check
 
-    if record.kind == "cone program":
-        from specmargin.proofs import cone_program
+    if record.kind in ("cone program", "cone ray"):
+        from specmargin.proofs import cone_program, cone_rays
 
-        return cone_program.check(record)
+        return (cone_program if record.kind == "cone program" else cone_rays).check(record)
     if record.kind != "s3vm_tree":
         return check(record)
     from specmargin.proofs.replay import replay

@@ -85,6 +85,19 @@ def test_infeasible_and_unbounded_are_proved(solver):
     assert sm.solve(cp.Problem(cp.Maximize(cp.sum(x)), [x >= 1]), solver).status is Status.UNBOUNDED
 
 
+@pytest.mark.parametrize("solver", ["PIQP", "QOCO"])
+def test_other_interior_points_are_judged_as_well(solver):
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+    problem = portfolio()
+    result = sm.solve(problem, solver)
+    assert (result.status, result.solver) == (Status.OPTIMAL, solver)
+    assert result.certificate.assumptions == ()
+    assert result.certificate.dual_objective >= problem.solve(solver="CLARABEL") - 1e-9
+    wrong = sm.certify(problem, solver=solver)
+    assert wrong.relative_gap <= 1e-6
+
+
 def test_a_scaled_problem_keeps_its_multipliers():
     """The second attempt scales the objective; what it returns does not show it."""
     duals = []

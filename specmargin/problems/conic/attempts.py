@@ -10,11 +10,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from specmargin.problems.conic.certificate import Proof, judged, proved_infeasible, unbounded_defect
+from specmargin.problems.conic.certificate import Proof, judged
 from specmargin.problems.conic.cones import Semidefinite
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import Answer, Compiled, ConeProgram, compiled
+from specmargin.problems.conic.rays import Ray, is_proved_feasible, proved_infeasible, proved_unbounded
 from specmargin.typing import FloatArray
 
 __all__ = ["Attempt", "attempted", "proved_upper_end"]
@@ -33,8 +34,8 @@ _WHOLE = 100
 """Semidefinite cones up to this order are solved as they are: the decomposition of sparse ones into cliques has
 returned answers that were 1.5 % off as solved. A larger one takes Clarabel a matrix of order^4 / 4 entries."""
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
-_RAY = 1e-9
-"""Largest relative violation of a ray that proves unboundedness."""
+_INSIDE = (1.0, 1e-3, 1e-6)
+"""How far inside its cones a feasible point is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,14 @@ class Attempt:
         What it returned.
     proof : Proof or None
         Proof of its point; None if it reported infeasibility or unboundedness.
-    ray : tuple of str or None
-        What the proof of infeasibility or unboundedness supposes; None where there is no proof.
+    ray : Ray or None
+        Proof of infeasibility or unboundedness.
     """
 
     compiled: Compiled
     answer: Answer
     proof: Proof | None = None
-    ray: tuple[str, ...] | None = None
+    ray: Ray | None = None
 
     @property
     def relative_gap(self) -> float:
@@ -140,10 +141,29 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proo
     if "infeasible" in answer.status:
         return Attempt(form, answer, ray=proved_infeasible(form.program, answer.z))
     if "unbounded" in answer.status:
-        defect = unbounded_defect(form.program, answer.x)
-        off = (f"that its ray, which is off by {defect:.0e} of its length, is exact",) if defect else ()
-        return Attempt(form, answer, ray=("that there is a feasible point", *off) if defect <= _RAY else None)
+        ray = proved_unbounded(form.program, answer.x)
+        point = None if ray is None else _feasible_point(form)
+        return Attempt(form, answer, ray=ray if ray is None or point is None else ray.from_point(point))
     return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10, known=known))
+
+
+def _feasible_point(form: Compiled) -> FloatArray | None:
+    """Return a point next to which a feasible one is proved, None if none is found: zero, or one inside the cones."""
+    program, x = form.program, np.zeros(len(form.program.q))
+    if is_proved_feasible(program, x):
+        return x
+    idle = {name: 0 * form.data[name] for name in ("c", "P") if form.data.get(name) is not None}
+    for depth in _INSIDE:
+        b = program.b.copy()
+        for cone in program.parts:
+            cone.shrunk(b, depth)
+        try:
+            inner = replace_right_sides(replace(form, data={**form.data, **idle}), b).solved()
+        except cp.SolverError:
+            continue
+        if is_proved_feasible(program, inner.x):
+            return inner.x
+    return None
 
 
 def proved_upper_end(attempt: Attempt) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -21,16 +20,16 @@ from specmargin.problems.conic.outward import Box, Outward
 from specmargin.problems.conic.program import Answer, ConeProgram
 from specmargin.typing import FloatArray
 
-__all__ = ["RADIUS", "Proof", "judged", "proved_infeasible", "unbounded_defect"]
+__all__ = ["RADIUS", "Proof", "judged"]
 
 RADIUS = 1000.0
 """Columns without bounds are looked at within |x - x0| <= RADIUS (1 + |x0|), x0 the answer."""
-_ENTRIES = 100_000
-"""Entries up to which a ray is looked at in rational arithmetic."""
 _SLACK = 1e-6
 """How far the level is above the answer's value, relative to it."""
 _LARGEST = 1e100
 """Largest multiplier that is looked at: squares must not overflow."""
+_WORSE = 10.0
+"""How much more than before the residual may cost after a correction, so that a deeper one is tried."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
 
@@ -170,12 +169,22 @@ class _Search:
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
     def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
+        """Yield corrected multipliers with their bounds, in boxes that become smaller while that is what helps."""
+        last, helps, least = self.answer.z[:0], True, math.inf
         for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
-            if self.program.proves(z):
-                one = self._judged(xh, z)
-                yield one
-                if self._is_enough(one) and math.isfinite(one.bound):
-                    return  # what is left is the solver's own gap
+            if np.array_equal(z, last) or not self.program.proves(z):
+                continue
+            one, last = self._judged(xh, z), z
+            if helps and one.is_unconditional and not self._is_enough(one):  # cheaper than the next factorisation
+                self.box = tightened_box(self.outward, self.level, self.answer.x, xh, z, self.box, one.bound)
+                before, one = one, self._judged(xh, z)
+                helps = one.from_residual <= 0.5 * before.from_residual
+            yield one
+            if self._is_enough(one) and math.isfinite(one.bound):
+                return  # what is left is the solver's own gap
+            if one.is_unconditional and one.from_residual > _WORSE * least:
+                return  # what is deeper costs more
+            least = min(least, one.from_residual)
 
     def _is_enough(self, one: _Candidate) -> bool:
         return one.from_residual <= 0.1 * max(self.value - one.bound, self.tol)
@@ -194,7 +203,7 @@ class _Search:
             for one in (self._judged(one.xh, one.z) for one in [*nearest, best]):
                 if one.bound > best.bound or (one.is_unconditional and not best.is_unconditional):
                     best = one
-            if best.bound <= before + 1e-12 * self.size:
+            if best.bound <= before + max(1e-12 * self.size, 0.01 * (self.value - best.bound)):
                 break
         return best
 
@@ -227,75 +236,3 @@ class _Search:
 
 def _finite(box: Box) -> int:
     return int(np.isfinite(box.low).sum() + np.isfinite(box.high).sum())
-
-
-def proved_infeasible(
-    program: ConeProgram, z: FloatArray, rounds: int = 4, radius: float = RADIUS
-) -> tuple[str, ...] | None:
-    """Return what a proof of infeasibility by the ray z supposes, nothing if it holds without; None without a proof.
-
-    No x is feasible if -b'z > r'x with r = A'z: the bound of the program without an objective is positive.
-    """
-    length = -float(program.b @ z)
-    if not 0 < length < math.inf:
-        return None
-    empty = program.without_objective()
-    outward, zero = Outward(empty), np.zeros(len(program.q))
-    box = implied_box(empty, math.inf, zero)
-    assumptions: tuple[str, ...] | None = None
-    for ray in _rays(outward, z / length, rounds):
-        if not empty.proves(ray):
-            continue
-        if _is_exact(empty, ray):
-            return ()
-        bound = outward.bound(zero, ray, zero, box, radius)
-        if bound.value > 0 and bound.is_unconditional:
-            return ()
-        at_point, residual = outward.at_point(zero, ray, zero)
-        if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual, box) > 0:
-            return ()
-        if bound.value > 0:
-            assumptions = (f"|x| <= {radius:g}",)
-    return assumptions
-
-
-def _is_exact(program: ConeProgram, z: FloatArray) -> bool:
-    """Whether A'z = 0 > b'z in rational arithmetic, for a ray of few entries."""
-    used = np.flatnonzero(z)
-    rows = program.A.tocsr()[used].tocsc()
-    if rows.nnz > _ENTRIES:
-        return False
-    entries = [Fraction(entry) for entry in z[used].tolist()]
-    for j in np.flatnonzero(np.diff(rows.indptr)):
-        at = slice(rows.indptr[j], rows.indptr[j + 1])
-        column = zip(rows.indices[at].tolist(), rows.data[at].tolist(), strict=True)
-        if sum(entries[i] * Fraction(a) for i, a in column):
-            return False
-    return sum(entry * Fraction(b) for entry, b in zip(entries, program.b[used].tolist(), strict=True)) < 0
-
-
-def _rays(outward: Outward, z: FloatArray, rounds: int) -> Iterator[FloatArray]:
-    """Yield the ray without its small entries, in which A'z may vanish exactly, then its corrections."""
-    largest = float(np.abs(z).max(initial=0))
-    for least in (1e-9, 1e-6, 1e-3):
-        rounded = np.where(np.abs(z) > least * largest, z, 0.0)
-        yield rounded
-        scale = np.abs(rounded).max(initial=0)
-        yield np.round(rounded / max(scale, 1e-300), 6)
-    for _, ray in corrections(outward, np.zeros(outward.program.A.shape[1]), z, rounds):
-        yield ray
-
-
-def unbounded_defect(program: ConeProgram, x: FloatArray) -> float:
-    """Return how far the direction x / -q'x is from a ray along which the objective falls without end.
-
-    A ray has P x = 0 and -A x in the cone; what is returned is the largest violation, relative to the direction, and
-    infinity if q'x >= 0.
-    """
-    slope = float(program.q @ x)
-    if not slope < 0:
-        return math.inf
-    ray = x / -slope
-    flat = replace(program, b=np.zeros_like(program.b))
-    worst = max(flat.violation(ray), float(np.abs(program.P @ ray).max(initial=0)))
-    return worst / max(1.0, float(np.abs(ray).max()))

@@ -18,7 +18,18 @@ import scipy.sparse as sp
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Ball", "Cone", "Exponential", "Nonnegative", "Power", "SecondOrder", "Semidefinite", "Zero", "is_definite"]
+__all__ = [
+    "Ball",
+    "Cone",
+    "Exponential",
+    "Nonnegative",
+    "Power",
+    "SecondOrder",
+    "Semidefinite",
+    "Zero",
+    "definiteness_margin",
+    "is_definite",
+]
 
 _TINY = 1e-290
 """What underflow may have hidden."""
@@ -48,9 +59,9 @@ class Ball:
         """Return F'A for the rows A of the program."""
         return self.matrix.T @ A
 
-    def sizes(self, A: Matrix) -> FloatArray:
+    def sizes(self, A: Matrix) -> Matrix:
         """Return |F|'|A|, to which the rounding of F'A is relative."""
-        return np.asarray((abs(self.matrix).T @ abs(A)).todense())
+        return abs(self.matrix).T @ abs(A)
 
     def adjoint(self, z: FloatArray) -> FloatArray:
         """Return F'z."""
@@ -74,9 +85,9 @@ class _Congruence(Ball):
         place = sp.csr_matrix((np.ones(len(used)), (np.arange(len(used)), used)), (len(used), A.shape[1]))
         return sp.csr_matrix(full.T) @ place
 
-    def sizes(self, A: Matrix) -> FloatArray:
+    def sizes(self, A: Matrix) -> Matrix:
         size = np.abs(self.root)
-        return self.cone.packed(size @ self.cone.matrices(abs(A).toarray().T) @ size).T
+        return sp.csr_matrix(self.cone.packed(size @ self.cone.matrices(abs(A).toarray().T) @ size).T)
 
     def adjoint(self, z: FloatArray) -> FloatArray:
         return self.cone.packed(self.root @ self.cone.matrices(z[None]) @ self.root)[0]
@@ -432,6 +443,8 @@ class Exponential(Cone):
     def has_room(self, S: FloatArray, moved: FloatArray) -> bool:
         x, y, z = self._parts(S)
         dx, dy, dz = self._parts(moved)
+        on_face = (y == 0) & (dy == 0) & (x + dx <= 0) & (z - dz >= 0)
+        x, y, z, dx, dy, dz = (part[~on_face] for part in (x, y, z, dx, dy, dz))
         for near in (y - dy, y + dy):  # y log(z / y) is concave in y
             if not ((near > 0).all() and (z - dz > 0).all()):
                 return False
@@ -518,15 +531,18 @@ def is_definite(Z: FloatArray) -> bool:
     If the floating-point Cholesky factorisation of Z - c I runs through, Z is positive semidefinite: c is larger than
     all that its rounding can do (Rump, Verification of positive definiteness, BIT 46, 2006).
     """
-    m = len(Z)
-    c = 2 * (m + 3) * UNIT * abs(np.trace(Z)) + 8 * UNIT * np.linalg.norm(Z) + _TINY
     if not np.isfinite(Z).all():
         return False
     try:
-        np.linalg.cholesky(Z - c * np.eye(m))
+        np.linalg.cholesky(Z - definiteness_margin(Z) * np.eye(len(Z)))
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def definiteness_margin(Z: FloatArray) -> float:
+    """Return the c of `is_definite`: no matrix with an eigenvalue below it is proved to be positive semidefinite."""
+    return float(2 * (len(Z) + 3) * UNIT * abs(np.trace(Z)) + 8 * UNIT * np.linalg.norm(Z) + _TINY)
 
 
 def _norms(X: FloatArray) -> FloatArray:

@@ -53,10 +53,12 @@ class Metric:
             return sp.csc_matrix((0, A.shape[1]))
         return sp.vstack([ball.transposed(A[ball.rows]) for ball in self.balls]).tocsc()
 
-    def sizes(self) -> FloatArray:
-        """Return |F|'|A|, dense."""
+    def sizes(self) -> Matrix:
+        """Return |F|'|A|, in the order of the balls."""
         A = self.program.A.tocsr()
-        return np.vstack([ball.sizes(A[ball.rows]) for ball in self.balls])
+        if not self.balls:
+            return sp.csc_matrix((0, A.shape[1]))
+        return sp.vstack([ball.sizes(A[ball.rows]) for ball in self.balls]).tocsc()
 
     def adjoint(self, z: FloatArray) -> FloatArray:
         """Return F'z."""

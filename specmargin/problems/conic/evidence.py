@@ -18,7 +18,7 @@ from specmargin.problems.conic.program import Compiled, compiled
 from specmargin.results import ConeProof
 from specmargin.typing import IntArray, Matrix
 
-__all__ = ["evidence", "is_of"]
+__all__ = ["evidence", "evidence_of_ray", "is_of"]
 
 
 def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:
@@ -41,10 +41,26 @@ def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, lis
     return replace(held, added=float(worst[-1]), columns=_columns(form)), worst[:-1].tolist()
 
 
+def evidence_of_ray(attempt: Attempt) -> ConeProof:
+    """Return what was judged of an attempt that found a ray: nothing of it belongs to a constraint or a variable."""
+    ray, form = attempt.ray, attempt.compiled
+    assert ray is not None
+    point = np.zeros(len(form.program.q)) if ray.point is None else ray.point
+    owner = np.full(len(form.program.b), -1)
+    return replace(_blank(form), x=ray.x, z=ray.z, xh=point, radius=ray.radius, owner=owner)
+
+
 def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:
-    """Whether a CVXPY problem compiles to the program of a proof, to the last bit."""
-    own, other = _numbers(_blank(compiled(problem, solver))), _numbers(held)
-    return len(own) == len(other) and all(map(np.array_equal, own, other))
+    """Whether a CVXPY problem compiles to the program of a proof, to the last bit, for a solver or for Clarabel.
+
+    It is Clarabel that finds the ray where another solver returns none.
+    """
+    other = _numbers(held)
+    for name in dict.fromkeys((solver, "CLARABEL")):
+        own = _numbers(_blank(compiled(problem, name)))
+        if len(own) == len(other) and all(map(np.array_equal, own, other)):
+            return True
+    return False
 
 
 def _numbers(held: ConeProof) -> list[Any]:

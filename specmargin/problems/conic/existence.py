@@ -48,17 +48,22 @@ def cost_of_exact_dual(
     if is_open.sum() > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
         return math.inf
     metric = Metric(outward, z)
-    B, sizes = metric.times()[:, is_open].toarray(), metric.sizes()
+    all_sizes = metric.sizes()
+    B, sizes = metric.times()[:, is_open].toarray(), all_sizes[:, is_open].toarray()
+    rest = all_sizes[:, ~is_open]
+    squares = np.ravel(rest.multiply(rest).sum(axis=0))
     length = float(np.linalg.norm(metric.adjoint(program.slacks(x))))
     root = _root(outward) if program.P.nnz else None
     if root is not None:
-        B, sizes = np.vstack([B, root[:, is_open]]), np.vstack([sizes, (len(root) + 2) * np.abs(root)])
+        rows = (len(root) + 2) * np.abs(root)
+        B, sizes = np.vstack([B, root[:, is_open]]), np.vstack([sizes, rows[:, is_open]])
+        squares += (rows[:, ~is_open] ** 2).sum(axis=0)
         length += 1.5 * float(np.linalg.norm(root @ (x - xh)))
     widest = max((_width(cone) for cone in program.parts), default=1)
-    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes[:, is_open])
+    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes)
     if not rho <= _RADIUS or not all(cone.holds_balls(z[cone.rows], _RADIUS) for cone in program.parts):
         return math.inf
-    others = residual[~is_open] + rho * np.linalg.norm(sizes[:, ~is_open], axis=0)
+    others = residual[~is_open] + rho * np.sqrt(squares)
     return (length * rho + rho * rho + float(others @ far[~is_open])) * (1 + 1e-6)
 
 

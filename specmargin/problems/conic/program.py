@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import cvxpy as cp
@@ -21,7 +22,7 @@ import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 
 from specmargin.problems.conic import cones
-from specmargin.problems.conic.cones import Cone, is_definite
+from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled"]
@@ -360,27 +361,38 @@ def _convexity(P: Matrix) -> tuple[float, float]:
 
 
 def _of_block(M: FloatArray, P: Matrix) -> tuple[float, float]:
-    m, eye = len(M), np.eye(len(M))
-    least = float(np.linalg.eigvalsh(M)[0])
-    if least > 0 and is_definite(M - least / 2 * eye):
-        return 0.0, least / 4.2
-    if m <= _RATIONAL and _is_semidefinite(P.toarray().tolist()):
+    m, eye, margin = len(M), np.eye(len(M)), definiteness_margin(M)
+    if is_definite(M):
+        least = float(np.linalg.eigvalsh(M)[0])
+        return (0.0, least / 4.2) if least > 0 and is_definite(M - least / 2 * eye) else (0.0, 0.0)
+    if m <= _RATIONAL and _is_semidefinite(P):
         return 0.0, 0.0
+    if is_definite(M + 1.25 * margin * eye):  # singular but for rounding
+        return 2.1 * 1.25 * margin, 0.0
+    least = float(np.linalg.eigvalsh(M)[0])
     for shift in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
         whole = max(shift - min(least, 0.0), shift) * m
-        if is_definite(M + whole * eye):
+        if whole + least > 0.5 * margin and is_definite(M + whole * eye):  # below it the test would refuse
             return 2.1 * whole, 0.0
     return math.inf, 0.0
 
 
-def _is_semidefinite(M: list[list[float]]) -> bool:
-    """Whether a symmetric matrix is positive semidefinite, in rational arithmetic."""
-    rows = [[Fraction(entry) for entry in row] for row in M]
+def _is_semidefinite(P: Matrix) -> bool:
+    """Whether a symmetric matrix is positive semidefinite, by elimination in rational arithmetic, sparse rows first."""
+    P = sp.csr_matrix(P)
+    place = np.empty(P.shape[0], dtype=int)
+    place[np.argsort(np.diff(P.indptr), kind="stable")] = np.arange(P.shape[0])
+    rows: list[dict[int, Fraction]] = [{} for _ in place]
+    for i, (start, end) in enumerate(pairwise(P.indptr.tolist())):
+        columns = place[P.indices[start:end]].tolist()
+        entries = zip(columns, P.data[start:end].tolist(), strict=True)
+        rows[place[i]] = {j: Fraction(entry) for j, entry in entries if entry}
     for i, pivots in enumerate(rows):
-        pivot = pivots[i]
-        if pivot < 0 or (pivot == 0 and any(pivots[i:])):
+        pivot, others = pivots.get(i, Fraction(0)), {j: entry for j, entry in pivots.items() if j > i and entry}
+        if pivot < 0 or (not pivot and others):
             return False
-        for j in range(i + 1, len(rows)) if pivot else ():
-            factor = pivots[j] / pivot
-            rows[j] = [entry - factor * above for entry, above in zip(rows[j], pivots, strict=True)]
+        for j, entry in others.items():  # the rows below that have an entry in this column, by symmetry
+            row, factor = rows[j], entry / pivot
+            for k, above in others.items():
+                row[k] = row.get(k, Fraction(0)) - factor * above
     return True

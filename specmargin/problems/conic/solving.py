@@ -17,7 +17,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
-from specmargin.problems.conic.evidence import evidence
+from specmargin.problems.conic.evidence import evidence, evidence_of_ray
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
@@ -103,8 +103,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
     if attempt.proof is None:
-        status, message = _without_a_point(attempt)
-        return _timed(result, start, status=status, message=message)
+        return _timed(result, start, **_without_a_point(attempt))
     if not all(_is_finite(variable.value) for variable in problem.variables()):
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
@@ -215,13 +214,25 @@ def _relative_violation(constraint: Any) -> float:
     return _violation(constraint) / max(1.0, *sides)
 
 
-def _without_a_point(attempt: Attempt) -> tuple[Status, str]:
-    """Return status and message of an answer that is a ray."""
-    status = Status.UNBOUNDED if "unbounded" in attempt.answer.status else Status.INFEASIBLE
-    if attempt.ray is None:
-        return Status.FAILED, f"failed ({attempt.answer.status} is what the solver says, and its ray does not prove it)"
-    proved = "proved" if not attempt.ray else f"proved, supposing {'; '.join(attempt.ray)}"
-    return status, f"{attempt.answer.status}, {proved}"
+def _without_a_point(attempt: Attempt) -> dict[str, Any]:
+    """Return status, certificate, log and message of an answer that is a ray: neither value nor bound."""
+    reported, ray, sign = attempt.answer.status, attempt.ray, attempt.compiled.program.sign
+    if ray is None:
+        return {"message": f"failed ({reported} is what the solver says, and its ray does not prove it)"}
+    certificate = Certificate(
+        sign * math.inf,
+        -sign * math.inf,
+        sense="minimize" if sign > 0 else "maximize",
+        kind="cone program",
+        assumptions=ray.assumptions,
+    )
+    proved = "proved" if not ray.assumptions else f"proved, supposing {'; '.join(ray.assumptions)}"
+    return {
+        "status": Status.UNBOUNDED if "unbounded" in reported else Status.INFEASIBLE,
+        "certificate": certificate,
+        "log": evidence_of_ray(attempt),
+        "message": f"{reported}, {proved}",
+    }
 
 
 def _duals(problem: cp.Problem) -> dict[str, FloatArray]:

@@ -102,7 +102,7 @@ def test_transposes_belong_together(name, rng):
         assert ball.apply(w) @ z == pytest.approx(w @ ball.adjoint(z))
         product = ball.transposed(sp.csr_matrix(z[:, None]))
         np.testing.assert_allclose(np.ravel(product.toarray()), ball.adjoint(z))
-        assert (ball.sizes(sp.csr_matrix(z[:, None])).ravel() >= np.abs(ball.adjoint(z)) - 1e-12).all()
+        assert (ball.sizes(sp.csr_matrix(z[:, None])).toarray().ravel() >= np.abs(ball.adjoint(z)) - 1e-12).all()
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -338,3 +338,19 @@ def test_wide_cones_have_the_identity_as_metric(rng):
     assert not wide.holds_balls(Z, 1e-2)
     w = rng.standard_normal(Z.size)
     assert wide.proves(Z + ball.apply(1e-3 * w / np.linalg.norm(w)))
+
+
+def test_the_face_of_the_exponential_cone_is_exact():
+    """Of y = 0 the cone has x <= 0 and z >= 0; a y that may move has nothing there."""
+    cone, still = cones.Exponential(np.arange(3)[None], (0, 1, 2)), np.zeros((1, 3))
+    assert cone.has_room(np.array([[-1.0, 0.0, 1.0]]), np.array([[0.5, 0.0, 0.5]]))
+    assert cone.has_room(np.array([[0.0, 0.0, 0.0]]), still)
+    for s, moved in (
+        ([0.1, 0.0, 1.0], still),
+        ([-1.0, 0.0, -0.1], still),
+        ([-1.0, 0.0, 1.0], np.array([[2.0, 0.0, 0.0]])),
+        ([-1.0, 0.0, 1.0], np.array([[0.0, 0.0, 2.0]])),
+        ([-1.0, 0.0, 1.0], np.array([[0.0, 1e-9, 0.0]])),
+        ([-1.0, -1e-9, 1.0], still),
+    ):
+        assert not cone.has_room(np.array([s]), moved)

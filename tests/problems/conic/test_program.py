@@ -112,6 +112,19 @@ def test_semidefinite_matrices_are_told_in_fractions():
     assert not program_module._is_semidefinite([[1.0, 1.0], [1.0, 1.0 - 2.0**-52]])
 
 
+def test_sparse_elimination_knows_singular_matrices(rng):
+    """Of integers B'B is exact; a millionth less in one place of its diagonal is seen in the kernel of B."""
+    for seed in range(30):
+        n = int(rng.integers(2, 9))
+        B = rng.integers(-3, 4, (n - 1, n)) * (rng.random((n - 1, n)) < 0.6)
+        M = (B.T @ B).astype(float)
+        assert program_module._is_semidefinite(M)
+        kernel = np.linalg.svd(B)[2][-1]
+        i = int(np.argmax(np.abs(kernel)))
+        M[i, i] -= 2.0**-20
+        assert not program_module._is_semidefinite(M), seed
+
+
 @pytest.mark.parametrize("solver", ["HIGHS", "CLARABEL"])
 def test_bounds_that_a_solver_takes_apart_are_rows_of_the_right_side(solver):
     x = cp.Variable(2, bounds=[np.array([1.0, -2.0]), np.array([3.0, 5.0])])
