@@ -82,8 +82,8 @@ def test_numbers_of_labels_of_one_draw_are_tasks_of_it():
 
 
 def test_how_far_a_run_is_from_its_own_and_which_column_is_above():
-    """Of (9, 1, 2) on one set, and half of it on the other: 5, 3, 2 and half of them; twice above near, once below."""
-    assert "gain 2.50 [" in sentence("@spread(T_odd)", at_least=0)
+    """Of (4, 5.5, 6) on one set 7/6, 1/3 and 5/6, on the other half of it; odd is once above near, and twice below."""
+    assert "gain 0.58 [" in sentence("@spread(T_far)", at_least=0)
     assert "gain 0.33 [-1.61, 2.28]" in sentence("@above(T_near, T_odd)", at_least=0)
     assert sentence("@above(T_near, T_idle)", at_least=0).startswith("cannot be told: the claim. Gain in points, at l")
 
