@@ -14,12 +14,7 @@ Nobody names the weights of the edges: heat weights of mean width and weights 0 
 labelled, both utterances of each letter, and isolet5 tests; sigma 10, six neighbours, gamma l = 0.05, or a tenth of it
 for either norm. Our source names no others for the table. Both Laplacians have their lines.
 
-**The intercept.** In print SVM and RLS err alike, and so do LapSVM and LapRLS. One class against nine or 25, the
-intercepts of the SVM differ from class to class by more than the decisions do where all of them are small, and ten
-points of error are theirs. Without an intercept, as the paper's RLS is, the printed errors come out. The main lines
-have none, those with one are next to them; on pairs, at the break-even point, an intercept takes no part.
-
-**The TSVM** is that of figure 6, with its intercept: the share of positive samples is that of the labelled ones, C that
+**The TSVM** is that of figure 6: the share of positive samples is that of the labelled ones, C that
 of the SVM, 1 / (2 gamma_A).
 
 **Not here.** Table 5 and figure 8 are of WebKB (Blum & Mitchell 1998; the World Wide Knowledge Base of Carnegie Mellon
@@ -40,7 +35,7 @@ from reproduction.claims import LAPLACIANS
 from reproduction.comparison import Reference, mean_and_deviation
 from reproduction.engine.records import Cell, Row
 from reproduction.engine.splits import Split
-from reproduction.methods import Method, decide
+from reproduction.methods import decide
 from reproduction.papers._claims.belkin import PAPER
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.report import Line, Section
@@ -55,7 +50,6 @@ from reproduction.tasks import (
     samples,
     splits,
 )
-from specmargin.solvers.manifold.factorized import factorized
 
 __all__ = ["MANIFOLD_MULTICLASS", "TASKS", "Plan", "weights_of", "work"]
 
@@ -69,22 +63,10 @@ TASKS = {
 }
 """The last one stands for the others where both are missing."""
 
-_WITHOUT, _WITH = ({"loss": "hinge", "fit_intercept": given} for given in (False, True))
-_BOTH = ("gamma_A", "gamma_I")
-METHODS = {
-    "RLS": fits.METHODS["RLS"],
-    "LapRLS": fits.METHODS["LapRLS"],
-    "SVM": Method(("gamma_A",), _WITHOUT, factorized, published="svm"),
-    "LapSVM": Method(_BOTH, _WITHOUT, factorized, published="lapsvm_dual"),
-    "SVM with an intercept": Method(("gamma_A",), _WITH, factorized, published="svm"),
-    "LapSVM with an intercept": Method(_BOTH, _WITH, factorized, published="lapsvm_dual"),
-    fits.TSVM: fits.METHODS[fits.TSVM],
-}
-
 TABLES = {"uspst": "3", "isolet26": "4"}
 """Of the journal version, by task."""
 
-USPST_WEIGHTS = {"rls": (1e-6, 0.0), "laprls": (1e-6, 1e-1), "svm": (1e-1, 0.0), "lapsvm_dual": (1e-6, 1e-2)}
+USPST_WEIGHTS = {"RLS": (1e-6, 0.0), "LapRLS": (1e-6, 1e-1), "SVM": (1e-1, 0.0), "LapSVM": (1e-6, 1e-2)}
 """gamma_A and gamma_I on USPST: table 8 of the primal paper."""
 
 GRAPHS: dict[str, tuple[tuple[str, bool], ...]] = {
@@ -103,8 +85,8 @@ def weights_of(method: str, task: str) -> tuple[float, float]:
     >>> weights_of("LapSVM", "uspst"), weights_of("LapSVM", "isolet26")
     ((1e-06, 0.01), (0.005, 0.005))
     """
-    name = "SVM" if method == fits.TSVM else method.removesuffix(" with an intercept")
-    return fits.gammas(name, "isolet") if task == "isolet26" else USPST_WEIGHTS[METHODS[name].published]
+    name = "SVM" if method == fits.TSVM else method
+    return fits.gammas(name, "isolet") if task == "isolet26" else USPST_WEIGHTS[name]
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ class Plan:
         return [
             Cell("manifold_multiclass", name, task.name, split, {"weight": weight, "normalized": normalized})
             for task in self.tasks
-            for name, method in METHODS.items()
+            for name, method in fits.METHODS.items()
             for weight, normalized in (GRAPHS[task.name] if method.graph else ((None, None),))
             for split in list(_splits(task, data))[: self.n_splits]
         ]
@@ -154,7 +136,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
         if cell.method == fits.TSVM:
             fitted.append(fits.transduced(task, labels, 1.0 / (2.0 * weights[0]), data))
         else:
-            fitted.append(fits.regularised(METHODS[cell.method], task, labels, normalized, weights, data))
+            fitted.append(fits.regularised(fits.METHODS[cell.method], task, labels, normalized, weights, data))
     scores, unseen, evidence = zip(*fitted, strict=True)
     predicted = decide(np.column_stack(scores))
     row = {"error_unlabeled": _percent(predicted[split.unlabeled], y[split.unlabeled]), "solver": evidence[0]["solver"]}
@@ -198,7 +180,7 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
     task, method, weight, normalized = (
         rows[0][name] for name in ("dataset", "method", "param_weight", "param_normalized")
     )
-    letter, table, name = fits.PARTS[part], TABLES.get(task), METHODS[method].published
+    letter, table, name = fits.PARTS[part], TABLES.get(task), fits.METHODS[method].published
     found = Reference(PAPER, table, name, letter).find(task) if table else None
     return Line(
         f"{task}, {letter}",
@@ -216,8 +198,7 @@ _PROTOCOL = (
     "fit, T: samples that no fit saw.",
     "uspst: the ten published splits; kernel, graph and weights of table 8 of the primal paper. That they are those of "
     "table 3 is a reading: our source for it has no parameters. isolet26: the protocol of figure 6, with all letters.",
-    "Edge weights on uspst and the Laplacian on isolet26 are open: both have their lines. SVM and LapSVM have no "
-    "intercept, as the paper's RLS, but in the lines that say so.",
+    "Edge weights on uspst and the Laplacian on isolet26 are open: both have their lines.",
     "Not here: table 5 and figure 8, of WebKB (Blum & Mitchell 1998, World Wide Knowledge Base of Carnegie Mellon "
     "University), whose pages and links are not in the data folder.",
 )

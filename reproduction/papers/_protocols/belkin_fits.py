@@ -286,7 +286,7 @@ def regularised(
     f, L = K @ alpha, laplacian_of(task, normalized, data)
     objective = LapSVM(K, L, labels, gamma_A=gamma_A, gamma_I=gamma_I, **method.options)
     certificate = objective.prove(alpha, b, 2.0 * v[labeled], Ka=f)
-    return f, K_test @ alpha, {"relative_gap": certificate.relative_gap, "solver": result.solver}
+    return f + b, K_test @ alpha + b, {"relative_gap": certificate.relative_gap, "solver": result.solver}
 
 
 def transduced(
