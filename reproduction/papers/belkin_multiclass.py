@@ -14,8 +14,9 @@ Nobody names the weights of the edges: heat weights of mean width and weights 0 
 labelled, both utterances of each letter, and isolet5 tests; sigma 10, six neighbours, gamma l = 0.05, or a tenth of it
 for either norm. Our source names no others for the table. Both Laplacians have their lines.
 
-**The TSVM** is that of figure 6: the share of positive samples is that of the labelled ones, C that
-of the SVM, 1 / (2 gamma_A).
+**The TSVM** is that of figure 6: the share of positive samples is that of the labelled ones, C that of the SVM, 1 / (2
+gamma_A). On Isolet it labels the first ten speakers only, 26 searches each. It is better than the SVM there, and the
+printed one far worse, 46.6 % on U: which program and share that was, our source does not say.
 
 **Not here.** Table 5 and figure 8 are of WebKB (Blum & Mitchell 1998; the World Wide Knowledge Base of Carnegie Mellon
 University): its pages with their links are not in the data folder.
@@ -69,6 +70,9 @@ TABLES = {"uspst": "3", "isolet26": "4"}
 USPST_WEIGHTS = {"RLS": (1e-6, 0.0), "LapRLS": (1e-6, 1e-1), "SVM": (1e-1, 0.0), "LapSVM": (1e-6, 1e-2)}
 """gamma_A and gamma_I on USPST: table 8 of the primal paper."""
 
+TSVM_SPLITS = 10
+"""Splits, the first ones, on which the TSVM is fitted: all of USPST, a third of the speakers."""
+
 GRAPHS: dict[str, tuple[tuple[str, bool], ...]] = {
     "uspst": (("heat", True), ("binary", True)),
     "isolet26": (("binary", False), ("binary", True)),
@@ -103,7 +107,7 @@ class Plan:
             for task in self.tasks
             for name, method in fits.METHODS.items()
             for weight, normalized in (GRAPHS[task.name] if method.graph else ((None, None),))
-            for split in list(_splits(task, data))[: self.n_splits]
+            for split in list(_splits(task, data))[: self.n_splits][: TSVM_SPLITS if name == fits.TSVM else None]
         ]
 
 
@@ -199,6 +203,7 @@ _PROTOCOL = (
     "uspst: the ten published splits; kernel, graph and weights of table 8 of the primal paper. That they are those of "
     "table 3 is a reading: our source for it has no parameters. isolet26: the protocol of figure 6, with all letters.",
     "Edge weights on uspst and the Laplacian on isolet26 are open: both have their lines.",
+    "The TSVM on isolet26: the first ten speakers; the print is of all thirty.",
     "Not here: table 5 and figure 8, of WebKB (Blum & Mitchell 1998, World Wide Knowledge Base of Carnegie Mellon "
     "University), whose pages and links are not in the data folder.",
 )
