@@ -1,5 +1,6 @@
 """Units of gamma_A and gamma_I, and the weights of papers: against literal formulas."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -65,6 +66,24 @@ def test_the_weights_of_a_paper_make_its_objective(rng, loss):
             ratios.append(ours.value({"alpha": alpha, "b": b}) / theirs)
         factor = (l if form == "means" else 1) * (0.5 if loss == "squared_hinge" else 1)
         np.testing.assert_allclose(ratios, factor, rtol=1e-12)
+
+
+def test_the_other_weight_of_equation_6_is_another_number_in_means(rng):
+    """gamma_I over the sum of W, in the place of (l + u)^2: the literal objective has its minimum where ours has."""
+    n, l = 14, 6
+    X = rng.normal(size=(n, 2))
+    W, K = sm.graphs.knn_graph(X, n_neighbors=3, weight="heat"), sm.kernels.gram(X, gamma=0.7)
+    L, y = sm.graphs.laplacian(W, normalized=False).toarray(), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    gamma_A, gamma_I = weights_of_paper(0.05, 0.8 * n**2 / W.sum(), l, n - l, "means")
+    labels = sm.encode_labels([1, 0, 1, 0, 1, 0, *[-1] * (n - l)])
+    ours = sm.solvers.factorized(sm.objectives.LapSVM(K, L, labels, "hinge", gamma_A, gamma_I))
+    f, b = cp.Variable(n), cp.Variable()
+    roots = [np.linalg.cholesky(M + 1e-13 * np.eye(n)).T for M in (np.linalg.inv(K), L)]
+    norms = [cp.sum_squares(root @ f) for root in roots]
+    losses = cp.sum(cp.pos(1 - cp.multiply(y, f[:l] + b))) / l
+    literal = cp.Problem(cp.Minimize(losses + 0.05 * norms[0] + 0.8 * norms[1] / W.sum()))
+    literal.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    np.testing.assert_allclose(ours.variables["f"], f.value + b.value, atol=1e-5)
 
 
 def test_what_is_no_weight_is_refused():

@@ -14,6 +14,7 @@ A limit is tested by its rate, too: ten times smaller weights must come ten time
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -219,3 +220,34 @@ def test_the_cases_are_reached_continuously(data, loss):
     assert errors[-1] < 1e-3
     if loss != "hinge" or errors[0] > 0:
         approaches(errors)
+
+
+# Remark a: other intrinsic norms
+
+
+@pytest.mark.parametrize("t", [0.3, 2.0])
+def test_the_norm_of_the_heat_kernel(data, t):
+    """exp(-t L) is a kernel on the nodes, whose norm f' exp(t L) f takes the place of f'L f."""
+    _, K, L, _, labels = data
+    theta, phi = np.linalg.eigh(L)
+    heat = (phi * np.exp(-t * theta)) @ phi.T
+    gamma_A, gamma_I = 0.5, 0.01
+    ours = factorized(LapSVM(K, expm(t * L), labels, "squared", gamma_A, gamma_I, False)).variables["f"]
+    # A function that is f in both spaces: the sum of both norms is that of the kernel (gA K^-1 + gI H^-1)^-1.
+    both = np.linalg.inv(gamma_A * np.linalg.inv(K) + gamma_I * np.linalg.inv(heat))
+    rows = labels.labeled
+    expected = both[:, rows] @ np.linalg.solve(both[np.ix_(rows, rows)] + np.eye(len(rows)), labels.sign)
+    np.testing.assert_allclose(ours, expected, atol=1e-8)
+
+
+def test_the_heat_kernel_of_a_short_time_is_the_laplacian(data):
+    _, K, L, _, labels = data
+    expected = solve(data, "hinge", 0.1, 0.5)["f"]
+    errors = [
+        distance(
+            factorized(LapSVM(K, (expm(t * L) - np.eye(len(L))) / t, labels, "hinge", 0.1, 0.5)).variables["f"],
+            expected,
+        )
+        for t in (1e-2, 1e-3, 1e-4)
+    ]
+    approaches(errors)

@@ -131,11 +131,17 @@ def task_named(name: str, n: int, kernel: str) -> Task:
     return Task(name, source, (a, b), n=n, kernel=KERNELS[kernel][1], graph=GRAPH, read=_read_pair)
 
 
-def _read_isolet(task: Task, data: Path | None) -> tuple[FloatArray, IntArray, int]:
+def read_letters(task: Task, data: Path | None) -> tuple[FloatArray, IntArray, int]:
+    """Return isolet1 and then isolet5, all letters, and the number of the former."""
     isolet = dataset("isolet", data)
     train, test = (np.flatnonzero(isolet.extras["group"] == group) for group in (1, 5))
     rows = np.concatenate([train, test])
-    return np.asarray(isolet.X)[rows], (isolet.y[rows] < 13).astype(np.intp), len(train)
+    return np.asarray(isolet.X)[rows], isolet.y[rows], len(train)
+
+
+def _read_isolet(task: Task, data: Path | None) -> tuple[FloatArray, IntArray, int]:
+    X, letters, n_train = read_letters(task, data)
+    return X, (letters < 13).astype(np.intp), n_train
 
 
 def _read_pair(task: Task, data: Path | None) -> tuple[FloatArray, IntArray, int]:
@@ -169,9 +175,10 @@ def _digits(source: str, n: int, data: Path | None) -> tuple[FloatArray, IntArra
 
 @lru_cache(maxsize=2)
 def kernels_of(task: Task, data: Path | None) -> tuple[FloatArray, FloatArray]:
-    """Return the kernel among the training samples, and that of the test samples with them."""
+    """Return the kernel among the training samples, and that of the test samples, if there are some, with them."""
     X, _, _, n_train = samples(task, data)
-    return gram(X[:n_train], **task.kernel), gram(X[n_train:], X[:n_train], **task.kernel)
+    K = gram(X[:n_train], **task.kernel)
+    return K, np.empty((0, len(K))) if n_train is None else gram(X[n_train:], X[:n_train], **task.kernel)
 
 
 @lru_cache(maxsize=1)
@@ -186,7 +193,7 @@ def laplacian_of(task: Task, normalized: bool | None, data: Path | None) -> Lapl
     if normalized is None:
         return None
     drawn = samples(task, data)
-    return laplacian(knn_graph(drawn.X[: drawn.n_train], **task.graph), normalized=normalized)
+    return laplacian(knn_graph(drawn.X[: drawn.n_train], **task.graph), normalized=normalized, power=task.power)
 
 
 @lru_cache(maxsize=3)  # without a graph, and with either Laplacian
@@ -206,7 +213,7 @@ def split_names(task: str, per_class: int, seed: int, n_draws: int) -> list[str]
 @lru_cache(maxsize=16)
 def splits_of(task: Task, per_class: int, seed: int, data: Path | None) -> dict[str, Split]:
     """Return the draws of the labelled samples by name; in Isolet one speaker after the other is labelled."""
-    if task.name == "isolet":
+    if task.source == "isolet":
         extras = dataset("isolet", data).extras
         speaker = np.asarray(extras["speaker"])[extras["group"] == 1]
         drawn = [
@@ -250,9 +257,10 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     split = splits_of(task, parameters["per_class"], parameters["seed"], data)[cell.split]
     labels = Labels(np.where(y[split.labeled] == 1, 1.0, -1.0), split.labeled, np.array([0, 1]), n)
     if cell.method == TSVM:
-        f, f_test, evidence = _transduced(task, labels, data)
+        f, f_test, evidence = transduced(task, labels, TSVM_C, data)
     else:
-        f, f_test, evidence = _regularised(cell.method, task, labels, parameters["normalized"], data)
+        weights = gammas(cell.method, task.source)
+        f, f_test, evidence = regularised(FITTED[cell.method], task, labels, parameters["normalized"], weights, data)
     return {
         "error_unlabeled": breakeven_error(y[split.unlabeled], f[split.unlabeled]),
         "error_test": breakeven_error(y[n:], f_test),
@@ -260,12 +268,14 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     }
 
 
-def _regularised(
-    name: str, task: Task, labels: Labels, normalized: bool | None, data: Path | None
+def regularised(
+    method: Method, task: Task, labels: Labels, normalized: bool | None, weights: tuple[float, float], data: Path | None
 ) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
-    """Return the scores of training and test samples, and the evidence, of a method with a certificate."""
-    method, labeled, (K, K_test) = FITTED[name], labels.labeled, kernels_of(task, data)
-    gamma_A, gamma_I = gammas(name, task.source)
+    """Return the scores of training and test samples, and the evidence, of a method with a certificate.
+
+    `weights` are gamma_A and gamma_I, next to a sum over the labelled samples.
+    """
+    labeled, (K, K_test), (gamma_A, gamma_I) = labels.labeled, kernels_of(task, data), weights
     shared = reduction_of(task, normalized, gamma_A, gamma_I, data)
     # On the deformed kernel it is a supervised method of l unknowns.
     alone = Labels(labels.sign, np.arange(len(labeled)), labels.classes, len(labeled))
@@ -276,12 +286,14 @@ def _regularised(
     f, L = K @ alpha, laplacian_of(task, normalized, data)
     objective = LapSVM(K, L, labels, gamma_A=gamma_A, gamma_I=gamma_I, **method.options)
     certificate = objective.prove(alpha, b, 2.0 * v[labeled], Ka=f)
-    return f, K_test @ alpha, {"relative_gap": certificate.relative_gap, "solver": result.solver}
+    return f + b, K_test @ alpha + b, {"relative_gap": certificate.relative_gap, "solver": result.solver}
 
 
-def _transduced(task: Task, labels: Labels, data: Path | None) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
+def transduced(
+    task: Task, labels: Labels, C: float, data: Path | None
+) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
     """Return the scores of training and test samples, and the solver, of Joachims' transductive SVM."""
     features, (_, K_test) = features_of(task, data), kernels_of(task, data)
-    result = label_switching(S3VM(features.Z, labels, "hinge", None, C=TSVM_C, intercept="free"), rate=2.0)
+    result = label_switching(S3VM(features.Z, labels, "hinge", None, C=C, intercept="free"), rate=2.0)
     f_test = features(K_test) @ result.variables["v"] + float(result.variables["b"])
     return np.asarray(result.variables["f"]), f_test, {"solver": result.solver}

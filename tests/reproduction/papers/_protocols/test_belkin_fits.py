@@ -155,7 +155,7 @@ def test_transductive_svm_is_the_svm_of_the_labels_that_it_holds(nowhere, tol):
     signs = np.empty(60)
     signs[labels.labeled], signs[labels.unlabeled] = labels.sign, held
     svc = SVC(kernel="precomputed", C=10.0, tol=1e-9).fit(K, signs)
-    f, f_test, _ = fits._transduced(task, labels, nowhere)
+    f, f_test, _ = fits.transduced(task, labels, fits.TSVM_C, nowhere)
     np.testing.assert_allclose(f, svc.decision_function(K), atol=tol["variables"])
     np.testing.assert_allclose(f_test, svc.decision_function(K_test), atol=tol["variables"])
     hidden = labels.unlabeled
