@@ -16,7 +16,7 @@ for either norm. Our source names no others for the table. Both Laplacians have 
 
 **The TSVM** is that of figure 6: the share of positive samples is that of the labelled ones, C that of the SVM, 1 / (2
 gamma_A). On Isolet it labels the first ten speakers only, 26 searches each. It errs less than the SVM of the same ten
-(26.6 and 31.5 % on U), the printed one far more, 46.6 %: which program and share that was, our source does not say.
+(26.6 and 31.5 % on U), theirs far more, 46.6 %: which program and share that was, our source does not say.
 
 **Not here.** Table 5 and figure 8 are of WebKB (Blum & Mitchell 1998; the World Wide Knowledge Base of Carnegie Mellon
 University): its pages with their links are not in the data folder.
