@@ -19,12 +19,14 @@ from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.filter_model import FilterModel
+from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import NO_NODES
 from specmargin.estimators._base.parameters import or_word
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge
+from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_weights import COSTS, RULES, learn_weights, ridge_on_blocks
 from specmargin.spectra import filter_bank
@@ -38,7 +40,7 @@ TOL = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassifier):
+class SpectralFilterClassifier(CountsFlips, ConformalSets, FilterModel, SemiSupervisedClassifier):
     """Filters of node features, their weights learned from the labels, and ridge regression on the kernel they make.
 
     With S the normalised adjacency with self-loops and X the features, blocks F_b = h_b(S) X are normalised without a
@@ -229,9 +231,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
                 f"learn={self.learn!r}: weights that saw the labels keep no promise, and a margin would be solved anew "
                 "for every sample and class; take learn='alignment', 'single' or 'mean'."
             )
-        known, penalties, at = self.bank_, self._penalties(), labels.labeled
-        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
-        maps = [np.asarray(F, dtype=np.float64) for F in bank.blocks]
+        penalties, at, maps = self._penalties(), labels.labeled, self._maps()
         cross = np.stack([F @ F[at].T for F in maps])
         own = np.stack([np.einsum("ij,ij->i", F, F) for F in maps])
         if self.learn == "mean":
@@ -262,6 +262,25 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
             return learn_weights(rows, labels, self.learn, penalties=self._penalties(), tol=TOL).delta
         except InvalidInputError:  # no filter is like these labels
             return np.full(len(rows), 1.0 / len(rows))
+
+    def _maps(self) -> list[FloatArray]:
+        """Return the filtered features of the training samples."""
+        known = self.bank_
+        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
+        return [np.asarray(F, dtype=np.float64) for F in bank.blocks]
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
+        at, maps = self._remembered().labels.labeled, self._maps()
+        parts = np.atleast_2d(self.filter_weights_)
+        crosses = [np.asarray(sum(d * (F @ F[at].T) for d, F in zip(delta, maps, strict=True))) for delta in parts]
+        penalties = np.atleast_1d(self.penalty_)
+
+        def smooth(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+            each = [smoother(K[at], K, p, weights=weights) for K, p in zip(crosses, penalties, strict=True)]
+            new = each if X is None else [self._neighbor_mean(X, H) for H in each]
+            return (each[0], new[0]) if len(each) == 1 else (np.stack(each), np.stack(new))
+
+        return smooth
 
 
 def _root(gram: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from specmargin.estimators._base.class_balance import Balance, codes_of, in_forc
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
+from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import part_of
 from specmargin.exceptions import InvalidInputError
@@ -27,6 +28,7 @@ from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
+from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
@@ -50,7 +52,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
+class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -254,10 +256,27 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         if X is not None:
             raise InvalidInputError(NO_NODES)
-        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
-        blocks = KernelBlocks.of_features(Z, labels.labeled)
+        blocks = self._blocks(labels)
         penalty = PENALTIES if isinstance(self.penalty, str) else self.penalty_
         return ConformalRidge(blocks.G, labels.sign, penalty), blocks
+
+    def _blocks(self, labels: Labels) -> KernelBlocks:
+        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
+        return KernelBlocks.of_features(Z, labels.labeled)
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
+        if self.refine is not None:
+            raise InvalidInputError(
+                f"refine={self.refine!r} starts clusters from the predicted classes, which no linear map of the labels "
+                "makes; label_robustness takes refine=None."
+            )
+        blocks = self._blocks(self._remembered().labels)
+
+        def smooth(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+            H = smoother(blocks.G, blocks.cross, self.penalty_, weights=weights)
+            return H, H if X is None else self._neighbor_mean(X, H)
+
+        return smooth
 
 
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:
