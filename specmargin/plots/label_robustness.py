@@ -11,17 +11,21 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from specmargin.checks import instance
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.label_flips import LabelRobustness
-from specmargin.plots.points import points_in_plane
+from specmargin.plots.points import MORE_COLORS, points_in_plane
 from specmargin.plots.theme import Display, method_styles
 
 __all__ = ["LabelRobustnessDisplay"]
 
-_MOST = 10  # false labels that are drawn, where no more of them are needed
+_MOST = 10  # false labels that are drawn
+_DARKEST = 3  # false labels from whose survival on samples are drawn alike
+_AREA = 400.0  # square points of a label that decides all predictions
 
 
 class LabelRobustnessDisplay(Display):
@@ -88,10 +92,10 @@ class LabelRobustnessDisplay(Display):
                 one = self.results[name]
                 r = np.arange(min(one.limit, _MOST) + 1)
                 shares = [100.0 * one.share(int(k)) for k in r]
-                style = {"color": look.color, "marker": look.marker, "markersize": 4, "linewidth": 1.2}
-                self.lines_ += ax.plot(r, shares, label=name or None, **style)
+                drawn: dict[str, Any] = {"color": look.color, "marker": look.marker, "markersize": 4}
+                self.lines_ += ax.plot(r, shares, label=name or None, linewidth=1.2, **drawn)
             ax.set(xlabel="false labels $r$", ylabel="predictions that survive [%]", ylim=(-2.0, 102.0))
-            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if named:
                 ax.legend(loc="upper right")
         return self
@@ -122,13 +126,16 @@ class LabelRobustnessDisplay(Display):
         """
         one, X = self.results[next(iter(self.results)) if name is None else name], points_in_plane(X)
         if len(X) != len(one.radius):
-            raise InvalidInputError(f"X has {len(X)} points for {len(one.radius)} predictions; pass the training samples.")
+            raise InvalidInputError(
+                f"X has {len(X)} points for {len(one.radius)} predictions; pass the training samples."
+            )
         with self._drawing(ax, (3.4, 2.8), title) as ax:
-            looks = list(method_styles([str(value) for value in one.classes.tolist()]).values())
-            survived = np.minimum(one.radius - 1, 3) / 3.0
-            own = np.array([looks[code].color for code in one.codes])
-            ax.scatter(*X.T, s=9, c=own, alpha=0.15 + 0.75 * survived, linewidths=0)
-            area = 20.0 + 400.0 * one.influence
-            ax.scatter(*X[one.labeled].T, s=area, c=own[one.labeled], edgecolors="black", linewidths=0.8, zorder=4)
+            survived = np.minimum(one.radius - 1, _DARKEST) / _DARKEST
+            colors = np.array([to_rgba(MORE_COLORS[code % len(MORE_COLORS)]) for code in one.codes])
+            faded = colors * [1.0, 1.0, 1.0, 0.0] + np.outer(0.15 + 0.75 * survived, [0.0, 0.0, 0.0, 1.0])
+            ax.scatter(X[:, 0], X[:, 1], s=9, c=faded, linewidths=0)
+            at, area = X[one.labeled], _AREA * one.influence + 16.0
+            edge: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.8, "zorder": 4}
+            ax.scatter(at[:, 0], at[:, 1], s=area, c=colors[one.labeled], **edge)
             ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
         return self

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,9 +31,6 @@ from specmargin.checks import whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from specmargin.plots.label_robustness import LabelRobustnessDisplay
 
 __all__ = ["LabelRobustness", "enumerated_flips", "label_sets_up_to", "linear_flips", "smoother"]
 
@@ -45,6 +41,8 @@ _SHOWN = 3
 @dataclass(frozen=True, eq=False)
 class LabelRobustness:
     """How many labels would have to be false before a prediction changes; made by `label_robustness` of a classifier.
+
+    `specmargin.plots.LabelRobustnessDisplay` draws it.
 
     Parameters
     ----------
@@ -137,23 +135,6 @@ class LabelRobustness:
         survive = ", ".join(f"{self.share(r):.0%} survive {r} false label{'s' * (r > 1)}" for r in upto)
         line = f"{len(rows)} of {l} labels decide {share:.0%} of the predictions" if len(rows) else "no label decides"
         return f"{line}; {survive}"
-
-    def plot(self, ax: Any = None) -> LabelRobustnessDisplay:
-        """Draw the share of the predictions that survive r false labels, over r.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; a new pyplot figure by default.
-
-        Returns
-        -------
-        specmargin.plots.LabelRobustnessDisplay
-            Display with ``figure_`` and ``ax_``.
-        """
-        from specmargin.plots.label_robustness import LabelRobustnessDisplay
-
-        return LabelRobustnessDisplay({"": self}).plot(ax)
 
 
 def smoother(
