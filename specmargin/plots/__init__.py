@@ -6,7 +6,8 @@ reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figu
 spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDisplay` for a graph. Of filters of node
 features `FilterResponseDisplay` draws the frequency response, `WeightsDisplay` the weights. `CurveDisplay` draws
 numbers of your own over a weight or an iteration, `LandscapeDisplay` an objective of two weights, `MultiplierDisplay`
-dual multipliers, `LabelRobustnessDisplay` what false labels would change; `style`, `subplots` and `save` give other figures the same look.
+dual multipliers, `LabelRobustnessDisplay` what false labels would change; `style`, `subplots` and `save` give other
+figures the same look.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class CountsFlips:
         Returns
         -------
         LabelRobustness
-            Arrays ``radius`` and ``flips``, and ``certified(r)``, ``share(r)``; `specmargin.plots.LabelRobustnessDisplay`
-            draws it.
+            Arrays ``radius`` and ``flips``, and ``certified(r)``, ``share(r)``.
+            `specmargin.plots.LabelRobustnessDisplay` draws it.
 
         Raises
         ------
