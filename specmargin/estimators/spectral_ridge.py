@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import Rule, choice, number, outside
+from specmargin.checks import Rule, number, outside
 from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.class_balance import Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
@@ -21,7 +21,7 @@ from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
-from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.parts import laplacian_of
@@ -87,11 +87,13 @@ class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "zscore", "shrunk"} or None, default "credible"
+    class_balance : {"credible", "zscore", "shrunk"}, dict or None, default "credible"
         How the scores of the classes are made comparable. "zscore" compares classes by their z-scores: each class's
         decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
         classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
         sizes may differ.
+        A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
+        each class is compared above the threshold that leaves this share of its training decisions.
     model : callable, str or tuple, optional
         Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
         a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
@@ -176,14 +178,14 @@ class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
     eigen_tol: float = 1e-3
     refine: str | None = None
     class_weight: Any = None
-    class_balance: str | None = "credible"
+    class_balance: Any = "credible"
     model: Any = None
     tol: float = 1e-6
     random_state: Any = 0
     unlabeled: Any = -1
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {
-        "class_balance": choice("credible", "zscore", "shrunk", None),
+        "class_balance": or_shares("credible", "zscore", "shrunk", None),
         "laplacian": _kind,
         "power": number(least=0),
     }
@@ -231,9 +233,7 @@ class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
         objective, change = self._objective(X, labels, graph)[0], Change.of(self, X)
         return change(objective) if change else problems.spectral_ridge_primal(objective)
 
-    def _objective(
-        self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum
-    ) -> tuple[ridge.SpectralRidge, str | None]:
+    def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[ridge.SpectralRidge, Any]:
         """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
         if isinstance(graph, Spectrum):
             spectrum = graph
