@@ -7,20 +7,26 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
 
 from specmargin.estimators._base.conformal import ConformalSets
+from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import KernelBlocks
+from specmargin.estimators._base.semi_supervised import in_batches
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge
-from specmargin.typing import Matrix
+from specmargin.objectives.held_out.label_flips import smoother
+from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["LapRLS"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(ConformalSets, LapSVM):
+class LapRLS(CountsFlips, ConformalSets, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -58,13 +64,15 @@ class LapRLS(ConformalSets, LapSVM):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default "shrunk"
+    class_balance : {"credible", "shrunk", "zscore", "mass"}, dict or None, default "shrunk"
         How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
         classes, so that the share of positive training samples is one that l labels make credible; "credible": the
         same where the share that scores have without it is no credible one, else they stay; both for more classes
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. See the notes.
+        A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
+        each class is compared above the threshold that leaves this share of its training decisions.
     model : callable, str or tuple, optional
         Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
         a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
@@ -146,3 +154,25 @@ class LapRLS(ConformalSets, LapSVM):
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         blocks, gamma_A = self._kernel_blocks(X)
         return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
+        known, labels, graph = self._remembered()
+        apart: Any = clone(self)  # its factors are of the weights in use
+        apart.set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
+        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
+        apart._place = self._place
+        objective = apart._objective(known, labels, graph)
+        reduction, functions = objective.reduction, apart._functions
+        cross = np.asarray(objective.K @ reduction.X)
+        new = cross
+        if X is not None:
+            coefficients = functions.from_dual(reduction.X).T
+            new = in_batches(lambda rows: functions.values(rows, coefficients), X, len(cross))
+
+        def smooth(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+            at = smoother(
+                reduction.G, np.vstack([cross, new]) if X is not None else cross, 1.0, self.fit_intercept, weights
+            )
+            return at[: len(cross)], at[len(cross) :] if X is not None else at
+
+        return smooth

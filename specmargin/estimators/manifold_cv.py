@@ -44,7 +44,7 @@ class LeftOut(NamedTuple):
 
     labels: Labels
     folds: list[loo.Fold]
-    rule: str | None
+    rule: Any
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -19,12 +19,14 @@ from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.filter_model import FilterModel
+from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import NO_NODES
 from specmargin.estimators._base.parameters import or_word
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge
+from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_weights import COSTS, RULES, learn_weights, ridge_on_blocks
 from specmargin.spectra import filter_bank
@@ -38,7 +40,7 @@ TOL = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassifier):
+class SpectralFilterClassifier(CountsFlips, ConformalSets, FilterModel, SemiSupervisedClassifier):
     """Filters of node features, their weights learned from the labels, and ridge regression on the kernel they make.
 
     With S the normalised adjacency with self-loops and X the features, blocks F_b = h_b(S) X are normalised without a
@@ -78,13 +80,15 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "shrunk", "zscore", "mass"} or None, default None
+    class_balance : {"credible", "shrunk", "zscore", "mass"}, dict or None, default None
         How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
         classes, so that the share of positive training samples is one that l labels make credible; "credible": the
         same where the share that scores have without it is no credible one, else they stay; both for more classes
         as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
         classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
         classes. None: as they are. `LapSVM` has the formulas.
+        A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
+        each class is compared above the threshold that leaves this share of its training decisions.
     unlabeled : scalar, nan or None, default -1
         Marker of unlabelled samples in y.
 
@@ -157,7 +161,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
     joint: bool = True
     graph: Any = KNN()
     class_weight: Any = None
-    class_balance: str | None = None
+    class_balance: Any = None
     unlabeled: Any = -1
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {
@@ -229,9 +233,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
                 f"learn={self.learn!r}: weights that saw the labels keep no promise, and a margin would be solved anew "
                 "for every sample and class; take learn='alignment', 'single' or 'mean'."
             )
-        known, penalties, at = self.bank_, self._penalties(), labels.labeled
-        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
-        maps = [np.asarray(F, dtype=np.float64) for F in bank.blocks]
+        penalties, at, maps = self._penalties(), labels.labeled, self._maps()
         cross = np.stack([F @ F[at].T for F in maps])
         own = np.stack([np.einsum("ij,ij->i", F, F) for F in maps])
         if self.learn == "mean":
@@ -262,6 +264,25 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
             return learn_weights(rows, labels, self.learn, penalties=self._penalties(), tol=TOL).delta
         except InvalidInputError:  # no filter is like these labels
             return np.full(len(rows), 1.0 / len(rows))
+
+    def _maps(self) -> list[FloatArray]:
+        """Return the filtered features of the training samples."""
+        known = self.bank_
+        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
+        return [np.asarray(F, dtype=np.float64) for F in bank.blocks]
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
+        at, maps = self._remembered().labels.labeled, self._maps()
+        parts = np.atleast_2d(self.filter_weights_)
+        crosses = [np.asarray(sum(d * (F @ F[at].T) for d, F in zip(delta, maps, strict=True))) for delta in parts]
+        penalties = np.atleast_1d(self.penalty_)
+
+        def smooth(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+            each = [smoother(K[at], K, p, weights=weights) for K, p in zip(crosses, penalties, strict=True)]
+            new = each if X is None else [self._neighbor_mean(X, H) for H in each]
+            return (each[0], new[0]) if len(each) == 1 else (np.stack(each), np.stack(new))
+
+        return smooth
 
 
 def _root(gram: FloatArray) -> FloatArray:

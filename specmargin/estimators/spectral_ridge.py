@@ -13,20 +13,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import Rule, choice, number, outside
+from specmargin.checks import Rule, number, outside
 from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.class_balance import Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
+from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
-from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
+from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
@@ -50,7 +52,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
+class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -85,11 +87,13 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "zscore", "shrunk"} or None, default "credible"
+    class_balance : {"credible", "zscore", "shrunk"}, dict or None, default "credible"
         How the scores of the classes are made comparable. "zscore" compares classes by their z-scores: each class's
         decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
         classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
         sizes may differ.
+        A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
+        each class is compared above the threshold that leaves this share of its training decisions.
     model : callable, str or tuple, optional
         Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
         a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
@@ -174,14 +178,14 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     eigen_tol: float = 1e-3
     refine: str | None = None
     class_weight: Any = None
-    class_balance: str | None = "credible"
+    class_balance: Any = "credible"
     model: Any = None
     tol: float = 1e-6
     random_state: Any = 0
     unlabeled: Any = -1
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {
-        "class_balance": choice("credible", "zscore", "shrunk", None),
+        "class_balance": or_shares("credible", "zscore", "shrunk", None),
         "laplacian": _kind,
         "power": number(least=0),
     }
@@ -229,9 +233,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         objective, change = self._objective(X, labels, graph)[0], Change.of(self, X)
         return change(objective) if change else problems.spectral_ridge_primal(objective)
 
-    def _objective(
-        self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum
-    ) -> tuple[ridge.SpectralRidge, str | None]:
+    def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[ridge.SpectralRidge, Any]:
         """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
         if isinstance(graph, Spectrum):
             spectrum = graph
@@ -254,10 +256,27 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         if X is not None:
             raise InvalidInputError(NO_NODES)
-        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
-        blocks = KernelBlocks.of_features(Z, labels.labeled)
+        blocks = self._blocks(labels)
         penalty = PENALTIES if isinstance(self.penalty, str) else self.penalty_
         return ConformalRidge(blocks.G, labels.sign, penalty), blocks
+
+    def _blocks(self, labels: Labels) -> KernelBlocks:
+        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
+        return KernelBlocks.of_features(Z, labels.labeled)
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
+        if self.refine is not None:
+            raise InvalidInputError(
+                f"refine={self.refine!r} starts clusters from the predicted classes, which no linear map of the labels "
+                "makes; label_robustness takes refine=None."
+            )
+        blocks = self._blocks(self._remembered().labels)
+
+        def smooth(weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+            H = smoother(blocks.G, blocks.cross, self.penalty_, weights=weights)
+            return H, H if X is None else self._neighbor_mean(X, H)
+
+        return smooth
 
 
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:

@@ -104,6 +104,16 @@ class Labels:
         for k in range(len(self.classes)):
             yield Labels(self.sign[:, k], self.labeled, np.array([False, True]), self.n_samples, self.weights)
 
+    def with_codes(self, codes: IntArray) -> Labels:
+        """Return labels of the same samples, weights and classes, each of another class by its position.
+
+        Examples
+        --------
+        >>> encode_labels([0, 1, -1, 1]).with_codes(np.array([1, 1, 0])).sign.tolist()
+        [1.0, 1.0, -1.0]
+        """
+        return replace(self, sign=_signs(codes, len(self.classes)))
+
     @property
     def weights_or_ones(self) -> FloatArray:
         """Weights of the labelled samples, (l,)."""
@@ -235,11 +245,14 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
         else:
             message += "Label at least one sample of another class."
         raise InvalidInputError(message)
-    if len(classes) == 2:
-        sign = np.where(codes == 1, 1.0, -1.0)
-    else:
-        sign = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-    return Labels(sign, labeled, classes, len(y))
+    return Labels(_signs(codes, len(classes)), labeled, classes, len(y))
+
+
+def _signs(codes: IntArray, n_classes: int) -> FloatArray:
+    """Return the signs of classes by their positions, a column for each of more than two."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 def hide_labels(

@@ -7,17 +7,22 @@ interval.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy.stats import beta
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels.encoding import Labels
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["credible_shares", "cut", "label_counts", "shrunken_shares", "trust_in_shares"]
+__all__ = ["credible_shares", "cut", "known_shares", "label_counts", "shrunken_shares", "trust_in_shares"]
 
 _LEVEL = 0.05  # of the credible intervals
 _PSEUDO_LABELS = 2.0  # per class
 _TRUSTED = 10.0  # labels, up to which their shares alone decide where scores are cut
+_SUM = 1e-6  # by which known shares may miss one
 _TIED = 1e-9  # of the size of the scores
 
 
@@ -61,6 +66,47 @@ def credible_shares(counts: FloatArray | IntArray) -> tuple[FloatArray, FloatArr
     tail = _LEVEL / 2.0 / (1 if len(more) == 2 else len(more))
     posterior = beta(more, more.sum() - more)
     return np.asarray(posterior.ppf(tail)), np.asarray(posterior.ppf(1.0 - tail))
+
+
+def known_shares(name: str, shares: Mapping[Any, Any], classes: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends (K,) of known shares of the classes, in their order, as far as those of the others allow.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls them.
+    shares : mapping
+        Share of each class, or an interval (low, high) of it.
+    classes : ndarray of shape (K,)
+        Class values.
+
+    Raises
+    ------
+    ValueError
+        If other classes are named than there are, a share is no number from 0 to 1, or no shares of sum one are there.
+
+    Examples
+    --------
+    >>> low, high = known_shares("class_balance", {0: (0.5, 0.7), 1: (0.2, 1.0)}, np.array([0, 1]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.5, 0.3], [0.7, 0.5])
+    """
+    names = classes.tolist()
+    remedy = f"pass a share, or (low, high), for each of the classes {names}, which can sum to 1."
+    if set(shares) != set(names):
+        raise InvalidInputError(f"{name} names the classes {list(shares)}, but the labels are of {names}; {remedy}")
+    pairs = [value if isinstance(value, tuple | list) else (value, value) for value in map(shares.get, names)]
+    try:
+        low, high = np.array(pairs, dtype=np.float64).T
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name}={dict(shares)!r} are no shares; {remedy}") from None
+    if not ((low >= 0.0) & (low <= high) & (high > 0.0) & (high <= 1.0)).all():
+        raise InvalidInputError(f"{name}={dict(shares)!r} are no shares from 0 to 1; {remedy}")
+    if low.sum() > 1.0 + _SUM or high.sum() < 1.0 - _SUM:
+        least, most = float(low.sum()), float(high.sum())
+        found = f"their sum is {least:.6g}" if least == most else f"their sum is from {least:.6g} to {most:.6g}"
+        raise InvalidInputError(f"{name}={dict(shares)!r}: {found}, which is never 1; {remedy}")
+    return np.maximum(low, 1.0 - (high.sum() - high)), np.minimum(high, 1.0 - (low.sum() - low))
 
 
 def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float:

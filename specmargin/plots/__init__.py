@@ -6,7 +6,8 @@ reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figu
 spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDisplay` for a graph. Of filters of node
 features `FilterResponseDisplay` draws the frequency response, `WeightsDisplay` the weights. `CurveDisplay` draws
 numbers of your own over a weight or an iteration, `LandscapeDisplay` an objective of two weights, `MultiplierDisplay`
-dual multipliers; `style`, `subplots` and `save` give other figures the same look.
+dual multipliers, `LabelRobustnessDisplay` what false labels would change; `style`, `subplots` and `save` give other
+figures the same look.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from specmargin.plots.decision import DecisionDisplay, decision_grid
 from specmargin.plots.diagnosis import DiagnosisDisplay
 from specmargin.plots.filter_response import FilterResponseDisplay
 from specmargin.plots.graph import GraphDisplay
+from specmargin.plots.label_robustness import LabelRobustnessDisplay
 from specmargin.plots.landscape import LandscapeDisplay
 from specmargin.plots.multipliers import MultiplierDisplay
 from specmargin.plots.panels import decision_panels
@@ -32,6 +34,7 @@ __all__ = [
     "FilterResponseDisplay",
     "GraphDisplay",
     "LabelDisplay",
+    "LabelRobustnessDisplay",
     "LandscapeDisplay",
     "MultiplierDisplay",
     "PALETTE",

@@ -7,13 +7,15 @@ new samples. With two classes there is one score, and balancing moves its thresh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.labels.shares import credible_shares, cut, label_counts, shrunken_shares, trust_in_shares
+from specmargin.labels.shares import credible_shares, cut, known_shares, label_counts, shrunken_shares, trust_in_shares
 from specmargin.typing import FloatArray, IntArray
 
 UNDECIDED = 1e-9
@@ -39,7 +41,7 @@ class Balance:
         return bool((self.slope == 1).all() and (self.offset == 0).all())
 
     @classmethod
-    def of(cls, scores: FloatArray, labels: Labels, rule: str | None) -> Balance:
+    def of(cls, scores: FloatArray, labels: Labels, rule: Any) -> Balance:
         r"""Return the map that a rule finds on the scores of all training samples, (n,) or (n, K).
 
         "shrunk": the threshold of two classes at the cut of `shrunken_cut`; "credible": there where the share above 0
@@ -49,6 +51,9 @@ class Balance:
         "mass": class mass normalisation (Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields
         and harmonic functions, ICML 2003). With :math:`h = (1 + f) / 2` the share of a class in a sample, compared
         are :math:`q_k h_{ik} / \frac1n \sum_i \max(0, h_{ik})`, q the label proportions. None: as they are.
+        A mapping, known shares: each class less its threshold, 0 where the share above 0 is in the class's interval,
+        else where the nearer end of that lies above. Two classes have the shares then; more have them where each sample
+        lies above the threshold of one class.
 
         Examples
         --------
@@ -58,6 +63,13 @@ class Balance:
         [-1.333, 0.8, 0.267, 0.267]
         """
         rule = in_force(rule, labels)
+        if isinstance(rule, Mapping):
+            low, high = known_shares("class_balance", rule, labels.classes)
+            columns = scores[:, None] if scores.ndim == 1 else scores
+            k, rounding = columns.shape[1], UNDECIDED * float(np.abs(scores).max())
+            parts = zip(columns.T, low[-k:], high[-k:], strict=True)
+            cuts = np.array([_cut_within(f, least, most, rounding) for f, least, most in parts])
+            return cls(np.ones(scores.shape[1:]), -cuts.reshape(scores.shape[1:]))
         if rule == "credible":
             low, high = credible_shares(label_counts(labels))
             rule = (
@@ -82,6 +94,13 @@ class Balance:
         return cls(np.asarray(weights.sum() / 2.0), np.asarray((weights[1] - weights[0]) / 2.0))
 
 
+def _cut_within(f: FloatArray, low: float, high: float, rounding: float) -> float:
+    """Return 0 where a share of f from `low` to `high` lies above, else the threshold of the nearer end."""
+    above = float(np.mean(f > rounding))
+    share = min(max(above, low), high)
+    return 0.0 if share == above else cut(f, share)
+
+
 def codes_of(scores: FloatArray, rounding: float = 0.0) -> IntArray:
     """Return the positions of the classes that decisions name; of those that are equal but for rounding the first.
 
@@ -92,8 +111,13 @@ def codes_of(scores: FloatArray, rounding: float = 0.0) -> IntArray:
     return np.asarray((scores >= scores.max(axis=1, keepdims=True) - rounding).argmax(axis=1))
 
 
-def in_force(rule: str | None, labels: Labels) -> str | None:
-    """Return the rule that a word means for these labels, or None where their counts speak against it."""
+def in_force(rule: Any, labels: Labels) -> Any:
+    """Return the rule that a word means for these labels, or None where their counts speak against it.
+
+    Known shares, a mapping, stay.
+    """
+    if isinstance(rule, Mapping):
+        return rule
     if rule in ("credible", "shrunk") and not labels.is_binary:
         rule = "zscore"
     rejected = rule == "zscore" and chisquare(label_counts(labels)).pvalue < _LEVEL

@@ -24,6 +24,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
+from specmargin.objectives.held_out.label_flips import LabelRobustness
 from specmargin.solvers.manifold.left_out import MOST
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
@@ -221,6 +222,22 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             )
         with numerical_failures(self):
             return apart._problem(X, labels, graph)
+
+    def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
+        """Raise: decisions of this classifier are no linear map of the labels.
+
+        `LapRLS`, `SpectralRidge` and `SpectralFilterClassifier` say how many labels would have to be false before each
+        prediction changes its class.
+
+        Raises
+        ------
+        ValueError
+            Always, with the classifiers that have it.
+        """
+        raise InvalidInputError(
+            f"{type(self).__name__} decides by no linear map of the labels, so that the worst false labels are not "
+            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier."
+        )
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError

@@ -8,6 +8,7 @@ the estimators.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,8 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
 
 def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
     """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
-    if getattr(estimator, "class_prior", None) is not None:
+    known = isinstance(getattr(estimator, "class_balance", None), Mapping)
+    if known or getattr(estimator, "class_prior", None) is not None:
         return  # who gives the shares knows better than the labels
     low, high = credible_shares(label_counts(labels))
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,18 @@ def weighted_labels(labels: Labels, sample_weight: Any, class_weight: Any) -> La
     return labels
 
 
+def weights_when_relabelled(labels: Labels, class_weight: Any) -> Callable[[Labels], FloatArray | None]:
+    """Return the map from these labels, of other classes perhaps, to the weights that `fit` would give them."""
+    if class_weight is None:
+        return lambda _: labels.weights
+    own = labels.weights_or_ones / _of_classes(labels, class_weight)
+    return lambda other: own * _of_classes(other, class_weight)
+
+
 def _of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     """Return the weights of the labelled samples that are those of their classes."""
     if isinstance(class_weight, str):
-        counts = label_counts(labels)
+        counts = np.maximum(label_counts(labels), 1)
         return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
     return np.array(of_classes("class_weight", class_weight, labels, 1.0), dtype=np.float64)[labels.sign_codes]
 

@@ -149,6 +149,20 @@ def mean_label(name: str, value: Any) -> Any:
     return value
 
 
+def or_shares(*words: str | None) -> Rule:
+    """Return the rule of a word out of several, or of a dict from classes to their known shares or intervals."""
+
+    def rule(name: str, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return choice(*words)(name, value)
+        for key, share in value.items():
+            for end in share if isinstance(share, tuple | list) else (share,):
+                number(least=0)(f"{name}[{key!r}]", end)
+        return value
+
+    return rule
+
+
 def _class_weight(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, str) and value == "balanced"):
         return value
@@ -194,7 +208,7 @@ RULES: dict[str, Rule] = {
     "C_star": maybe(or_word(number(least=0), unit="share")),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
-    "class_balance": choice("credible", "shrunk", "zscore", "mass", None),
+    "class_balance": or_shares("credible", "shrunk", "zscore", "mass", None),
     "class_weight": _class_weight,
     "cv": _cv,
     "eigen_tol": number(least=0),

@@ -194,7 +194,8 @@ class SemiSupervised(Composed):
         if self._training is None:
             raise InvalidInputError(
                 f"{type(self).__name__} keeps no kernel matrix, and kernel='precomputed' leaves it nothing else; pass "
-                "the kernel's blocks to specmargin.objectives.held_out.conformal.ConformalRidge."
+                "the kernel's blocks to ConformalRidge of specmargin.objectives.held_out.conformal, or to smoother of "
+                "label_flips there."
             )
         return self._training
 

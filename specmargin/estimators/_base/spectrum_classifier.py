@@ -67,7 +67,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     laplacian: Any
     q: Any
     C: float
-    class_balance: str | None
+    class_balance: Any
     random_state: Any
 
     _several_graphs: ClassVar[bool] = False

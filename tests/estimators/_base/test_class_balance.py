@@ -131,3 +131,97 @@ def test_credible_shares_stay_and_others_are_cut_by_those_of_the_labels(positive
     np.testing.assert_array_equal(
         Balance.of(scores, several, "credible")(scores), Balance.of(scores, several, "zscore")(scores)
     )
+
+
+# Known shares
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.5, 0.82])
+def test_known_shares_of_two_classes_are_those_of_the_predictions(rng, share):
+    labels = labels_of(3, 4)
+    for f in (rng.normal(size=1000), rng.exponential(size=1000) + 2.0):
+        balanced = Balance.of(f, labels, {0: 1.0 - share, 1: share})(f)
+        assert np.mean(balanced > 0) == pytest.approx(share, abs=1e-9)
+        np.testing.assert_allclose(np.diff(balanced), np.diff(f), atol=1e-12)
+
+
+def test_an_interval_moves_the_threshold_to_its_nearer_end_or_not_at_all(rng):
+    labels, f = labels_of(3, 4), rng.normal(size=1000) - 0.5  # a share of 0.31 above 0
+    above = np.mean(f > 0)
+    for low, high, wanted in ((0.2, 0.4, above), (0.4, 0.6, 0.4), (0.05, 0.2, 0.2)):
+        for given in ({0: (0.0, 1.0), 1: (low, high)}, {0: (1.0 - high, 1.0 - low), 1: (0.0, 1.0)}):
+            assert np.mean(Balance.of(f, labels, given)(f) > 0) == pytest.approx(wanted, abs=1e-9)
+    assert Balance.of(f, labels, {0: (0.6, 0.8), 1: (0.2, 0.4)}).is_identity
+
+
+def test_each_of_several_classes_has_its_share_above_its_threshold(rng):
+    labels, shares = labels_of(3, 4, 5), {0: 0.2, 1: 0.5, 2: 0.3}
+    f = rng.normal(size=(1000, 3)) * [1.0, 2.0, 0.5] - 1.0
+    np.testing.assert_allclose((Balance.of(f, labels, shares)(f) > 0).mean(axis=0), [0.2, 0.5, 0.3], atol=1e-9)
+    # Where each sample lies above one threshold, predictions have the shares.
+    truth = rng.permutation(np.repeat([0, 1, 2], [200, 500, 300]))
+    f = np.where(truth[:, None] == np.arange(3), 0.1, -1.0) + 0.05 * rng.random((1000, 3)) + [0.7, 0.0, -0.3]
+    codes = Balance.of(f, labels, shares)(f).argmax(axis=1)
+    np.testing.assert_array_equal(codes, truth)
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (sm.LapSVM, {"gamma_A": 0.01, "gamma_I": 1.0, "kernel": RBF(4.0)}),
+        (sm.LapRLS, {"gamma_A": 0.01, "gamma_I": 1.0, "kernel": RBF(4.0)}),
+        (sm.SpectralRidge, {"penalty": 0.1}),
+        (sm.STORM, {"C": 1.0}),
+    ],
+)
+@pytest.mark.filterwarnings("error::specmargin.exceptions.ClassShareWarning")
+def test_known_shares_of_fits(cls, params, tmp_path):
+    X, truth = sm.datasets.make_two_moons(n_samples=100, noise=0.1, random_state=0)
+    y = np.array(["a", "b", "?"])[sm.hide_labels(truth, per_class=3, unlabeled=2, random_state=0)]
+    clf = cls(class_balance={"a": 0.3, "b": (0.7, 0.9)}, unlabeled="?", **params).fit(X, y)
+    assert np.mean(clf.transduction_ == "b") == pytest.approx(0.7, abs=0.02)
+    # New samples are compared with the same thresholds.
+    offset = clf.balance_.offset
+    np.testing.assert_allclose(clf.decision_function(X + 0.01) - offset, plain_at(cls, params, X, y), atol=1e-9)
+    sm.save(clf, tmp_path / "clf.npz")
+    again = sm.load(tmp_path / "clf.npz")
+    assert again.get_params()["class_balance"] == clf.class_balance
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+
+
+def plain_at(cls, params, X, y):
+    return cls(class_balance=None, unlabeled="?", **params).fit(X, y).decision_function(X + 0.01)
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ({0: 0.5, 1: 0.4}, "their sum is 0.9, which is never 1"),
+        ({0: (0.6, 0.7), 1: (0.5, 1.0)}, "their sum is from 1.1 to 1.7"),
+        ({0: (0.1, 0.3), 1: (0.0, 0.6)}, "from 0.1 to 0.9, which is never 1"),
+        ({0: 0.5, 2: 0.5}, r"names the classes \[0, 2\], but the labels are of \[0, 1\]"),
+        ({1: 1.0}, "names the classes"),
+        ({0: 1.5, 1: -0.5}, "must be"),
+        ({0: (0.7, 0.3), 1: 0.5}, "are no shares from 0 to 1"),
+        ({0: (0.1, 0.2, 0.3), 1: 0.5}, "are no shares"),
+        ({0: "half", 1: 0.5}, r"class_balance\[0\]='half'"),
+        ({0: 1.0, 1: 0.0}, "are no shares from 0 to 1"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(shares, words):
+    X, truth = sm.datasets.make_two_moons(n_samples=40, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    for clf in (sm.LapRLS(class_balance=shares), sm.SpectralRidge(class_balance=shares)):
+        with pytest.raises((ValueError, TypeError), match=words):
+            clf.fit(X, y)
+
+
+def test_false_labels_under_known_shares():
+    X, truth = sm.datasets.make_two_moons(n_samples=40, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    clf = sm.SpectralRidge(penalty=0.1, class_balance={0: 0.4, 1: 0.6}).fit(X, y)
+    robust, first = clf.label_robustness(max_flips=1), np.full(40, 2)
+    for i in np.flatnonzero(y >= 0):
+        moved = np.where(np.arange(40) == i, 1 - y, y)
+        first[sm.SpectralRidge(**clf.get_params(deep=False)).fit(X, moved).transduction_ != clf.transduction_] = 1
+    np.testing.assert_array_equal(robust.radius, first)

@@ -1,0 +1,47 @@
+"""The share of predictions that survive false labels, and the labels that matter most, in pictures."""
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.plots import LabelRobustnessDisplay
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    return X, sm.SpectralRidge(class_balance=None).fit(X, sm.hide_labels(truth, per_class=3, random_state=0))
+
+
+def test_lines_are_the_shares_that_survive(ax, fitted):
+    _, clf = fitted
+    display = LabelRobustnessDisplay.from_estimators({"ridge": clf, "one": clf}).plot(ax, title="moons")
+    robust = clf.label_robustness()
+    assert len(display.lines_) == 2
+    for line in display.lines_:
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(7))
+        np.testing.assert_allclose(line.get_ydata(), [100 * robust.share(r) for r in range(7)])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ridge", "one"]
+
+
+def test_labels_have_the_area_of_what_they_decide(ax, fitted):
+    X, clf = fitted
+    robust = clf.label_robustness()
+    LabelRobustnessDisplay({"ridge": robust}).plot_labels(X, ax=ax)
+    samples, labels = ax.collections
+    np.testing.assert_array_equal(labels.get_offsets(), X[robust.labeled])
+    np.testing.assert_allclose(labels.get_sizes(), 16 + 400 * robust.influence)
+    opacity = samples.get_facecolors()[:, 3]
+    assert (np.diff(opacity[np.argsort(robust.radius)]) >= 0).all()
+
+
+def test_wrong_input_is_named(ax, fitted):
+    X, clf = fitted
+    with pytest.raises(ValueError, match="results is empty"):
+        LabelRobustnessDisplay({})
+    with pytest.raises(TypeError, match=r"results.*pass names with results"):
+        LabelRobustnessDisplay(clf.label_robustness())
+    with pytest.raises(TypeError, match=r"results\['a'\].*pass what clf.label_robustness\(\)"):
+        LabelRobustnessDisplay({"a": clf})
+    with pytest.raises(ValueError, match="59 points for 60 predictions"):
+        LabelRobustnessDisplay({"a": clf.label_robustness()}).plot_labels(X[1:], ax=ax)
