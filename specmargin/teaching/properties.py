@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from specmargin.datasets import make_two_moons
-from specmargin.graphs import knn_graph, laplacian
+from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
 from specmargin.objectives import LapSVM
@@ -45,4 +46,43 @@ def _dual_of_four_labels(beta: FloatArray) -> str:
     )
 
 
-PROPERTIES: dict[str, Callable[[Any], str]] = {"02.W": _dual_of_four_labels}
+def _least_squares_on_a_graph(f: FloatArray) -> str:
+    """Check the decisions of lesson 01 by the optimality condition, and by those of problems with one mistake."""
+    X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
+    y = hide_labels(truth, per_class=2, random_state=9)
+    known, t = y != -1, np.where(y == -1, 0.0, np.where(truth == 1, 1.0, -1.0))
+    rough = np.asarray(laplacian(knn_graph(X, n_neighbors=6), normalized=False) @ f)
+    rougher = np.asarray(laplacian(knn_graph(X, n_neighbors=6), normalized=False, power=2) @ f)
+    derivatives = {
+        "": known * f - t + 0.1 * rough,
+        "The first sum is over all points here: those without a label are held to 0.": f - t + 0.1 * rough,
+        "The weight gamma of the graph is missing.": known * f - t + rough,
+        "This is the squared norm of L f: f'Lf has L once.": known * f - t + 0.1 * rougher,
+    }
+    for hint, derivative in derivatives.items():
+        if np.abs(derivative).max() < _TOL:
+            return hint
+    return "The derivative of the objective does not vanish here: (P + gamma L) f differs from P y."
+
+
+def _lying_graph(W: FloatArray) -> str:
+    """Check that a graph of lesson 01 is one, and that least squares on it errs."""
+    _, truth = make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    known = hide_labels(truth, per_class=3, random_state=0) != -1
+    if not np.array_equal(W, W.T) or W.diagonal().any():
+        return "W is not symmetric, or its diagonal is not 0."
+    if W.min() < 0:
+        return "A weight is negative."
+    if components(csr_array(W)).n > 1:
+        return "The graph is not connected."
+    system = np.diag(known + 0.1 * W.sum(axis=1)) - 0.1 * W
+    f = np.linalg.solve(system, known * np.where(truth == 1, 1.0, -1.0))
+    wrong = ((f > 0) != truth)[~known].mean()
+    return "" if wrong >= 0.5 else "Less than half of the unlabelled points are wrong with this graph."
+
+
+PROPERTIES: dict[str, Callable[[Any], str]] = {
+    "01.W": _least_squares_on_a_graph,
+    "01.E4": _lying_graph,
+    "02.W": _dual_of_four_labels,
+}
