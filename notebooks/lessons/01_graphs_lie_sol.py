@@ -152,9 +152,7 @@ def errors(W, normalized=False):
 
 rates = {name: errors(W) for name, W in graphs.items()}
 for name, rate in rates.items():
-    print(
-        f"{name:9s}  {rate:5.1f} % of the unlabelled points wrong, {errors(graphs[name], True):5.1f} % with the normalised L"
-    )
+    print(f"{name:9s}  {rate:5.1f} % wrong, {errors(graphs[name], True):5.1f} % with the normalised L")
 assert min(rates, key=rates.get) == "union 6"
 assert rates["union 6"] < 4 < 15 < rates["mutual 6"] < rates["union 40"] < rates["heat 0.5"]
 
