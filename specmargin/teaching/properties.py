@@ -7,6 +7,8 @@ violates; an empty text says that it is right.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +27,12 @@ _TOL = 1e-5
 """Allowed violation and relative gap: ten times what Clarabel leaves."""
 
 
-def _dual_of_four_labels(beta: FloatArray) -> str:
-    """Check the multipliers of lesson 02: the box, the balance, and a primal value that meets the dual one."""
+def _dual_of_lapsvm(beta: FloatArray, per_class: int, seed: int, liar: int | None = None) -> str:
+    """Check multipliers of lessons 02 and 03: the box, the balance, and a primal value that meets the dual one."""
     X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
-    labels = encode_labels(hide_labels(truth, per_class=2, random_state=9))
+    labels = encode_labels(hide_labels(truth, per_class=per_class, random_state=seed))
+    if liar is not None:
+        labels = replace(labels, sign=np.where(np.arange(labels.sign.size) == liar, -labels.sign, labels.sign))
     obj = LapSVM(gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6)), labels, gamma_A=0.01, gamma_I=1.0)
     if beta.min() < -_TOL:
         return "A multiplier is negative: the constraint beta >= 0 is missing."
@@ -41,9 +45,7 @@ def _dual_of_four_labels(beta: FloatArray) -> str:
     hinges = min(np.maximum(0.0, 1.0 - labels.sign * (g + b)).sum() for b in offsets)
     norm = labels.sign * beta @ g / 2
     gap = (hinges + norm) - (beta.sum() - norm)
-    return (
-        "" if gap < _TOL else "Feasible, but not optimal: primal and dual value differ. Look at Q and its factor 1/2."
-    )
+    return "" if gap < _TOL else "Feasible, but not optimal: primal and dual value differ. Look at the factors."
 
 
 def _least_squares_on_a_graph(f: FloatArray) -> str:
@@ -84,5 +86,6 @@ def _lying_graph(W: FloatArray) -> str:
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
-    "02.W": _dual_of_four_labels,
+    "02.W": partial(_dual_of_lapsvm, per_class=2, seed=9),
+    "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
 }
