@@ -23,7 +23,7 @@ MOST_CELLS, MOST_LINES = 14, 25
 # Commands of LaTeX that are no symbols of a lesson, and letters that count.
 STRUCTURE = """
     pmatrix mathbf mathbb quad qquad top le ge lt gt ne in min max sum frac tfrac sqrt cdot dots ldots times bigl bigr
-    left right exp log pm to infty approx iff star odot hat mathcal subset cup cap perp langle rangle not
+    Bigl Bigr left right exp log pm to infty approx iff star odot hat mathcal subset cup cap perp langle rangle not
 """
 INDICES = set("ijk")
 

@@ -18,7 +18,9 @@ from specmargin.datasets import make_two_moons
 from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
-from specmargin.objectives import LapSVM
+from specmargin.objectives import LapSVM, SpectrumMargin
+from specmargin.solvers import spectrum_margin
+from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray
 
 __all__ = ["PROPERTIES"]
@@ -83,9 +85,38 @@ def _lying_graph(W: FloatArray) -> str:
     return "" if wrong >= 0.5 else "Less than half of the unlabelled points are wrong with this graph."
 
 
+def _weights_of_storm(delta: FloatArray) -> str:
+    """Check the spectrum of lesson 04: feasible, and an SVM on it that attains the optimum over all spectra."""
+    from sklearn.datasets import load_digits
+
+    images, digit = load_digits(return_X_y=True)
+    chosen = np.isin(digit, (3, 8))
+    y = hide_labels((digit[chosen] == 8).astype(int), per_class=10, random_state=0)
+    spectrum = laplacian_eigenpairs(knn_graph(images[chosen], n_neighbors=5), q=20)
+    if delta.min() < -_TOL:
+        return "A weight is negative."
+    if abs(delta.sum() - 1) > _TOL:
+        return "The weights do not add up to 1."
+    if np.diff(delta[1:]).max() > _TOL:
+        return "The weights are not ordered: from the second on they must not increase."
+
+    def excess(B: float) -> float:
+        best = SpectrumMargin(spectrum, encode_labels(y), B=B, ties=False)
+        here = replace(best, delta=np.maximum(delta, 0.0))
+        values = [spectrum_margin(one).certificate.primal_objective for one in (here, best)]
+        return values[0] / values[1] - 1
+
+    if excess(1.2) < 10 * _TOL:  # small weights that a solver leaves above zero cost a little
+        return ""
+    if excess(np.inf) < 10 * _TOL:
+        return "The bound B on the decisions is missing."
+    return "Feasible, but not optimal: the margin on this spectrum can be improved by another one."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
     "02.W": partial(_dual_of_lapsvm, per_class=2, seed=9),
     "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
+    "04.W": _weights_of_storm,
 }
