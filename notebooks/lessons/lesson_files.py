@@ -132,23 +132,25 @@ def entry(exercise: str, right: Any, wrong: dict[str, Any]) -> dict[str, Any]:
     from specmargin.teaching.properties import PROPERTIES
 
     def valued(answer: Any) -> Any:
-        return answer if isinstance(answer, str) or callable(answer) else np.asarray(answer, dtype=float)
-
-    def marked(answer: Any) -> str:
-        value = valued(answer)
-        if isinstance(value, str):
-            return mark(exercise, value.lower())
-        weights = np.cos(1.0 + np.arange(value.size))
-        mean = float(weights @ value.ravel() / np.abs(weights).sum()) * 10.0**DECIMALS
-        return mark(exercise, value, round(mean))
+        return (
+            answer.lower()
+            if isinstance(answer, str)
+            else answer
+            if callable(answer)
+            else np.asarray(answer, dtype=float)
+        )
 
     kept = {
         hint: answer for hint, answer in wrong.items() if hint != _by_property(PROPERTIES, exercise, valued(answer))
     }
     kind = "text" if isinstance(right, str) else "function" if callable(right) else list(np.shape(right))
-    made = {"kind": kind, "decimals": DECIMALS, "wrong": {hint: marked(answer) for hint, answer in kept.items()}}
+    made = {
+        "kind": kind,
+        "decimals": DECIMALS,
+        "wrong": {hint: mark(exercise, valued(answer), DECIMALS) for hint, answer in kept.items()},
+    }
     if exercise not in PROPERTIES:
-        made["right"] = marked(right)
+        made["right"] = mark(exercise, valued(right), DECIMALS)
     all_marks = [made.get("right"), *made["wrong"].values()]
     near = marks(exercise, valued(right), DECIMALS)
     if len(set(all_marks)) < len(all_marks) or near & set(made["wrong"].values()):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -142,22 +142,33 @@ def guess(question: str, value: Any = None) -> Any:
     return _GUESSES.get(question)
 
 
-def mark(exercise: str, value: FloatArray | str, cell: int = 0) -> str:
-    """Return the hash of a text, or of an array's shape with a rounded mean of its entries."""
-    what = value if isinstance(value, str) else f"{np.shape(value)} {cell}"
-    return hashlib.sha256(f"{exercise} {what}".encode()).hexdigest()[:12]
+def mark(exercise: str, value: Any, decimals: int) -> str:
+    """Return the hash of a text, or of an array's shape with rounded means of its entries."""
+    return _hashed(exercise, value if isinstance(value, str) else (value.shape, *np.rint(_means(value, decimals))))
 
 
 def marks(exercise: str, value: Any, decimals: int) -> set[str]:
-    """Return the marks of a value rounded down and rounded up, so that no border of rounding lies near the right one.
-
-    An array counts by a weighted mean of its entries, which moves by no more than the largest of their errors.
-    """
+    """Return the marks of a value rounded down and up, so that no border of rounding lies near the right one."""
     if not isinstance(value, np.ndarray):
-        return {mark(exercise, value)} if isinstance(value, str) else set()
-    weights = np.cos(1.0 + np.arange(value.size))
-    mean = float(weights @ value.ravel() / np.abs(weights).sum()) * 10.0**decimals
-    return {mark(exercise, value, cell) for cell in (math.floor(mean), math.ceil(mean))}
+        return {_hashed(exercise, value)} if isinstance(value, str) else set()
+    means = _means(value, decimals)
+    rounded = product(*zip(np.floor(means), np.ceil(means), strict=True))
+    return {_hashed(exercise, (value.shape, *cells)) for cells in rounded}
+
+
+def _means(value: FloatArray, decimals: int) -> FloatArray:
+    """Return six weighted means (or the entries, if there are no more) in units of the last decimal.
+
+    A mean moves by no more than the largest error of its entries.
+    """
+    parts = np.array_split(value.ravel() * 10.0**decimals, min(value.size, 6))
+    weights = [1.0 + np.cos(np.arange(part.size)) for part in parts]
+    return np.array([weight @ part / weight.sum() for weight, part in zip(weights, parts, strict=True)])
+
+
+def _hashed(exercise: str, what: Any) -> str:
+    text = what if isinstance(what, str) else f"{what[0]} {[int(cell) for cell in what[1:]]}"
+    return hashlib.sha256(f"{exercise} {text}".encode()).hexdigest()[:12]
 
 
 def _valued(exercise: str, answer: Any, kind: Any) -> Any:

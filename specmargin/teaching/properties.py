@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from specmargin.checks import NUMBERS
 from specmargin.datasets import make_two_moons
 from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
 from specmargin.objectives import LapSVM, SpectrumMargin
-from specmargin.solvers import spectrum_margin
+from specmargin.solvers import factorized, spectrum_margin
 from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray
 
@@ -113,10 +114,37 @@ def _weights_of_storm(delta: FloatArray) -> str:
     return "Feasible, but not optimal: the margin on this spectrum can be improved by another one."
 
 
+def _lapsvm_of_any_loss(solve: Callable[[Any], Any]) -> str:
+    """Check the function of lesson 05: the optimum of LapSVM for two losses, by the solver in numpy."""
+    import cvxpy as cp
+
+    X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
+    y = encode_labels(hide_labels(truth, per_class=2, random_state=9))
+    obj = LapSVM(gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6)), y, gamma_A=0.01, gamma_I=1.0)
+    losses = {"hinge": lambda t: cp.sum(cp.pos(1 - t)), "squared": lambda t: cp.sum_squares(1 - t)}
+    values = {name: solve(loss) for name, loss in losses.items()}
+    if not all(isinstance(value, NUMBERS) for value in values.values()):
+        return "The function must return the optimum, a number."
+
+    def right(intercept: bool, losses: tuple[str, str] = ("hinge", "squared")) -> bool:
+        members = [replace(obj, loss=loss, fit_intercept=intercept) for loss in losses]
+        optima = [factorized(one).certificate.primal_objective for one in members]
+        return np.allclose(list(values.values()), optima, rtol=_TOL, atol=0)
+
+    if right(intercept=True):
+        return ""
+    if right(intercept=True, losses=("hinge", "hinge")):
+        return "The loss is always the hinge: the function must call its argument."
+    if right(intercept=False):
+        return "The intercept is missing."
+    return "The optimum of another problem: compare the penalty and the margins with section 2."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
     "02.W": partial(_dual_of_lapsvm, per_class=2, seed=9),
     "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
     "04.W": _weights_of_storm,
+    "05.W": _lapsvm_of_any_loss,
 }
