@@ -36,6 +36,9 @@
 # different moons?
 
 # %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
 import cvxpy as cp
 import numpy as np
 

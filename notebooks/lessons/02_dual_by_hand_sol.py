@@ -35,6 +35,9 @@
 # label, how many will it get wrong? Put your guesses in the place of the dots, then run the cell.
 
 # %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
 import cvxpy as cp
 import numpy as np
 

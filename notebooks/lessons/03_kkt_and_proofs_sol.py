@@ -33,6 +33,9 @@
 # the decisions?
 
 # %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
 import cvxpy as cp
 import numpy as np
 

@@ -36,6 +36,9 @@
 # $A$ consist that the solver gets of a model with 20 labels and 20 eigenvectors?
 
 # %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
 import time
 
 import cvxpy as cp

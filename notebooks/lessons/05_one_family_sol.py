@@ -36,6 +36,9 @@
 # or the wrong graph weight $\gamma_I = 0$?
 
 # %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
 import cvxpy as cp
 import numpy as np
 
