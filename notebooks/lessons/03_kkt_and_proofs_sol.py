@@ -19,12 +19,12 @@
 # | symbol | in code | meaning | section |
 # |---|---|---|---|
 # | $l$, $y_i$, $Y$ | `sign` | number of labels, a label ($-1$ or $+1$), the labels on a diagonal | 1 |
+# | $K$, $L$ | `K`, `L` | Gram matrix of the kernel, Laplacian of the graph | 1 |
 # | $G$, $v$, $b$ | `G`, `v`, `b` | matrix of the small LapSVM, its coefficients, its intercept | 1 |
 # | $\xi$ | `slack` | slacks: the hinges | 1 |
 # | $\mathbf 1$ | `np.ones(l)` | vector of ones | 1 |
 # | $p$, $d$ | `primal`, `dual` | objective of the primal, and of the dual | 2 |
 # | $\beta$, $Q$ | `beta`, `Q` | multipliers of the margins, matrix of the dual | 2 |
-# | $K$, $L$ | `K`, `L` | Gram matrix and Laplacian | 6 |
 # | $t_i$ | `margin` | margin of a label, $y_i$ times its decision | 4 |
 # | $s$ | `steps` | how far along the ray of the optimal multipliers | 6 |
 #
@@ -48,7 +48,7 @@ sm.teaching.guess("03.q2", ...)  # labels without effect, of 12
 # ## 1. A problem, and what solvers say
 #
 # The LapSVM of lesson 02 with $l = 12$ labels $y_i$, one of them wrong; $Y$ has them on its diagonal. In its small form all that the
-# other 188 points do is in the matrix $G$:
+# other 188 points do is in the matrix $G$, which is made of the Gram matrix $K$ and the Laplacian $L$ of all 200:
 #
 # $$
 # \begin{aligned}
@@ -69,9 +69,13 @@ L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
 objective = sm.objectives.LapSVM(K, L, sm.encode_labels(y), gamma_A=0.01, gamma_I=1.0)
 G = objective.reduction.G
 built = sm.problems.lapsvm_dual(objective)  # the dual as a problem of CVXPY
+values = []
 for options in ({"solver": "CLARABEL"}, {"solver": "SCS", "eps": 1e-2}):
     value = built.problem.solve(**options)
+    values.append(value)
     print(f"{options['solver']:9s} says {built.problem.status!r} at {value:.6f}")
+
+assert abs(values[1] / values[0] - 1) > 1e-3
 
 # %% [markdown]
 # Both say the same word, and their values differ. A solver's "optimal" means: *my* stopping rule is met, on *my* form of the
@@ -119,7 +123,7 @@ assert abs(upper - lower) < 1e-12 * upper
 #
 # Write the problem of section 1 in CVXPY with explicit slacks: three variables and two constraints. Solve by Clarabel, and hand
 # in the *multipliers* of the first constraint (`dual_value`). The check asks whether they are feasible, and whether the gap is
-# closed.
+# closed. Leave the `beta` of section 2 as it is: later cells need it.
 
 # %%
 my_beta = ...  # 12 multipliers
@@ -362,7 +366,7 @@ print("labels without effect: you guessed", sm.teaching.guess("03.q2"), "- there
 # %% [markdown]
 # ## Common mistakes
 #
-# * *Two solvers agree, so they are right.* They agree on the same wrong tolerance, too. Compute the gap.
+# * *Two solvers agree, so they are right.* In section 1 both say "optimal", more than a thousandth apart. Compute the gap.
 # * *A dual value of infeasible multipliers.* It bounds nothing. Repair them first, then evaluate.
 # * *The slack for the multiplier.* $\xi_i$ is a distance, $\beta_i$ a price; at most one of $\xi_i$ and $1 - \beta_i$ is not 0.
 # * *The gap is 0.0, so the answer is exact.* Sums of doubles are rounded. A certificate adds what rounding may have hidden.

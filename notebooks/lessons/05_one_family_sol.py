@@ -282,6 +282,9 @@ my_shares = [
     errors("squared", L=flat, **small).mean(),
 ]
 print(np.round(100 * np.array(my_shares), 2), "percent")
+# Under D - W constants cost nothing, so that b adds next to nothing. Under the normalised L they cost, in g, and b is free:
+# it is a function more, and one that the graph has no part in.
+assert abs(errors("squared", L=flat, intercept=False, **small).mean() - my_shares[2]) < 1e-3
 sm.teaching.check("05.E2", my_shares)
 
 # %% tags=["answers"]
