@@ -15,6 +15,7 @@ from . import (
     results,
     solvers,
     spectra,
+    teaching,
     terms,
 )
 from .assessment import Comparison, compare
@@ -72,6 +73,7 @@ __all__ = [
     "model_selection",
     "plots",
     "exceptions",
+    "teaching",
     # labels
     "encode_labels",
     "hide_labels",

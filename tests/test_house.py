@@ -74,6 +74,7 @@ OF_NO_MODULE = {
     "test_house.py": "the rules of the house",
     "test_import.py": "the public names of the package",
     "test_layers.py": "the import contracts",
+    "test_lessons.py": "the lessons, their files and what their checks say",
     "test_malformed_files.py": "all readers of files: bombs and forgeries",
     "test_notebooks.py": "the notebooks",
     "test_packaging.py": "sdist, wheel and locks",
@@ -98,6 +99,7 @@ TESTED_THROUGH = {
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
+    "teaching/properties.py": "test_lessons.py",
     "typing.py": "test_layers.py",
 }
 
@@ -442,6 +444,7 @@ CEILINGS = {
         "problems": 3510,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2350,  # cone programs and rays in balls, their bounds replayed
         "solvers": 6550,  # Solver and Search as objects
+        "teaching": 220,  # checks and guesses of the lessons; a property where no stored value can decide
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {"(modules)": 2270, "engine": 1155, "papers": 5380},

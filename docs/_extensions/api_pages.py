@@ -50,6 +50,7 @@ MODULES = {
     "proofs": "Proofs",
     "datasets": "Data sets",
     "plots": "Plots",
+    "teaching": "Lessons",
     "exceptions": "Errors and warnings",
 }
 

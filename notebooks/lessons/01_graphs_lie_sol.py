@@ -1,0 +1,397 @@
+# %% [markdown] tags=["slide"]
+# # 01 · Graphs lie
+#
+# **Question.** The same points, four graphs: which one knows the moons?
+#
+# **Aims.** You will be able to
+#
+# * build a graph, look at its components and its spectrum, and say what it can know;
+# * write least squares on a graph in CVXPY, and solve it as a linear system;
+# * tell how much a single edge may matter.
+#
+# **Minutes.** 50: 10 talk, 25 code, 15 exercises.
+
+# %% [markdown]
+# **Needs.** Eigenvalues of symmetric matrices, numpy; one problem written in CVXPY before.
+#
+# **Symbols.**
+#
+# | symbol | in code | meaning | section |
+# |---|---|---|---|
+# | $n$, $x_i$ | `n`, `X` | number of points, and a point | 1 |
+# | $W$, $w_{ij}$ | `W` | weights of the edges, symmetric, zero on the diagonal | 1 |
+# | $d_i$, $D$ | `W.sum(axis=1)` | degree of a point, and all of them on a diagonal | 1 |
+# | $L$ | `L` | Laplacian, $D - W$ or normalised | 1 |
+# | $f$ | `f` | decisions, one for each point | 1 |
+# | $y_i$ | `t` | label, $-1$ or $+1$, and $0$ where there is none | 2 |
+# | $\gamma$ | `gamma` | weight of the graph | 2 |
+# | $P$ | `P` | diagonal matrix, 1 at the points with a label, else 0 | 2 |
+# | $\nu_i$ | `nu` | multiplier of the label of point $i$ | 4 |
+# | $\lambda_k$ | `spectra` | eigenvalues of $L$, increasing | 6 |
+# | $q$ | `my_components` | number of eigenvectors that a method uses | E3 |
+#
+# **First, a guess.** Four graphs over 200 points, four labels. Which one makes the fewest errors: `"union 6"` (join two points
+# if one is among the six nearest of the other), `"mutual 6"` (if both are), `"union 40"`, or `"heat 0.5"` (all pairs, with a
+# weight that decreases with the distance)? And in how many of its 744 edges does the graph `"union 6"` join points of
+# different moons?
+
+# %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
+import cvxpy as cp
+import numpy as np
+
+import specmargin as sm
+
+sm.teaching.guess("01.q1", ...)  # the name of a graph
+sm.teaching.guess("01.q2", ...)  # edges between the moons, of 744
+
+# %% [markdown] tags=["slide"]
+# ## 1. Four graphs
+#
+# A graph over $n$ points $x_i$ is a symmetric matrix $W$ of weights $w_{ij} \ge 0$. The degrees $d_i = \sum_j w_{ij}$ stand on
+# the diagonal of $D$. The Laplacian $L = D - W$ adds up squared differences along edges,
+#
+# $$ f^\top L f = \tfrac12 \sum_{i,j} w_{ij}\,(f_i - f_j)^2 , $$
+#
+# so that it is small if neighbours have similar values. The normalised one, $D^{-1/2}(D - W)D^{-1/2}$, compares
+# $f_i / \sqrt{d_i}$.
+
+# %%
+X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=5)
+n = len(X)
+squared_distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+graphs = {
+    "union 6": sm.graphs.knn_graph(X, n_neighbors=6, kind="symmetric").toarray(),
+    "mutual 6": sm.graphs.knn_graph(X, n_neighbors=6, kind="mutual").toarray(),
+    "union 40": sm.graphs.knn_graph(X, n_neighbors=40, kind="symmetric").toarray(),
+    "heat 0.5": np.exp(-squared_distances / (2 * 0.5**2)) - np.eye(n),
+}
+for name, W in graphs.items():
+    between = W[np.ix_(truth == 0, truth == 1)].sum() / (W.sum() / 2)
+    print(f"{name:9s}  components {sm.graphs.components(W).n}   weight between the moons {100 * between:5.2f} %")
+
+W = graphs["union 6"]
+crossing = [(i, j) for i, j in np.argwhere(np.triu(W) > 0).tolist() if truth[i] != truth[j]]
+print("union 6:", int(W.sum() / 2), "edges, of which these join the moons:", crossing)
+assert (len(crossing), sm.graphs.components(graphs["mutual 6"]).n) == (1, 8)
+
+# %% [markdown] tags=["slide"]
+# ## 2. Least squares on a graph
+#
+# Agree with the labels, and be smooth along the graph:
+#
+# $$ \min_{f}\;\; \sum_{i\ \text{labelled}} (f_i - y_i)^2 + \gamma\, f^\top L f . $$
+#
+# The unlabelled points are in the second term only. Put $y_i = 0$ for them, and let $P$ have a 1 on its diagonal where there is
+# a label. Then the derivative vanishes where
+#
+# $$ (P + \gamma L)\, f = P y . $$
+#
+# One linear system, no kernel. It is singular if some component of the graph has no label: there $f$ is any constant.
+
+# %%
+gamma = 0.1
+t_all = np.where(truth == 1, 1.0, -1.0)
+
+
+def laplacian(W, normalized=False):
+    d = np.where(W.sum(axis=1) > 0, W.sum(axis=1), 1.0)
+    L = np.diag(W.sum(axis=1)) - W
+    return L / np.sqrt(np.outer(d, d)) if normalized else L
+
+
+y = sm.hide_labels(truth, per_class=2, random_state=9)  # -1 marks a point without a label
+t = np.where(y == -1, 0.0, t_all)
+P, L = np.diag((y != -1).astype(float)), laplacian(graphs["union 6"])
+print("labelled points:", np.flatnonzero(y != -1), "  rank of P + gamma L:", np.linalg.matrix_rank(P + gamma * L))
+
+# %% [markdown] tags=["slide"]
+# ## 3. Write it
+#
+# Write that problem in CVXPY for the graph `"union 6"`: a variable of 200 entries, `cp.sum_squares` for the first term,
+# `cp.quad_form(f, cp.psd_wrap(L))` for the second. Solve by Clarabel. The check holds no answer: it puts yours into
+# the optimality condition.
+
+# %%
+my_f = ...  # 200 numbers
+# solution
+f = cp.Variable(n)
+loss = cp.sum_squares(f[y != -1] - t[y != -1])
+cp.Problem(cp.Minimize(loss + gamma * cp.quad_form(f, cp.psd_wrap(L)))).solve(solver="CLARABEL")
+my_f = f.value
+sm.teaching.check("01.W", my_f)
+
+# %% tags=["answers"]
+answers["01.W"] = (
+    my_f,
+    {
+        "The first sum is over all points here: those without a label are held to 0.": np.linalg.solve(
+            np.eye(n) + gamma * L, t
+        ),
+        "The weight gamma of the graph is missing.": np.linalg.solve(P + L, t),
+        "This is the squared norm of L f: f'Lf has L once.": np.linalg.solve(P + gamma * L @ L, t),
+    },
+)
+
+# %% [markdown]
+# **The solver without CVXPY** is `np.linalg.solve`, or least squares where the system is singular. With it twenty draws of two
+# labels a class cost nothing. One draw proves little.
+
+# %%
+draws = [sm.hide_labels(truth, per_class=2, random_state=seed) for seed in range(20)]
+
+
+def errors(W, normalized=False):
+    L, wrong = laplacian(W, normalized), []
+    for y in draws:
+        known = (y != -1).astype(float)
+        f = np.linalg.lstsq(np.diag(known) + gamma * L, known * t_all, rcond=None)[0]
+        wrong.append(100 * np.mean(((f > 0) != truth)[y == -1]))
+    return np.mean(wrong)
+
+
+rates = {name: errors(W) for name, W in graphs.items()}
+for name, rate in rates.items():
+    print(f"{name:9s}  {rate:5.1f} % wrong, {errors(graphs[name], True):5.1f} % with the normalised L")
+assert min(rates, key=rates.get) == "union 6"
+assert rates["union 6"] < 4 < 15 < rates["mutual 6"] < rates["union 40"] < rates["heat 0.5"]
+
+# %% [markdown] tags=["slide"]
+# ## 4. Read the multipliers
+#
+# Now insist on the labels: minimise $f^\top L f$ subject to $f_i = y_i$ where there is a label, with multipliers $\nu_i$.
+# Stationarity is $2Lf + \nu = 0$, with $\nu_i = 0$ at the other points. So
+#
+# * at a point without a label $(Lf)_i = 0$: its value is *the mean of its neighbours' values*;
+# * at a label $-\nu_i$ is the derivative of the optimum by $y_i$: how hard the graph pulls at this label;
+# * all $\nu_i$ add up to 0, since each column of $D - W$ does.
+
+# %%
+free, at = cp.Variable(n), np.flatnonzero(y != -1)
+held = free[at] == t[at]
+roughness = cp.Problem(cp.Minimize(cp.quad_form(free, cp.psd_wrap(L))), [held])
+optimum = roughness.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+nu, harmonic = held.dual_value, free.value
+print("labels:", t[at], "  multipliers:", nu.round(4), "  sum:", f"{nu.sum():.1e}")
+
+unlabeled = np.flatnonzero(y == -1)
+means = W @ harmonic / W.sum(axis=1)
+assert np.allclose(harmonic[unlabeled], means[unlabeled], atol=1e-5)
+assert np.allclose(nu, -2 * (L @ harmonic)[at], atol=1e-5)
+assert abs(nu.sum()) < 1e-5
+assert np.isclose(optimum, -nu @ t[at] / 2, rtol=1e-4)  # the optimum is what the labels pay
+
+
+# %% tags=["answers"]
+def least(values):  # the roughness of the smoothest f with these values at the labels, by numpy
+    inner = np.linalg.solve(L[np.ix_(unlabeled, unlabeled)], -L[np.ix_(unlabeled, at)] @ values)
+    return values @ (L[np.ix_(at, at)] @ values + L[np.ix_(at, unlabeled)] @ inner)
+
+
+for k, step in enumerate(1e-4 * np.eye(4)):
+    assert np.isclose((least(t[at] + step) - least(t[at] - step)) / 2e-4, -nu[k], atol=1e-5)
+
+# %% [markdown]
+# ## 5. Change the graph by one edge
+#
+# One edge of `"union 6"` joins the moons. Cut it; or add edges between points drawn at random from each moon.
+
+# %%
+rng = np.random.default_rng(0)
+changed = {"as it was": graphs["union 6"].copy(), "one cut": graphs["union 6"].copy()}
+i, j = crossing[0]
+changed["one cut"][i, j] = changed["one cut"][j, i] = 0.0
+for count in (1, 10):
+    W_more = graphs["union 6"].copy()
+    a, b = rng.choice(np.flatnonzero(truth == 0), count), rng.choice(np.flatnonzero(truth == 1), count)
+    W_more[a, b] = W_more[b, a] = 1.0
+    changed[f"{count} more"] = W_more
+by_edges = {name: errors(W_now) for name, W_now in changed.items()}
+for name, W_now in changed.items():
+    print(f"{name:9s}  {int(W_now.sum() / 2)} edges, {by_edges[name]:5.1f} % wrong")
+assert by_edges["one cut"] == 0.0
+assert by_edges["10 more"] > 15
+
+# %% [markdown]
+# Nobody who has no labels can see which edge it was. That is the title of this lesson: a graph claims that its neighbours are
+# alike, and says nothing about how it knows.
+#
+# ## 6. One picture
+#
+# The smallest eigenvalues $\lambda_k$ of the normalised Laplacian. Each zero is a component; a small value followed by a gap is
+# a cluster; a curve that rises at once says that everything is joined to everything.
+
+# %%
+from specmargin.plots import CurveDisplay, subplots
+
+spectra = {name: np.linalg.eigvalsh(laplacian(W, normalized=True))[:12] for name, W in graphs.items()}
+for name, values in spectra.items():
+    print(f"{name:9s}  zeros: {int((values < 1e-10).sum())}   then {values[values >= 1e-10][:3].round(4)}")
+    assert (values < 1e-10).sum() == sm.graphs.components(graphs[name]).n
+figure, axes = subplots(width=4.8, aspect=0.6)
+CurveDisplay({name: (np.arange(1, 13), values) for name, values in spectra.items()}).plot(
+    axes[0, 0], markers=True, xlabel="$k$", ylabel=r"eigenvalue $\lambda_k$", legend="upper left"
+)
+figure
+
+# %% [markdown]
+# ## Exercises
+#
+# **E1. By hand (5 minutes).** A path of four points with weights 1, and $f = (1, 2, 4, 4)$. What is $f^\top L f$ for
+# $L = D - W$?
+
+# %%
+my_sum = ...  # a number
+# solution
+my_sum = 5  # 1 + 4 + 0
+sm.teaching.check("01.E1", my_sum)
+
+# %% tags=["answers"]
+path, f_path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1), np.array([1.0, 2.0, 4.0, 4.0])
+assert f_path @ laplacian(path) @ f_path == my_sum
+answers["01.E1"] = (
+    my_sum,
+    {
+        "Each edge is counted twice: the double sum has a factor 1/2.": 10,
+        "These are the differences without their squares.": 3,
+        "This is f'Df: f'Wf is to be taken off.": f_path**2 @ path.sum(axis=1),
+    },
+)
+
+# %% [markdown]
+# **E2. What costs nothing?** A star: point 1 is joined to points 2, 3, 4, with weights 1. Which $f$ has $f^\top L f = 0$ for the
+# *normalised* Laplacian? Scale it so that its last entry is 1.
+
+# %%
+my_null = ...  # four numbers
+# solution
+my_null = [np.sqrt(3), 1, 1, 1]  # the square roots of the degrees
+sm.teaching.check("01.E2", my_null)
+
+# %% tags=["answers"]
+star = np.zeros((4, 4))
+star[0, 1:] = star[1:, 0] = 1.0
+assert np.allclose(laplacian(star, normalized=True) @ my_null, 0)
+answers["01.E2"] = (
+    my_null,
+    {
+        "Constants are free for D - W. The normalised Laplacian compares f_i / sqrt(d_i).": [1, 1, 1, 1],
+        "These are the degrees; the normalised Laplacian divides by their square roots.": [3, 1, 1, 1],
+        "The other way round: f_i / sqrt(d_i) is to be constant, so that f_i grows with the degree.": [
+            1 / np.sqrt(3),
+            1,
+            1,
+            1,
+        ],
+    },
+)
+
+# %% [markdown]
+# **E3. Components.** Take the images of 3 and 8 from scikit-learn's digits (`load_digits`; all 357 of them) and join
+# *mutual* five nearest neighbours. How many components has the graph? Then think: a method that uses the first $q$ eigenvectors
+# of $L$, and $q$ is this number: what can it know of the points in a component without a label?
+
+# %%
+my_components = ...  # a number
+# solution
+from sklearn.datasets import load_digits
+
+images, digit = load_digits(return_X_y=True)
+images = images[np.isin(digit, (3, 8))]
+parts = sm.graphs.components(sm.graphs.knn_graph(images, n_neighbors=5, kind="mutual"))
+my_components = parts.n
+eigenvalues = np.linalg.eigvalsh(laplacian(sm.graphs.knn_graph(images, n_neighbors=5, kind="mutual").toarray()))
+print("eigenvalues that are zero:", (eigenvalues < 1e-10).sum(), "  points in the components:", parts.sizes)
+# The first 40 eigenvectors are constant on every component: without a label in it, a component is a guess.
+sm.teaching.check("01.E3", my_components)
+
+# %% tags=["answers"]
+assert (eigenvalues < 1e-10).sum() == my_components == 40
+answers["01.E3"] = (
+    my_components,
+    {
+        "This is the graph of the union: there one list is enough for an edge.": sm.graphs.components(
+            sm.graphs.knn_graph(images, n_neighbors=5)
+        ).n,
+        "These are the isolated points alone.": parts.n_isolated,
+        "An isolated point is a component, too.": int((parts.sizes > 1).sum()),
+        "This is the number for the six nearest neighbours: five were asked for.": sm.graphs.components(
+            sm.graphs.knn_graph(images, n_neighbors=6, kind="mutual")
+        ).n,
+    },
+)
+
+# %% [markdown]
+# **E4. Open: a liar.** Here are 60 points with six labels. Invent a *connected* graph, $W$ symmetric with nonnegative
+# entries and a zero diagonal, with which least squares ($L = D - W$, $\gamma = 0.1$) gets at least half of the unlabelled
+# points wrong. How little must you change of an honest graph? What would have warned you?
+
+# %%
+X60, truth60 = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+y60 = sm.hide_labels(truth60, per_class=3, random_state=0)
+my_W = ...  # 60 rows, 60 columns
+# solution
+my_W = (truth60[:, None] != truth60[None]).astype(float)  # everyone's neighbours are of the other moon
+sm.teaching.check("01.E4", my_W)
+
+# %% tags=["answers"]
+honest = sm.graphs.knn_graph(X60, n_neighbors=6).toarray()
+one_way = np.zeros((60, 60))
+one_way[np.arange(60), (np.arange(60) + 1) % 60] = 1.0
+answers["01.E4"] = (
+    my_W,
+    {
+        "Less than half of the unlabelled points are wrong with this graph.": honest,
+        "The graph is not connected.": np.kron(np.eye(2), np.ones((30, 30)) - np.eye(30)),
+        "W is not symmetric, or its diagonal is not 0.": one_way,
+        "A weight is negative.": -honest,
+    },
+)
+
+# %% [markdown]
+# **What did you guess?**
+
+# %%
+best = min(rates, key=rates.get)
+print("fewest errors: you guessed", sm.teaching.guess("01.q1"), "- it is", best, f"with {rates[best]:.1f} %")
+print("edges between the moons: you guessed", sm.teaching.guess("01.q2"), "- there is", len(crossing))
+
+# %% [markdown]
+# ## Common mistakes
+#
+# * *Constants are free.* They are for $D - W$. For the normalised Laplacian it is the square roots of the degrees that cost nothing.
+# * *Mutual neighbours are safer.* They join no wrong pair here, and leave components without a label.
+# * *More neighbours are safer.* They connect everything, the moons too.
+# * *The graph that worked here works elsewhere.* It was chosen with all labels in sight. Lesson 10 chooses without.
+#
+# ## Reading
+#
+# * M. Belkin, P. Niyogi and V. Sindhwani. Manifold regularization. *JMLR* 7, 2006. Section 4 for LapRLS, which puts a kernel into
+#   the system of section 2.
+# * U. von Luxburg. A tutorial on spectral clustering. *Statistics and Computing* 17, 2007. Laplacians and their null spaces.
+
+# %% [markdown] tags=["quiz"]
+# # Quiz of lesson 01
+#
+# **1.** A graph has three components and two labels, in two of them. What is the decision in the third one?
+#
+# a) 0, b) the mean of the labels, c) any constant, d) it depends on the weights.
+#
+# Answer: c. No term of the problem changes with it.
+
+# %% [markdown] tags=["quiz"]
+# **2.** All weights of a graph are doubled, and $\gamma$ is halved. What happens to the solution with $L = D - W$?
+#
+# a) It doubles, b) it halves, c) nothing, d) one cannot know.
+#
+# Answer: c. Only the product of both enters.
+
+# %% [markdown] tags=["quiz"]
+# **3.** Which graph can have isolated points?
+#
+# a) The union of six nearest neighbours, b) mutual neighbours, c) heat weights on all pairs, d) none.
+#
+# Answer: b. A point whose neighbours all have nearer ones is in nobody's list.

@@ -1,0 +1,446 @@
+# %% [markdown] tags=["slide"]
+# # 02 · The dual by hand
+#
+# **Question.** Four points have a label, 196 have none. What do the other 196 do?
+#
+# **Aims.** You will be able to
+#
+# * derive the dual of the Laplacian SVM and write it in CVXPY;
+# * read its multipliers: intercept, slacks, labels without effect;
+# * change a constraint of the dual and say which loss that is.
+#
+# **Minutes.** 50: 10 talk, 25 code, 15 exercises.
+
+# %% [markdown]
+# **Needs.** Lesson 01 or a graph Laplacian seen before; Lagrange multipliers of a quadratic program; numpy.
+#
+# **Symbols.**
+#
+# | symbol | in code | meaning | section |
+# |---|---|---|---|
+# | $n$, $l$ | `n`, `len(labeled)` | number of points, and of those with a label | 1 |
+# | $x_i$, $y_i$ | `X`, `sign` | point, and its label, $-1$ or $+1$ | 1 |
+# | $K$ | `K` | Gram matrix of the kernel | 1 |
+# | $L$ | `L` | normalised Laplacian of the graph | 1 |
+# | $\alpha$, $b$, $f$ | `alpha`, `b`, `f` | coefficients, intercept, decisions | 2 |
+# | $\xi$ | `slack` | slacks: the hinges | 2 |
+# | $\gamma_A$, $\gamma_I$ | `gamma_A`, `gamma_I` | weights of the norm and of the graph | 2 |
+# | $J$, $Y$ | `J`, `Y` | rows of the identity at the labels; the labels on a diagonal | 2 |
+# | $I$, $\mathbf 1$ | `np.eye(n)`, `np.ones(l)` | identity, vector of ones | 2 |
+# | $\beta$, $Q$ | `beta`, `Q` | multipliers of the margins, matrix of the dual | 2 |
+# | $c$ | `doubt` | cost of a hinge, one for each label | 5 |
+# | $t$, $G$, $v$ | `t`, `G`, `v` | margins $y_i f(x_i)$; matrix and coefficients of the small primal | 5 |
+#
+# **First, a guess.** A program learns from all 200 points. How many unknowns must it have? And of the 196 points without a
+# label, how many will it get wrong? Put your guesses in the place of the dots, then run the cell.
+
+# %%
+# %matplotlib inline
+# %config InlineBackend.figure_formats = ["retina"]
+
+import cvxpy as cp
+import numpy as np
+
+import specmargin as sm
+
+sm.teaching.guess("02.q1", ...)  # unknowns
+sm.teaching.guess("02.q2", ...)  # points that are wrong, of 196
+
+# %% [markdown]
+# ## 1. Four labels
+#
+# There are $n = 200$ points $x_i$ on two half circles, one for each class, and $l = 4$ of them have a label $y_i$. The
+# matrix $K$ holds the values $\exp(-4\,\|x_i - x_j\|^2)$ of the Gaussian kernel. The graph joins each point to its six
+# nearest, and $L$ is its normalised Laplacian: a quadratic form in $L$ is small if neighbours have similar values.
+
+# %%
+X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=5)
+y = sm.hide_labels(truth, per_class=2, random_state=9)  # -1 marks a point without a label
+labeled, n = np.flatnonzero(y != -1), len(X)
+sign = np.where(y[labeled] == 1, 1.0, -1.0)
+
+K = sm.kernels.gram(X, gamma=4.0)
+graph_laplacian = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+L = graph_laplacian.toarray()
+print("labelled points:", labeled, "  labels:", sign)
+print("largest entry of K L - L K:", np.abs(K @ L - L @ K).max().round(2))
+assert (n, len(labeled)) == (200, 4)
+
+# %% [markdown] tags=["slide"]
+# ## 2. From the primal to the dual
+#
+# LapSVM looks for decisions $f = K\alpha + b\mathbf 1$ with small hinges at the labels, a small norm, and small
+# differences along the graph. Let $J$ pick the labelled rows, and $Y$ have the labels on its diagonal.
+#
+# $$
+# \begin{aligned}
+# \min_{\alpha, b, \xi}\;\; & \mathbf 1^\top \xi + \gamma_A\, \alpha^\top K \alpha + \gamma_I\, \alpha^\top K L K \alpha \\
+# \text{s.t.}\;\; & Y(JK\alpha + b\mathbf 1) \ge \mathbf 1 - \xi, \quad \xi \ge 0 .
+# \end{aligned}
+# $$
+#
+# Multipliers: $\beta \ge 0$ for the margins, $\mathbf 1 - \beta \ge 0$ for the slacks.
+
+# %% [markdown] tags=["slide"]
+# **Stationarity.** By $\xi$ the two multipliers add up to $\mathbf 1$, so that $0 \le \beta \le \mathbf 1$, the *box*. By $b$:
+# $y^\top\beta = 0$, the *balance*. By $\alpha$: $K\,(2\gamma_A I + 2\gamma_I L K)\,\alpha = K J^\top Y \beta$, which holds for
+#
+# $$ \alpha = (2\gamma_A I + 2\gamma_I L K)^{-1} J^\top Y \beta . $$
+#
+# Put back, $\alpha$ is gone, and the dual has $l$ unknowns:
+#
+# $$
+# \begin{aligned}
+# \max_{\beta}\;\; & \mathbf 1^\top \beta - \tfrac12 \beta^\top Q \beta \quad
+# \text{s.t.}\quad y^\top\beta = 0,\;\; 0 \le \beta \le \mathbf 1, \\
+# & Q = Y J K\, (2\gamma_A I + 2\gamma_I L K)^{-1} J^\top Y .
+# \end{aligned}
+# $$
+#
+# That is what the other 196 points do: they are in $Q$, and nowhere else.
+
+# %%
+gamma_A, gamma_I = 0.01, 1.0
+J, Y = np.eye(n)[labeled], np.diag(sign)
+to_alpha = np.linalg.solve(2 * gamma_A * np.eye(n) + 2 * gamma_I * L @ K, J.T @ Y)  # alpha = to_alpha @ beta
+Q = Y @ J @ K @ to_alpha
+print(Q.round(3))
+assert np.allclose(Q, Q.T)  # although L K is not symmetric: exercise E2
+assert np.linalg.eigvalsh(Q).min() > 0
+
+# %% [markdown]
+# ## 3. Write it
+#
+# Write the dual in CVXPY, with a variable `beta` of four entries, and solve it by Clarabel. Two hints. `cp.psd_wrap(Q)` says
+# that a matrix is known to be positive semidefinite: rounding might hide it. And a quadratic form is
+# `cp.quad_form(beta, ...)`. The check holds no answer: it looks whether your $\beta$ is feasible, and computes the gap to a
+# primal value.
+
+# %%
+my_beta = ...  # the optimal beta, an array: the value of a variable is its attribute `value`
+# solution
+beta = cp.Variable(len(labeled))
+balance = sign @ beta == 0
+dual = cp.Problem(
+    cp.Maximize(cp.sum(beta) - cp.quad_form(beta, cp.psd_wrap((Q + Q.T) / 2)) / 2),
+    [balance, beta >= 0, beta <= 1],
+)
+dual.solve(solver="CLARABEL")
+my_beta = beta.value
+sm.teaching.check("02.W", my_beta)
+
+# %% tags=["answers"]
+# Each is the optimum of a program with one mistake.
+
+
+def optimum(matrix, *, half=0.5, constraints=("balance", "box"), sign=sign, cap=1.0):
+    z = cp.Variable(len(sign))
+    known = {"balance": sign @ z == 0, "box": z <= cap, "budget": cp.sum(z) <= 2, "budget of one": cp.sum(z) <= 1}
+    wrapped = cp.psd_wrap((matrix + matrix.T) / 2)
+    solved = cp.Problem(
+        cp.Maximize(cp.sum(z) - half * cp.quad_form(z, wrapped)), [z >= 0, *(known[name] for name in constraints)]
+    )
+    solved.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+    return solved.value, z.value
+
+
+answers["02.W"] = (
+    optimum(Q)[1],
+    {
+        "y'beta is not 0: the balance is missing, which the free intercept asks for.": optimum(Q, constraints=["box"])[
+            1
+        ],
+        "The factor 1/2 before the quadratic form is missing.": optimum(Q, half=1.0)[1],
+        "This is the answer for a matrix without the labels: Q has Y on both sides.": optimum(Y @ Q @ Y)[1],
+    },
+)
+
+# %% [markdown]
+# **The solver without CVXPY.** `sm.solvers.factorized` reduces the objective to $l$ unknowns and solves them in numpy.
+# Compare its $\beta$ with yours. The supervised SVM is the same program with $\gamma_I = 0$.
+
+# %%
+objective = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y), gamma_A=gamma_A, gamma_I=gamma_I)
+supervised = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y), gamma_A=gamma_A, gamma_I=0.0)
+wrong = {}
+for name, one in {"SVM": supervised, "LapSVM": objective}.items():
+    result = sm.solvers.factorized(one, tol=1e-12)
+    wrong[name] = int(((result.variables["f"] > 0) != truth)[y == -1].sum())
+    print(f"{name}: beta {result.variables['beta'].round(4)}, relative gap {result.certificate.relative_gap:.0e}")
+print("unlabelled points that are wrong:", wrong, "of", (y == -1).sum())
+assert wrong == {"SVM": 39, "LapSVM": 0}
+assert np.allclose(to_alpha @ result.variables["beta"], result.variables["alpha"])
+
+# %% [markdown] tags=["slide"]
+# ## 4. Read the multipliers
+#
+# The hinge has slope $-1$ below the margin, $0$ above it, and anything between at the kink. So
+#
+# | multiplier | margin | meaning |
+# |---|---|---|
+# | $\beta_i = 0$ | $y_i f(x_i) \ge 1$ | without this label nothing would change |
+# | $0 < \beta_i < 1$ | $y_i f(x_i) = 1$ | on the margin |
+# | $\beta_i = 1$ | $y_i f(x_i) \le 1$ | at the bound: the label may be overruled |
+#
+# The dual has constraints of its own, and their multipliers are the variables of the primal: that of the balance is $b$,
+# those of $\beta \le \mathbf 1$ are the slacks $\xi$.
+
+# %% [markdown]
+# Four labels show little of this. Take twelve, and turn one round: number 4 is now wrong.
+
+# %%
+y12 = sm.hide_labels(truth, per_class=6, random_state=1)
+labeled12, liar = np.flatnonzero(y12 != -1), 4
+y12[labeled12[liar]] = 1 - y12[labeled12[liar]]
+sign12 = np.where(y12[labeled12] == 1, 1.0, -1.0)
+
+objective12 = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y12), gamma_A=gamma_A, gamma_I=gamma_I)
+built12 = sm.problems.lapsvm_dual(objective12)  # the dual as a problem of CVXPY
+result12 = sm.solve(built12, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+b, f = float(result12.variables["b"]), result12.variables["f"]
+slack = np.maximum(0.0, 1.0 - sign12 * f[labeled12])
+for i, (one, margin) in enumerate(zip(result12.variables["beta"], sign12 * f[labeled12], strict=True)):
+    print(f"{i:2d}   beta {one:.4f}   margin {margin:+.4f}" + ("   <- the wrong label" if i == liar else ""))
+print("b:", round(b, 4), "  multiplier of the balance:", round(float(result12.duals["balance"]), 4))
+
+assert np.isclose(result12.duals["balance"], b, atol=1e-5)
+assert np.allclose(result12.duals["box"], slack, atol=1e-5)
+assert result12.variables["beta"][liar] > 1 - 1e-6
+assert sign12[liar] * f[labeled12[liar]] < 0  # overruled by the others
+
+# %% [markdown] tags=["slide"]
+# ## 5. Change the model
+#
+# The hinge is a maximum: with the margin $t_i = y_i f(x_i)$,
+# $\;\max(0, 1 - t_i) = \max_{0 \le \beta_i \le 1} \beta_i (1 - t_i)$.
+# **So the set in which $\beta$ lives is the loss**, and a changed constraint is a changed loss:
+#
+# | change | what it is in the primal |
+# |---|---|
+# | $\beta_i \le c_i$ | a hinge costs $c_i$: doubt about single labels |
+# | no balance | the same loss, but $b = 0$ |
+# | $\mathbf 1^\top\beta \le k$ | exercise E4 |
+
+# %%
+variable, parts = built12.variables["beta"], built12.constraints  # a dict: balance, nonnegative, box
+doubt = np.where(np.arange(len(sign12)) == liar, 0.1, 1.0)
+changes = {
+    "as it was": list(parts.values()),
+    "doubt": [*parts.values(), variable <= doubt],
+    "no balance": [part for name, part in parts.items() if name != "balance"],
+}
+values, betas, intercepts = {}, {}, {}
+for name, constraints in changes.items():
+    values[name] = cp.Problem(built12.problem.objective, constraints).solve(solver="CLARABEL")
+    betas[name] = variable.value
+    intercepts[name] = 0.0 if name == "no balance" else float(parts["balance"].dual_value)
+    print(f"{name:10s}   optimum {values[name]:.4f}   beta of the wrong label {variable.value[liar]:.4f}")
+
+assert values["doubt"] < values["as it was"] < values["no balance"]
+
+# %% [markdown]
+# Is that true? Let the primal say so. With $G = JK(\gamma_A I + \gamma_I LK)^{-1}J^\top$ and $\alpha =
+# (\gamma_A I + \gamma_I LK)^{-1}J^\top v$ it has $l$ unknowns as well, $v$, and one more: the decisions at the labels are
+# $Gv + b\mathbf 1$, and the penalty is $v^\top G v$.
+
+# %%
+G = objective12.reduction.G
+v, offset = cp.Variable(len(sign12)), cp.Variable()
+t = cp.multiply(sign12, G @ v + offset)
+penalty = cp.quad_form(v, cp.psd_wrap(G))
+primals = {
+    "as it was": cp.Problem(cp.Minimize(cp.sum(cp.pos(1 - t)) + penalty)),
+    "doubt": cp.Problem(cp.Minimize(doubt @ cp.pos(1 - t) + penalty)),
+    "no balance": cp.Problem(cp.Minimize(cp.sum(cp.pos(1 - t)) + penalty), [offset == 0]),
+}
+for name, primal in primals.items():
+    primal.solve(solver="CLARABEL")
+    print(f"{name:10s}   dual {values[name]:.6f}   primal {primal.value:.6f}")
+    assert np.isclose(values[name], primal.value, rtol=1e-6)
+
+# %% [markdown]
+# ## 6. One picture
+#
+# The three surfaces. The wrong label is ringed; lines are where $f$ is $-1$, $0$ and $1$.
+
+# %%
+from specmargin.plots import DecisionDisplay, LabelDisplay, decision_panels, ring
+
+displays = {}
+for name in changes:
+    coefficients, b_now = objective12.reduction.X @ (sign12 * betas[name] / 2), intercepts[name]
+
+    def decide(points, coefficients=coefficients, b_now=b_now):
+        return sm.kernels.gram(points, X, gamma=4.0) @ coefficients + b_now
+
+    displays[name] = DecisionDisplay.from_function(decide, X, points=LabelDisplay(X, y12))
+    print(f"{name:10s}   f at the wrong label {sign12[liar] * decide(X)[labeled12[liar]]:+.3f} times its label")
+figure = decision_panels(displays, limit=1.5, margins=True)
+for ax in figure.axes[:3]:
+    ring(ax, X[labeled12[[liar]]], size=15)
+figure
+
+# %% [markdown]
+# ## Exercises
+#
+# **E1. By hand (5 minutes).** Two points with $K = I$ and $L = \begin{pmatrix} 1 & -1 \\ -1 & 1 \end{pmatrix}$; the first
+# has the label $+1$, the second has none; $\gamma_A = \gamma_I = \tfrac12$ and $\beta = 1$. What is $\alpha$? Paper first:
+# the point without a label gets a coefficient.
+
+# %%
+my_alpha = ...  # two numbers, [., .]
+# solution
+my_alpha = [2 / 3, 1 / 3]  # (I + L) alpha = (1, 0)
+sm.teaching.check("02.E1", my_alpha)
+
+# %% tags=["answers"]
+pair = np.array([[1.0, -1.0], [-1.0, 1.0]])
+assert np.allclose(np.linalg.solve(np.eye(2) + pair, [1.0, 0.0]), my_alpha)
+answers["02.E1"] = (
+    my_alpha,
+    {
+        "Twice too large: the derivative of a square brings a factor 2, so that it is 2 gamma_A I + 2 gamma_I L K.": np.linalg.solve(
+            np.eye(2) / 2 + pair / 2, [1.0, 0.0]
+        ),
+        "The graph is left out: with gamma_I = 0 the point without a label would have no coefficient.": [1.0, 0.0],
+        "The sign of the second entry: the graph pulls neighbours together, so that their coefficients agree.": [
+            2 / 3,
+            -1 / 3,
+        ],
+    },
+)
+
+# %% [markdown]
+# **E2. Symmetric, though it does not look it.** $LK$ is not symmetric, and $Q$ is. Prove
+# $K(\gamma_A I + \gamma_I LK)^{-1} = (\gamma_A I + \gamma_I KL)^{-1}K$ (multiply by both brackets), and conclude. Then compute
+# from the right-hand side, with the four labels of section 1, the matrix $G = J(\gamma_A I + \gamma_I KL)^{-1}KJ^\top$.
+
+# %%
+my_G = ...  # four rows, four columns
+# solution
+my_G = J @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, K @ J.T)
+sm.teaching.check("02.E2", my_G)
+
+# %% tags=["answers"]
+assert np.allclose(my_G, 2 * Y @ Q @ Y)
+answers["02.E2"] = (
+    my_G,
+    {
+        "This is L K in the bracket on the left of K: there it must be K L.": J
+        @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * L @ K, K @ J.T),
+        "This is K L in the bracket on the right of K: there it must be L K.": J
+        @ K
+        @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, J.T),
+        "This is Q: G has neither the labels nor the factor 2.": Q,
+    },
+)
+
+# %% [markdown]
+# **E3. A cost for each class.** Twelve labels again. An error on the class $-1$ shall cost a fifth of one on the class $+1$.
+# Change the dual of section 5 and give its optimum, to three decimals or more.
+
+# %%
+my_optimum = ...  # a number
+# solution
+cost = np.where(sign12 < 0, 0.2, 1.0)
+my_optimum = cp.Problem(built12.problem.objective, [*parts.values(), variable <= cost]).solve(solver="CLARABEL")
+sm.teaching.check("02.E3", my_optimum)
+
+# %% tags=["answers"]
+Q12 = np.outer(sign12, sign12) * G / 2
+cheap = cp.Problem(cp.Minimize(cost @ cp.pos(1 - t) + penalty)).solve(solver="CLARABEL")
+assert np.isclose(my_optimum, cheap, rtol=1e-6)
+answers["02.E3"] = (
+    my_optimum,
+    {
+        "This is the other class: the bound of 0.2 belongs to the labels -1.": optimum(
+            Q12, sign=sign12, cap=np.where(sign12 > 0, 0.2, 1.0)
+        )[0],
+        "Both classes have the bound of 0.2 here.": optimum(Q12, sign=sign12, cap=0.2)[0],
+        "The bound of 0.2 is there, but not the balance: b is free all the same.": optimum(
+            Q12, sign=sign12, cap=cost, constraints=["box"]
+        )[0],
+        "Nothing has changed: this is the optimum with equal costs.": values["as it was"],
+    },
+)
+
+# %% [markdown]
+# **E4. Open: the worst two.** Which constraint on $\beta$ makes the loss the sum of the *two largest* hinges? Give the optimum
+# with it. Then look at the surface: does this loss overrule the wrong label, or fit it? Would you use it? Check your answer
+# by the primal, where CVXPY has `cp.sum_largest`.
+
+# %%
+my_budget = ...  # the optimum, a number
+# solution
+my_budget = cp.Problem(built12.problem.objective, [*parts.values(), cp.sum(variable) <= 2]).solve(solver="CLARABEL")
+largest = cp.Problem(cp.Minimize(cp.sum_largest(cp.pos(1 - t), 2) + penalty)).solve(solver="CLARABEL")
+assert np.isclose(my_budget, largest, rtol=1e-6)
+with_budget = dict(zip(labeled12.tolist(), variable.value.round(3).tolist(), strict=True))
+print("multipliers:", with_budget, "; primal:", round(largest, 4))
+sm.teaching.check("02.E4", my_budget)
+
+# %% tags=["answers"]
+answers["02.E4"] = (
+    my_budget,
+    {
+        "This is the largest hinge alone: the multipliers add up to at most 2, one for each hinge that counts.": optimum(
+            Q12, sign=sign12, constraints=["balance", "box", "budget of one"]
+        )[0],
+        "Without the balance b would be 0; the loss alone was to change.": optimum(
+            Q12, sign=sign12, constraints=["box", "budget"]
+        )[0],
+        "This is the sum of all hinges: the constraint on the sum of the multipliers is missing.": values["as it was"],
+    },
+)
+
+# %% [markdown]
+# **What did you guess?**
+
+# %%
+print("unknowns: you guessed", sm.teaching.guess("02.q1"), "- the dual has", len(labeled))
+print(
+    "wrong of 196: you guessed",
+    sm.teaching.guess("02.q2"),
+    "- LapSVM has",
+    wrong["LapSVM"],
+    "and the SVM",
+    wrong["SVM"],
+)
+
+# %% [markdown]
+# ## Common mistakes
+#
+# * *$KL$ for $LK$.* Both are products of symmetric matrices, neither is symmetric, and only one fits each side: on the right
+#   of $K$ it is $LK$.
+# * *No balance.* The dual has $y^\top\beta = 0$ because $b$ is free. Who drops it has fixed $b = 0$.
+# * *The factor 2.* The penalties are $\gamma_A\,\alpha^\top K\alpha$, without $\tfrac12$. The brackets of $\alpha$ and $Q$ have it.
+# * *No errors, so the method is good.* One draw of labels proves little: in notebook `01_lapsvm_dual` twenty draws differ a lot.
+#
+# ## Reading
+#
+# * S. Melacci and M. Belkin. Laplacian support vector machines trained in the primal. *JMLR* 12, 2011. Equations 4 to 6.
+# * M. Belkin, P. Niyogi and V. Sindhwani. Manifold regularization. *JMLR* 7, 2006. Section 4.
+# * The notebook `01_lapsvm_dual`, for an infeasible dual, paths of multipliers, and scikit-learn's SVC as a special case.
+
+# %% [markdown] tags=["quiz"]
+# # Quiz of lesson 02
+#
+# **1.** 1,000 points, of which 30 have a label. How many variables has the dual of LapSVM?
+#
+# a) 30, b) 970, c) 1,000, d) 1,031.
+#
+# Answer: a. One for each label; the other points are in Q.
+
+# %% [markdown] tags=["quiz"]
+# **2.** A multiplier is 0 at the optimum. What happens to the decisions if this label is hidden, and its point stays?
+#
+# a) They change at this point only, b) nothing, c) they change everywhere, d) one cannot know.
+#
+# Answer: b. The same multipliers without this one satisfy all optimality conditions.
+
+# %% [markdown] tags=["quiz"]
+# **3.** Which change of the dual fixes the intercept at 0?
+#
+# a) The box, b) dropping the box, c) dropping the balance, d) doubling Q.
+#
+# Answer: c. The balance is the stationarity by b.

@@ -1,0 +1,150 @@
+"""Properties that decide where no stored value can: feasible, and a gap below a tolerance, so that any optimum passes.
+
+A property takes the answer to an exercise, of the kind and shape that ``exercises.json`` names, and returns what it
+violates; an empty text says that it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from specmargin.checks import NUMBERS
+from specmargin.datasets import make_two_moons
+from specmargin.graphs import components, knn_graph, laplacian
+from specmargin.kernels import gram
+from specmargin.labels import encode_labels, hide_labels
+from specmargin.objectives import LapSVM, SpectrumMargin
+from specmargin.solvers import factorized, spectrum_margin
+from specmargin.spectra import laplacian_eigenpairs
+from specmargin.typing import FloatArray
+
+__all__ = ["PROPERTIES"]
+
+_TOL = 1e-5
+"""Allowed violation and relative gap: ten times what Clarabel leaves."""
+
+
+def _dual_of_lapsvm(beta: FloatArray, per_class: int, seed: int, liar: int | None = None) -> str:
+    """Check multipliers of lessons 02 and 03: the box, the balance, and a primal value that meets the dual one."""
+    X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
+    labels = encode_labels(hide_labels(truth, per_class=per_class, random_state=seed))
+    if liar is not None:
+        labels = replace(labels, sign=np.where(np.arange(labels.sign.size) == liar, -labels.sign, labels.sign))
+    obj = LapSVM(gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6)), labels, gamma_A=0.01, gamma_I=1.0)
+    if beta.min() < -_TOL:
+        return "A multiplier is negative: the constraint beta >= 0 is missing."
+    if beta.max() > 1 + _TOL:
+        return "A multiplier exceeds 1: the box is missing, so that a slack may be negative."
+    if abs(labels.sign @ beta) > _TOL:
+        return "y'beta is not 0: the balance is missing, which the free intercept asks for."
+    g = obj.reduction.G @ (labels.sign * beta) / 2
+    offsets = labels.sign - g  # the hinges are piecewise linear in the intercept, with a kink for each label
+    hinges = min(np.maximum(0.0, 1.0 - labels.sign * (g + b)).sum() for b in offsets)
+    norm = labels.sign * beta @ g / 2
+    gap = (hinges + norm) - (beta.sum() - norm)
+    return "" if gap < _TOL else "Feasible, but not optimal: primal and dual value differ. Look at the factors."
+
+
+def _least_squares_on_a_graph(f: FloatArray) -> str:
+    """Check the decisions of lesson 01 by the optimality condition, and by those of problems with one mistake."""
+    X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
+    y = hide_labels(truth, per_class=2, random_state=9)
+    known, t = y != -1, np.where(y == -1, 0.0, np.where(truth == 1, 1.0, -1.0))
+    rough = np.asarray(laplacian(knn_graph(X, n_neighbors=6), normalized=False) @ f)
+    rougher = np.asarray(laplacian(knn_graph(X, n_neighbors=6), normalized=False, power=2) @ f)
+    derivatives = {
+        "": known * f - t + 0.1 * rough,
+        "The first sum is over all points here: those without a label are held to 0.": f - t + 0.1 * rough,
+        "The weight gamma of the graph is missing.": known * f - t + rough,
+        "This is the squared norm of L f: f'Lf has L once.": known * f - t + 0.1 * rougher,
+    }
+    for hint, derivative in derivatives.items():
+        if np.abs(derivative).max() < _TOL:
+            return hint
+    return "The derivative of the objective does not vanish here: (P + gamma L) f differs from P y."
+
+
+def _lying_graph(W: FloatArray) -> str:
+    """Check that a graph of lesson 01 is one, and that least squares on it errs."""
+    _, truth = make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    known = hide_labels(truth, per_class=3, random_state=0) != -1
+    if not np.array_equal(W, W.T) or W.diagonal().any():
+        return "W is not symmetric, or its diagonal is not 0."
+    if W.min() < 0:
+        return "A weight is negative."
+    if components(csr_array(W)).n > 1:
+        return "The graph is not connected."
+    system = np.diag(known + 0.1 * W.sum(axis=1)) - 0.1 * W
+    f = np.linalg.solve(system, known * np.where(truth == 1, 1.0, -1.0))
+    wrong = ((f > 0) != truth)[~known].mean()
+    return "" if wrong >= 0.5 else "Less than half of the unlabelled points are wrong with this graph."
+
+
+def _weights_of_storm(delta: FloatArray) -> str:
+    """Check the spectrum of lesson 04: feasible, and an SVM on it that attains the optimum over all spectra."""
+    from sklearn.datasets import load_digits
+
+    images, digit = load_digits(return_X_y=True)
+    chosen = np.isin(digit, (3, 8))
+    y = hide_labels((digit[chosen] == 8).astype(int), per_class=10, random_state=0)
+    spectrum = laplacian_eigenpairs(knn_graph(images[chosen], n_neighbors=5), q=20)
+    if delta.min() < -_TOL:
+        return "A weight is negative."
+    if abs(delta.sum() - 1) > _TOL:
+        return "The weights do not add up to 1."
+    if np.diff(delta[1:]).max() > _TOL:
+        return "The weights are not ordered: from the second on they must not increase."
+
+    def excess(B: float) -> float:
+        best = SpectrumMargin(spectrum, encode_labels(y), B=B, ties=False)
+        here = replace(best, delta=np.maximum(delta, 0.0))
+        values = [spectrum_margin(one).certificate.primal_objective for one in (here, best)]
+        return values[0] / values[1] - 1
+
+    if excess(1.2) < 10 * _TOL:  # small weights that a solver leaves above zero cost a little
+        return ""
+    if excess(np.inf) < 10 * _TOL:
+        return "The bound B on the decisions is missing."
+    return "Feasible, but not optimal: the margin on this spectrum can be improved by another one."
+
+
+def _lapsvm_of_any_loss(solve: Callable[[Any], Any]) -> str:
+    """Check the function of lesson 05: the optimum of LapSVM for two losses, by the solver in numpy."""
+    import cvxpy as cp
+
+    X, truth = make_two_moons(n_samples=200, noise=0.1, random_state=5)
+    y = encode_labels(hide_labels(truth, per_class=2, random_state=9))
+    obj = LapSVM(gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6)), y, gamma_A=0.01, gamma_I=1.0)
+    losses = {"hinge": lambda t: cp.sum(cp.pos(1 - t)), "squared": lambda t: cp.sum_squares(1 - t)}
+    values = {name: solve(loss) for name, loss in losses.items()}
+    if not all(isinstance(value, NUMBERS) for value in values.values()):
+        return "The function must return the optimum, a number."
+
+    def right(intercept: bool, losses: tuple[str, str] = ("hinge", "squared")) -> bool:
+        members = [replace(obj, loss=loss, fit_intercept=intercept) for loss in losses]
+        optima = [factorized(one).certificate.primal_objective for one in members]
+        return np.allclose(list(values.values()), optima, rtol=_TOL, atol=0)
+
+    if right(intercept=True):
+        return ""
+    if right(intercept=True, losses=("hinge", "hinge")):
+        return "The loss is always the hinge: the function must call its argument."
+    if right(intercept=False):
+        return "The intercept is missing."
+    return "The optimum of another problem: compare the penalty and the margins with section 2."
+
+
+PROPERTIES: dict[str, Callable[[Any], str]] = {
+    "01.W": _least_squares_on_a_graph,
+    "01.E4": _lying_graph,
+    "02.W": partial(_dual_of_lapsvm, per_class=2, seed=9),
+    "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
+    "04.W": _weights_of_storm,
+    "05.W": _lapsvm_of_any_loss,
+}

@@ -1,0 +1,234 @@
+"""The lessons: files are those of their sources and have the form of a lesson; solutions pass, mistakes have hints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import lesson_files
+import nbformat
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.teaching.exercises import EXERCISES
+
+SOURCES = lesson_files.sources()
+each_lesson = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name[:2])
+
+MOST_CELLS, MOST_LINES = 14, 25
+
+# Commands of LaTeX that are no symbols of a lesson, and letters that count.
+STRUCTURE = """
+    pmatrix mathbf mathbb quad qquad top le ge lt gt ne in min max sum frac tfrac sqrt cdot dots ldots times bigl bigr
+    Bigl Bigr left right exp log pm to infty approx iff star odot hat mathcal subset cup cap perp langle rangle not
+"""
+INDICES = set("ijk")
+
+
+# The files
+
+
+@each_lesson
+def test_files_are_those_of_the_source(source: Path) -> None:
+    for path, text in lesson_files.files(source).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run make lessons"
+
+
+def test_no_file_has_lost_its_source() -> None:
+    written = {path.name for source in SOURCES for path in lesson_files.files(source)}
+    there = {
+        path.name for pattern in ("*.ipynb", "*_slides.md", "*_quiz.md") for path in lesson_files.HERE.glob(pattern)
+    }
+    assert there == written
+
+
+PLANTED = """# %% [markdown] tags=["slide"]
+# # Title
+#
+# text
+
+# %%
+# %matplotlib inline
+x = ...
+# solution
+x = 2
+sm.teaching.check("99.E1", x)
+
+# %% tags=["solution"]
+y = 3
+
+# %% tags=["answers"]
+answers["99.E1"] = 2.0, {}
+
+# %% [markdown] tags=["quiz"]
+# **1.** Two?
+#
+# Answer: two.
+"""
+
+
+def test_a_source_becomes_its_files(tmp_path: Path) -> None:
+    source = tmp_path / "99_title_sol.py"
+    source.write_text(PLANTED)
+    made = {path.name: text for path, text in lesson_files.files(source).items()}
+    student, solution = (nbformat.reads(made[f"99_title{end}.ipynb"], 4) for end in ("", "_solution"))
+    head, check = "%matplotlib inline\nx = ...\n", 'sm.teaching.check("99.E1", x)'
+    assert [cell.source for cell in student.cells] == ["# Title\n\ntext", f"{head}# Write your code here.\n{check}"]
+    assert [cell.source for cell in solution.cells] == ["# Title\n\ntext", f"{head}x = 2\n{check}", "y = 3"]
+    assert made["99_slides.md"] == "# Title\n\ntext\n"
+    assert made["99_quiz.md"] == "**1.** Two?\n"
+
+
+# The form
+
+
+def markdown(source: Path) -> list[str]:
+    """Return the texts of a lesson, without its quiz."""
+    return [cell.text for cell in lesson_files.notebook_cells(source, solution=True) if cell.kind == "markdown"]
+
+
+@each_lesson
+def test_a_lesson_has_its_form(source: Path) -> None:
+    code = [cell.text for cell in lesson_files.notebook_cells(source, solution=True) if cell.kind == "code"]
+    assert len(code) <= MOST_CELLS
+    assert max(len(text.splitlines()) for text in code) <= MOST_LINES
+    assert not any("matplotlib" in text.replace("%matplotlib", "") for text in code)
+
+    number, texts = source.name[:2], markdown(source)
+    assert texts[0].startswith(f"# {number} · ")
+    assert all(f"**{part}**" in texts[0] for part in ("Question.", "Aims.", "Minutes."))
+    assert len(re.findall(r"(?m)^\* ", texts[0])) == 3
+    assert all(f"**{part}**" in texts[1] for part in ("Needs.", "Symbols."))
+    whole = "\n".join(texts)
+    assert [f"**E{k}. " in whole for k in (1, 2, 3, 4)] == [True] * 4
+    assert "## Common mistakes" in whole
+    assert "## Reading" in whole
+    assert "sm.teaching.guess(" in code[0]
+    assert f'sm.teaching.guess("{number}.q1")' in code[-1]
+    assert {name for name in EXERCISES if name.startswith(number)} == {
+        f"{number}.{k}" for k in ("W", "E1", "E2", "E3", "E4")
+    }
+    assert lesson_files.slides(source).count("\n---\n") == 4  # five slides
+    assert lesson_files.quiz(source).count("**") >= 6
+    assert "Answer:" not in lesson_files.quiz(source)
+
+
+def formulas(text: str) -> str:
+    """Return what stands between dollars, without words."""
+    found = re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", text, flags=re.DOTALL)
+    joined = " ".join(one for pair in found for one in pair)
+    return re.sub(r"\\(text|operatorname|mathrm)\{[^}]*\}|\\(begin|end)\{[^}]*\}(\{[^}]*\})?|\\\\", " ", joined)
+
+
+def symbols(source: Path) -> dict[str, str]:
+    """Return the section that introduces each symbol of the head's table."""
+    rows = re.findall(r"(?m)^\| (\$.+?) \| .* \| (\d+|E\d) \|$", markdown(source)[1])
+    return {symbol: section for cell, section in rows for symbol in re.findall(r"\$(.+?)\$", cell)}
+
+
+def tokens(text: str) -> set[str]:
+    """Return the symbols of formulas: single letters, commands, a bold 1; an index counts where it is a capital."""
+    given = re.findall(r"\\mathbf *\w|(?:\\[A-Za-z]+|[A-Za-z])(?:_[A-Z]\b)?", text)
+    return {re.sub(" ", "", one) for one in given if one.strip("\\") not in STRUCTURE.split()}
+
+
+def late_symbols(source: Path) -> list[str]:
+    """List the symbols that are used outside of the table, or before the section that is to introduce them."""
+    table = {"".join(tokens(symbol) - INDICES): section for symbol, section in symbols(source).items()}
+    first: dict[str, str] = {}
+    section = "0"
+    for text in markdown(source)[2:]:
+        if heading := re.search(r"(?m)^## (\d+)\. |^## ", text):
+            section = heading[1] or "E"
+        for part in re.split(r"(?m)^(?=\*\*E\d\.)", text):
+            section = part[2:4] if re.match(r"\*\*E\d\.", part) else section
+            first = dict.fromkeys(tokens(formulas(part)) - INDICES, section) | first
+    unknown = [f"{one} of section {place} is not in the table" for one, place in first.items() if one not in table]
+    return unknown + [
+        f"{one}: first used in {first.get(one)}" for one, place in table.items() if first.get(one) != place
+    ]
+
+
+@each_lesson
+def test_no_symbol_is_used_before_it_is_introduced(source: Path) -> None:
+    assert late_symbols(source) == []
+
+
+def test_late_symbols_are_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "99_title_sol.py"
+    head = "# %% [markdown]\n# # Title\n\n# %% [markdown]\n"
+    head += "# | $x_i$ | `x` | point | 1 |\n# | $\\gamma_A$ | `g` | weight | 2 |\n\n"
+    source.write_text(
+        head + "# %% [markdown]\n# ## 1. One\n# $x_j + 1$\n\n# %% [markdown]\n# ## 2. Two\n# $\\gamma_A x$\n"
+    )
+    assert late_symbols(source) == []
+    source.write_text(head + "# %% [markdown]\n# ## 1. One\n# $x_j \\le \\gamma_A + \\beta + z$\n")
+    assert len(late_symbols(source)) == 3  # gamma_A too early, two not in the table
+
+
+# The checks
+
+
+def run(source: Path, *, solution: bool, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run a notebook's code from top to bottom; return the verdicts of its checks by exercise."""
+    verdicts: dict[str, Any] = {}
+    real = sm.teaching.check
+
+    def remember(exercise: str, answer: Any) -> Any:
+        verdicts[exercise] = real(exercise, answer)
+        return verdicts[exercise]
+
+    monkeypatch.setattr(sm.teaching, "check", remember)
+    names: dict[str, Any] = {}
+    for cell in lesson_files.notebook_cells(source, solution=solution):
+        if cell.kind == "code":
+            exec(compile(ast.parse(lesson_files.runnable(cell)), source.name, "exec"), names)
+    return verdicts
+
+
+@pytest.mark.slow
+@each_lesson
+def test_solutions_pass_every_check(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = run(source, solution=True, monkeypatch=monkeypatch)
+    assert verdicts.keys() == {name for name in EXERCISES if name[:2] == source.name[:2]}
+    assert {name: verdict.hint for name, verdict in verdicts.items() if not verdict} == {}
+
+
+@pytest.mark.slow
+@each_lesson
+def test_student_files_run_and_fail_every_check(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = run(source, solution=False, monkeypatch=monkeypatch)
+    assert verdicts.keys() == {name for name in EXERCISES if name[:2] == source.name[:2]}
+    assert [name for name, verdict in verdicts.items() if verdict] == []
+
+
+@pytest.mark.slow
+@each_lesson
+def test_each_registered_wrong_answer_has_its_own_hint(source: Path) -> None:
+    answers = lesson_files.registered(source)
+    assert answers.keys() == {name for name in EXERCISES if name[:2] == source.name[:2]}
+    for exercise, (right, wrong) in answers.items():
+        assert len(wrong) >= 3, exercise
+        assert sm.teaching.check(exercise, right), exercise
+        said = {hint: sm.teaching.check(exercise, answer).hint for hint, answer in wrong.items()}
+        assert said == {hint: hint for hint in wrong}, exercise
+    stored = {name: lesson_files.entry(name, *answer) for name, answer in answers.items()}
+    assert stored == {name: EXERCISES[name] for name in answers}, "run make lessons ARGS=--marks"
+
+
+def test_marks_do_not_tell_answers() -> None:
+    """What is in the wheel are hashes: no number of an answer."""
+    for entry in EXERCISES.values():
+        assert all(
+            re.fullmatch("[0-9a-f]{12}", one) for one in [*entry["wrong"].values(), entry.get("right", "0" * 12)]
+        )
+
+
+def test_answers_that_cannot_be_told_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        lesson_files.entry("99.E1", 2.0, {"near": 2.0004})
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        lesson_files.entry("99.E1", np.ones(2), {"one": np.zeros(2), "other": np.full(2, 1e-5)})
