@@ -68,6 +68,8 @@ class BoxSearch:
         self.plain = self.root = self.search.known.lower
         """Bounds of the relaxation without boxes, and of the root when it was done."""
         self.root_seconds = 0.0
+        self.root_box: MarginBox | None = None
+        """The box of the root when it was done."""
         self._heap: list[tuple[float, int, BoxNode]] = []
         self._count = 0
 
@@ -105,6 +107,11 @@ class BoxSearch:
                 progress(self.nodes, self.lower, self.search.value)
 
     @property
+    def stopped(self) -> bool:
+        """Whether parts are open for lack of time or nodes."""
+        return bool(self._heap) and self._heap[0][0] < self.bounding.level
+
+    @property
     def finished(self) -> bool:
         """Whether every part is closed, to the tolerance."""
         return self.lower >= self.bounding.level
@@ -123,6 +130,7 @@ class BoxSearch:
         for labels in starts:
             search.offer(labels, flips=True)
         node = BoxNode(search.known.lower, MarginBox.of(space.y))
+        self.root_box = node.box
         space.reach = search.value if np.isfinite(search.value) else 1.0
         if not len(space.free):
             return self._enumerate(node)

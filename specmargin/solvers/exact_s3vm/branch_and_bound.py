@@ -30,6 +30,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.exact_s3vm import bound
+from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.exact_s3vm.tree_log import TreeLog
@@ -144,6 +145,12 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if not log and is_for_boxes(obj, tol):
+        rest = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
+        result = by_boxes(obj, w, **rest)
+        if result.status is not Status.NUMERICAL or obj.total is not None:
+            return result
+    obj.require_weights()
     written = TreeLog(obj.features.n_samples) if log else None
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit, written)
     n_nodes = search.run(w, max_nodes, progress)

@@ -38,7 +38,8 @@ _PRICE = 1e-3
 
 def has_margin_space(obj: S3VM) -> bool:
     """Whether an objective is a quadratic in x: squared hinges that all cost something, and no free intercept."""
-    hinges = obj.loss.name == "squared_hinge" and obj.unlabeled_loss.name == "symmetric_squared_hinge"
+    names = (getattr(obj.loss, "name", None), getattr(obj.unlabeled_loss, "name", None))
+    hinges = names == ("squared_hinge", "symmetric_squared_hinge")
     return hinges and not obj.is_supervised and obj.features.penalty != 0.0 and bool(np.all(np.asarray(obj.costs) > 0))
 
 
@@ -129,12 +130,18 @@ class Quadratic:
         value = float(p @ self.c) - nu * self.total + float(self.shift @ size) + radius
         return value + (len(p) + 20) * _EPS * terms
 
+    def lifted(self, p: FloatArray) -> FloatArray:
+        """Return p with the multiple of the balance that makes `dual_bound` largest."""
+        if self.balance is None:
+            return p
+        return p + (self.total - float(p @ self._row)) / self._pull * self.balance
+
     def dual_bound(self, p: FloatArray, gain: float) -> float:
         """Return a lower bound of J where p'x >= gain: the dual objective at p, less what rounding may have added."""
+        lifted = self.lifted(p)
         if self.balance is not None:
-            nu = (self.total - float(p @ self._row)) / self._pull
-            p, gain = p + nu * self.balance, gain + nu * self.total
-        size = np.abs(p)
+            gain += float((lifted - p) @ self.balance) / float(self.balance @ self.balance) * self.total
+        p, size = lifted, np.abs(lifted)
         squared = max(float(p @ (self.Q @ p)), 0.0) + float(self.spread @ size) ** 2
         terms = abs(gain) + float(size @ (np.abs(self.c) + self.shift)) + squared + abs(self.kappa)
         value = self.kappa + gain - float(p @ self.c) - float(self.shift @ size) - 0.5 * squared
