@@ -23,11 +23,13 @@ from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["Multipliers", "product_sdp"]
 
 _SHORT = 0.95
+_BLOCK = 128
+"""Rows of the Schur matrix that are made at once."""
 _HOPELESS = 0.05
 """Share of what is missing to the level, below which the primal value says that it will not be reached."""
 
@@ -175,37 +177,37 @@ class _State:
         return float(np.sum(self.C * self.Y)), max(missed, abs(float(self.X[-1, -1]) - 1.0))
 
     def _schur(self) -> tuple[FloatArray, FloatArray] | None:
-        """Return the factor of the Schur matrix of (lam, t), and the scales of its rows."""
+        """Return the factor of the Schur matrix of (lam, t), its diagonal scaled to one, and the scales.
+
+        H_cd = sign_c sign_d / 4 (bXa bRa' + bXb aRa + aXa bRb + aXb bRa'), with the factors of c on the left and those
+        of d on the right: entries of the products of X and R with all factors, gathered by whole rows.
+        """
         of, m = self.products, len(self.lam)
-        i, j, p, q = of.i, of.j, of.p, of.q
+        a, b, every = (of.i, of.p), (of.j, of.q), np.arange(m)
+        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (self.X, self.R) for side in (a, b))
+        terms = [(X, R, s, r) for X, R in ((Xa, Rb), (Xb, Ra)) for s, r in ((a, b), (b, a))]
 
-        def rows(M: FloatArray, k: FloatArray, s: FloatArray) -> FloatArray:
-            return M[k] - s[:, None] * M[-1]
+        def entry(M: FloatArray, side: tuple[IntArray, FloatArray]) -> FloatArray:
+            return np.asarray(M[side[0], every] - side[1] * M[-1])
 
-        def columns(M: FloatArray, k: FloatArray, s: FloatArray) -> FloatArray:
-            out = np.take(M, k, axis=1)
-            out -= M[:, -1:] * s
-            return out
-
-        Xa, Xb, Ra, Rb = rows(self.X, i, p), rows(self.X, j, q), rows(self.R, i, p), rows(self.R, j, q)
-        H = np.empty((m + 1, m + 1), order="F")
-        T = columns(Xb, i, p)
-        T *= columns(Ra, j, q)
-        T += T.T.copy()
-        T += columns(Xb, j, q) * columns(Ra, i, p)
-        T += columns(Xa, i, p) * columns(Rb, j, q)
-        T *= 0.25 * of.sign
-        T *= of.sign[:, None]
-        H[:m, :m] = T
-        H[m, :m] = H[:m, m] = 0.5 * of.sign * (Xa[:, -1] * Rb[:, -1] + Xb[:, -1] * Ra[:, -1])
-        H[m, m] = self.X[-1, -1] * self.R[-1, -1]
-        H[np.arange(m), np.arange(m)] += self.z / self.lam
-        scale = 1.0 / np.sqrt(H.diagonal())
-        H *= scale
-        H *= scale[:, None]
+        diagonal = sum(entry(X, s) * entry(R, r) for X, R, s, r in terms)
+        corner = float(self.X[-1, -1] * self.R[-1, -1])
+        scale = 1.0 / np.sqrt(np.append(0.25 * diagonal + self.z / self.lam, corner))
+        weight = 0.5 * of.sign * scale[:-1]
+        H = np.zeros((m + 1, m + 1))
+        for start in range(0, m, _BLOCK):
+            c, rest = slice(start, start + _BLOCK), slice(start, m)
+            block = H[:m, :m][c, rest]
+            for X, R, s, r in terms:
+                part = _rows(X[:, rest], s[0][c], s[1][c])
+                part *= _rows(R[:, rest], r[0][c], r[1][c])
+                block += part
+            block *= weight[rest]
+            block *= weight[c, None]
+        H[:m, m] = weight * scale[-1] * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
         for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-7):
             H[np.arange(m + 1), np.arange(m + 1)] = 1.0 + ridge
-            factor = cholesky(H, clean=False)
+            factor = cholesky(H.T, clean=False)
             if factor is not None:
                 return factor, scale
         return None
@@ -259,3 +261,10 @@ class _State:
                 return length
             length *= 0.88
         return 0.0
+
+
+def _rows(M: FloatArray, k: IntArray, s: FloatArray) -> FloatArray:
+    """Return the rows k of M, less s times the last one."""
+    out = np.take(M, k, axis=0)
+    out -= s[:, None] * M[-1]
+    return out
