@@ -63,6 +63,7 @@ class BoxSearch:
         self.bounding = Bounding(self.search, tol)
         self.history = History()
         self.nodes = 0
+        """Nodes that were bounded or branched: the root, and each whose children were bounded."""
         self.closed = np.inf
         """The lowest bound of all parts that are done."""
         self.plain = self.root = self.search.known.lower
@@ -86,25 +87,19 @@ class BoxSearch:
     ) -> None:
         """Search; `starts` are labels (n,) to begin with."""
         begin = time.perf_counter()
-        node = self._root(starts or [])
+        node = self._root(starts or [], only_known=max_nodes < 1)
         if node is not None:
             self._push(node)
         self.root, self.root_seconds = min(self.lower, self.search.value), time.perf_counter() - begin
-        self._record()
-        while self._heap and self.nodes < max_nodes and not self.search.late:
-            lower, _, node = self._heap[0]
-            if lower >= self.bounding.level:
-                break
-            self.nodes += 1
-            children = self._branched(node)
+        self._record(min(max_nodes, 1), progress)
+        while self.stopped and self.nodes < max_nodes and not self.search.late:
+            children = self._branched(self._heap[0][2])
             if children is None:  # no time for it
                 break
             heapq.heappop(self._heap)
             for child in children:
                 self._push(child)
-            self._record()
-            if progress is not None:
-                progress(self.nodes, self.lower, self.search.value)
+            self._record(1, progress)
 
     @property
     def stopped(self) -> bool:
@@ -120,11 +115,15 @@ class BoxSearch:
         self._count += 1
         heapq.heappush(self._heap, (node.lower, self._count, node))
 
-    def _record(self) -> None:
+    def _record(self, nodes: int, progress: Callable[[int, float, float], None] | None) -> None:
+        """Count nodes, and tell of them."""
+        self.nodes += nodes
+        if nodes and progress is not None:
+            progress(self.nodes, self.lower, self.search.value)
         self.history.record(objective=self.search.value, bound=self.lower, nodes=self.nodes)
 
-    def _root(self, starts: list[FloatArray]) -> BoxNode | None:
-        """Return the root, bounded; None where it is closed."""
+    def _root(self, starts: list[FloatArray], only_known: bool) -> BoxNode | None:
+        """Return the root, bounded unless by the known labels only; None where it is closed."""
         search, space = self.search, self.space
         search.offer(search.signs(search.known.x), flips=True)
         for labels in starts:
@@ -132,6 +131,8 @@ class BoxSearch:
         node = BoxNode(search.known.lower, MarginBox.of(space.y))
         self.root_box = node.box
         space.reach = search.value if np.isfinite(search.value) else 1.0
+        if only_known:
+            return node
         if not len(space.free):
             return self._enumerate(node)
         found = self.bounding.relax(node, None, root=True)
