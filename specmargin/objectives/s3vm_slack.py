@@ -70,9 +70,7 @@ def slack_certificate(obj: S3VM, w: FloatArray, x: FloatArray, lower: float = -n
     value = _value(obj, w, x)
     rounding = float(C @ (2.0 * slack * errors + errors**2)) + (len(x) + len(w) + 8) * _EPS * value
     violations = _violations(obj, x)
-    return Certificate(
-        value, lower, primal_residual=max(violations.values()), rounding=rounding, violations=violations
-    )
+    return Certificate(value, lower, primal_residual=max(violations.values()), rounding=rounding, violations=violations)
 
 
 def _costs(obj: S3VM) -> FloatArray:

@@ -115,7 +115,9 @@ class Products:
     def values(self, X: FloatArray) -> FloatArray:
         """Return g_c where X holds the second moments of (x, 1)."""
         last = self.n
-        value = X[self.i, self.j] - self.p * X[last, self.j] - self.q * X[self.i, last] + self.p * self.q * X[last, last]
+        value = (
+            X[self.i, self.j] - self.p * X[last, self.j] - self.q * X[self.i, last] + self.p * self.q * X[last, last]
+        )
         return np.asarray(self.sign * value)
 
 

@@ -4,8 +4,8 @@ For a quadratic below J (`Quadratic`) and labels s that are known, any a >= 0 wi
 
     x_j <= p'c - 1'a + sqrt(2 (t - kappa) p'Qp)      where J(x) <= t,
 
-and likewise for -x_j. A good a minimises the right-hand side: sqrt is majorised by its tangents, and every step is a
-nonnegative quadratic program. A side of the box that leaves only one sign of x_j fixes the label. An empty box says
+and likewise for -x_j. A good a minimises the right-hand side: with p'Qp / 2 tau + (t - kappa) tau for the root, whose
+best tau is sqrt(p'Qp / 2 (t - kappa)), every step is a nonnegative quadratic program. A side of the box that leaves only one sign of x_j fixes the label. An empty box says
 that no point is better than the level: it is a proof by itself.
 """
 
@@ -23,7 +23,7 @@ from specmargin.typing import FloatArray
 __all__ = ["MarginBox"]
 
 _EPS = float(np.finfo(float).eps)
-_STEPS = 4
+_STEPS = 8
 _GAIN = 1e-3
 """Share of a bound that another step must gain."""
 
@@ -121,18 +121,25 @@ class _Sides:
         """Return an upper bound of side * x_j."""
         plain, own = self.plain, float(self.plain.Q[j, j])
         row = side * self.s * plain.Q[j, self.rows]
-        tau = np.sqrt(own / (2.0 * self.gap)) if own > 0 else 0.0
-        least, best, active = np.inf, np.zeros(len(row)), self.start
+        if not own > 0 or not self.rho > 0:
+            return self.below.support(self._lifted(j, side, np.zeros(len(row))), self.level)
+        # While the same margins bind, p'Qp is a + b tau^2.
+        b, tau = 2.0 * (self.rho - self.gap), float(np.sqrt(own / (2.0 * self.gap)))
+        least, best, active, last = np.inf, np.zeros(len(row)), self.start, (0.0, own)
         for _ in range(_STEPS):
             a, active = nonnegative_qp(self.H, tau * self.d - row, active, 60)
-            squared = max(own + 2.0 * float(row @ a) + float(a @ (self.H @ a)), 0.0)
-            value = side * float(plain.c[j]) - float(self.d @ a) + np.sqrt(2.0 * self.rho * squared)
+            squared = max(own + 2.0 * float(row @ a) + float(a @ (self.H @ a)), 1e-300)
+            value = side * float(plain.c[j]) - float(self.d @ a) + float(np.sqrt(2.0 * self.rho * squared))
             gain = least - value
             if value < least:
                 least, best = value, a
-            if not gain > _GAIN * (1.0 + abs(least)) or self.rho <= 0:
+            if not gain > _GAIN * (1.0 + abs(least)):
                 break
-            tau = np.sqrt(max(squared, 1e-300) / (2.0 * self.rho))
+            if last[0] and abs(tau - last[0]) > 1e-9 * tau:
+                b = (squared - last[1]) / (tau**2 - last[0] ** 2)
+            last = tau, squared
+            a_rest, b_rest = squared - b * tau**2, 2.0 * self.rho - b
+            tau = float(np.sqrt(a_rest / b_rest if min(a_rest, b_rest) > 0 else squared / (2.0 * self.rho)))
         total = float(best.sum())
         bound = self.below.support(self._lifted(j, side, best), self.level) - total
         return bound + (len(best) + 20) * _EPS * (abs(bound) + 2.0 * total)

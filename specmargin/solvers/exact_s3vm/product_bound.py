@@ -29,6 +29,9 @@ from specmargin.typing import FloatArray
 __all__ = ["ProductBound", "product_bound"]
 
 _EPS = float(np.finfo(float).eps)
+_REFINED = 6
+_LOST = 1e-6
+"""Share of the bound that the residual may cost; smaller multipliers, whose S is better conditioned, cost less."""
 _SHRINK = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 
@@ -95,14 +98,18 @@ def product_bound(space: MarginSpace, products: Products, lam: FloatArray) -> Pr
     lam : ndarray of shape (m,)
         From anywhere; what is negative is taken as 0.
     """
+    best: ProductBound | None = None
     for share in _SHRINK:
-        proof = _attempt(space, products, (1.0 - share) * np.maximum(lam, 0.0))
-        if proof is not None:
-            return proof
-    return None
+        proof, lost = _attempt(space, products, (1.0 - share) * np.maximum(lam, 0.0))
+        if proof is not None and (best is None or proof.lower > best.lower):
+            best = proof
+        if proof is not None and lost <= _LOST * abs(proof.lower):
+            break
+    return best
 
 
-def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> ProductBound | None:
+def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[ProductBound | None, float]:
+    """Return the bound that multipliers prove, and what of it their residual has cost."""
     F, n = space.F, len(space.y)
     weights, c = 2.0 * (n + 20) * _EPS, np.full(n, space.offset)
     N = products.matrix(lam)
@@ -118,13 +125,25 @@ def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> Product
     lowered[np.diag_indices(n)] -= 3.0 * margin
     factor = cholesky(lowered, overwrite=True)
     if factor is None:
-        return None
+        return None, np.inf
     h = F.T @ (N[:n, :n] @ c + N[:n, n])
-    v = lapack.dpotrs(factor, h, lower=1)[0]
-    v += lapack.dpotrs(factor, h - S @ v, lower=1)[0]
+    v = _solved(S, factor, h)
     x = c + F @ v
-    lower = _value(space, products, lam, N, v, x, margin)
-    return ProductBound(space, products, lower, lam, x, factor, margin)
+    lower, lost = _value(space, products, lam, N, v, x, margin)
+    return ProductBound(space, products, lower, lam, x, factor, margin), lost
+
+
+def _solved(S: FloatArray, factor: FloatArray, h: FloatArray) -> FloatArray:
+    """Return S^-1 h, refined as long as that helps: the factor is that of another matrix, by the margin."""
+    v = lapack.dpotrs(factor, h, lower=1)[0]
+    residual = h - S @ v
+    for _ in range(_REFINED):
+        new = v + lapack.dpotrs(factor, residual, lower=1)[0]
+        after = h - S @ new
+        if not float(np.linalg.norm(after)) < 0.5 * float(np.linalg.norm(residual)):
+            break
+        v, residual = new, after
+    return np.asarray(v)
 
 
 def _value(
@@ -135,15 +154,17 @@ def _value(
     v: FloatArray,
     x: FloatArray,
     margin: float,
-) -> float:
-    """Return a lower bound of min L from L and its gradient at v, all rounding to the worse."""
+) -> tuple[float, float]:
+    """Return a lower bound of min L from L and its gradient at v, all rounding to the worse; what the latter costs."""
     n, one = len(x), np.append(x, 1.0)
     unit = (n + 20) * _EPS
     moved = unit * (abs(space.offset) + np.abs(space.F) @ np.abs(v))  # by rounding, of x
     first, second = x[products.i] - products.p, one[products.j] - products.q
     moves = np.append(moved, 0.0)
     size = np.abs(first) * np.abs(second)
-    doubt = np.abs(first) * moves[products.j] + np.abs(second) * moved[products.i] + moved[products.i] * moves[products.j]
+    doubt = (
+        np.abs(first) * moves[products.j] + np.abs(second) * moved[products.i] + moved[products.i] * moves[products.j]
+    )
     terms = 0.5 * float(v @ v) + float(lam @ size)
     value = 0.5 * float(v @ v) - float(lam @ (products.sign * first * second))
     doubts = float(lam @ doubt)
@@ -158,8 +179,9 @@ def _value(
     absolute = np.abs(space.F).T @ (np.abs(N[:n]) @ (np.abs(one) + moves) + np.abs(N[:n, :n]) @ moved / unit)
     off = float(np.linalg.norm(residual)) + 4.0 * unit * float(np.linalg.norm(absolute + np.abs(v)))
     off += len(lam) * _EPS * float(np.sqrt(n) * np.abs(space.F).sum(axis=0).max()) * _corner(products, lam)
-    value -= off**2 / margin + 2.0 * doubts + (len(lam) + 2 * n + 40) * _EPS * terms
-    return value - space.slop
+    lost = off**2 / margin
+    value -= lost + 2.0 * doubts + (len(lam) + 2 * n + 40) * _EPS * terms
+    return value - space.slop, lost
 
 
 def _corner(products: Products, lam: FloatArray) -> float:
