@@ -111,8 +111,9 @@ def main() -> None:
             right = float(np.mean(result.variables["labels"] == y[obj.unlabeled]))
             note = (
                 f"{kernel} C {C:.3g}, u {len(obj.unlabeled)}, J {of.primal_objective:.8g}, bound "
-                f"{of.dual_objective:.8g}, root {root:.2f} %, nodes {result.n_iter}, cuts {extra.get('n_cuts', 0):.0f}, "
-                f"fixed {extra.get('n_fixed', 0):.0f}, {seconds:.1f} CPU s, accuracy {right:.3f}"
+                f"{of.dual_objective:.8g}, root {root:.2f} %, nodes {result.n_iter}, "
+                f"cuts {extra.get('n_cuts', 0):.0f}, fixed {extra.get('n_fixed', 0):.0f}, "
+                f"{seconds:.1f} CPU s, accuracy {right:.3f}"
             )
             report.add(f"{name}, draw {draw}: gap", 100.0 * of.relative_gap, "%", at_most=0.1, note=note)
     report.write()

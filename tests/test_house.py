@@ -96,6 +96,8 @@ TESTED_THROUGH = {
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
+    "solvers/exact_s3vm/box_nodes.py": "solvers/exact_s3vm/test_box_search.py",
+    "solvers/exact_s3vm/margin_search.py": "solvers/exact_s3vm/test_box_search.py",
     "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
     "typing.py": "test_layers.py",
@@ -436,11 +438,11 @@ CEILINGS = {
         "kernels": 830,  # kernels as objects
         "labels": 390,
         "losses": 760,
-        "objectives": 5250,
+        "objectives": 5325,  # a balance on decision plus slack
         "plots": 1720,
         "problems": 3490,  # certificates of any convex program, labels as parameters, models to copy, sums of terms
         "proofs": 2215,  # cone programs in balls, their bounds replayed
-        "solvers": 6550,  # Solver and Search as objects
+        "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {"(modules)": 2270, "engine": 1100, "papers": 5440},

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +80,9 @@ class S3VM(ByName):
 
     Notes
     -----
-    ``w`` (size,) decides the value, with ``x`` (n,) where the balance is on slack. Where nothing is charged for unlabelled samples the objective is convex, and
+    ``w`` (size,) decides the value, with ``x`` (n,) where the balance is on slack.
+
+    Where nothing is charged for unlabelled samples the objective is convex, and
     `certificate` proves a gap: its multipliers are ``plus`` and ``minus`` (n,), those of `WeightedSVM`, by default the
     slopes of the losses.
 
@@ -106,7 +108,7 @@ class S3VM(ByName):
     C_star: Any = None
     balance: Any = None
     intercept: Intercept = "balance"
-    balance_on: Literal["decision", "slack"] = "decision"
+    balance_on: Any = "decision"
 
     def __post_init__(self) -> None:
         X, labels, loss, intercept = self.X, self.labels, get_loss(self.loss), self.intercept
@@ -251,7 +253,7 @@ class S3VM(ByName):
             unlabeled_loss=smoothed(unlabeled_loss, length[self.unlabeled]),
         )
 
-    def decisions_at(self, w: FloatArray, x: FloatArray | None = None) -> FloatArray:  # noqa: ARG002  # of `variables`
+    def decisions_at(self, w: FloatArray, x: FloatArray | None = None) -> FloatArray:
         """Return f at all samples, (n,)."""
         return self.features.decisions(w)
 

@@ -10,16 +10,13 @@ of labels as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
-
-if TYPE_CHECKING:
-    from specmargin.objectives.s3vm import S3VM
 
 __all__ = ["require_slack_balance", "slack_certificate", "slack_value"]
 
@@ -28,13 +25,14 @@ _VIOLATED = 1e-6
 """Violation, relative to the margin of 1, beyond which a point has no value."""
 
 
-def require_slack_balance(obj: S3VM) -> None:
+def require_slack_balance(obj: Any) -> None:
     """Raise where a balance on decision plus slack is asked for that the losses or the samples do not have."""
     names = tuple(getattr(one, "name", None) or type(one).__name__ for one in (obj.loss, obj.unlabeled_loss))
     if names != ("squared_hinge", "symmetric_squared_hinge") or obj.is_supervised:
         raise InvalidInputError(
             f"balance_on='slack' is for squared hinges and C_star > 0, not for {names[0]!r} and {names[1]!r} with "
-            f"C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; solvers.branch_and_bound takes it."
+            f"C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
+            "solvers.branch_and_bound takes it."
         )
     if obj.features.penalty is not None or obj.features.mu is not None or obj.features.offset:
         raise InvalidInputError(
@@ -42,7 +40,7 @@ def require_slack_balance(obj: S3VM) -> None:
         )
 
 
-def slack_value(obj: S3VM, w: FloatArray, x: FloatArray | None) -> float:
+def slack_value(obj: Any, w: FloatArray, x: FloatArray | None) -> float:
     """Return J(w, x), inf where x violates a constraint by more than rounding."""
     if x is None:
         raise InvalidInputError(
@@ -54,7 +52,7 @@ def slack_value(obj: S3VM, w: FloatArray, x: FloatArray | None) -> float:
     return _value(obj, w, x)
 
 
-def slack_certificate(obj: S3VM, w: FloatArray, x: FloatArray, lower: float = -np.inf) -> Certificate:
+def slack_certificate(obj: Any, w: FloatArray, x: FloatArray, lower: float = -np.inf) -> Certificate:
     """Return J(w, x) with a bound on its rounding, how far x is from its constraints, and a lower bound.
 
     Parameters
@@ -73,17 +71,17 @@ def slack_certificate(obj: S3VM, w: FloatArray, x: FloatArray, lower: float = -n
     return Certificate(value, lower, primal_residual=max(violations.values()), rounding=rounding, violations=violations)
 
 
-def _costs(obj: S3VM) -> FloatArray:
+def _costs(obj: Any) -> FloatArray:
     C = np.full(obj.features.n_samples, float(obj.C_star))
     C[obj.labels.labeled] = obj.costs
     return C
 
 
-def _value(obj: S3VM, w: FloatArray, x: FloatArray) -> float:
+def _value(obj: Any, w: FloatArray, x: FloatArray) -> float:
     return 0.5 * float(w @ w) + float(_costs(obj) @ (x - obj.decisions_at(w)) ** 2)
 
 
-def _violations(obj: S3VM, x: FloatArray) -> dict[str, float]:
+def _violations(obj: Any, x: FloatArray) -> dict[str, float]:
     """Return by how much margins are short of 1, and the mean of the unlabelled x off the balance."""
     margins = np.abs(x)
     margins[obj.labels.labeled] = obj.labels.sign * x[obj.labels.labeled]

@@ -1,4 +1,4 @@
-"""Small S3VMs in decision plus slack, and their optima over all labelings by Clarabel, which the package has no part in."""
+"""Small S3VMs in decision plus slack, and their optima over all labelings by Clarabel: no code of the package."""
 
 import itertools
 

@@ -148,9 +148,9 @@ class Bounding:
                 better |= self.search.sample(found.X, 10, round_)
             if not self._reduced(node):
                 return True
-            if better or root or (node.box.labels != labels).any():
-                if not self.tighten(node, root):
-                    return True
+            renewed = better or root or bool((node.box.labels != labels).any())
+            if renewed and not self.tighten(node, root):
+                return True
             if not (node.box.labels == 0).any() or self.search.late:
                 return False
             self._cut(node, found.X)

@@ -1,10 +1,10 @@
 r"""Exact minimisation of S3VMs with the squared hinge: boxes, products of boxes, and few nodes.
 
-In x, decision plus slack (`MarginSpace`), all labels are one constraint, |x_j| >= 1. At a node the boxes that hold every
-better point (`MarginBox`) are cut by rigorous dual values, and their products (`Products`) tighten an SDP whose bound
-is proved by one Cholesky factor (`product_bound`). The open node of the lowest bound is next. It branches on the sample
-of largest theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open. Below twelve free
-samples the labelings are enumerated.
+In x, decision plus slack (`MarginSpace`), all labels are one constraint, |x_j| >= 1. At a node the boxes that hold
+every better point (`MarginBox`) are cut by rigorous dual values, and their products (`Products`) tighten an SDP whose
+bound is proved by one Cholesky factor (`product_bound`). The open node of the lowest bound is next. It branches on the
+sample of largest theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open. Below twelve
+free samples the labelings are enumerated.
 
 References
 ----------
@@ -145,11 +145,13 @@ class BoxSearch:
         if self.plain > (1.0 - _SMALL) * search.value:
             self.bounding.most = 1.0
         if node.lower >= self.bounding.level or not self.bounding.tighten(node, root=True):
-            return self._close(max(node.lower, self.bounding.level))
+            self._close(max(node.lower, self.bounding.level))
+            return None
         if self._is_small(node):
             return self._enumerate(node)
         if self.bounding.bound(node, _ROOT_ROUNDS, root=True):
-            return self._close(node.lower)
+            self._close(node.lower)
+            return None
         return self._enumerate(node) if self._is_small(node) else node
 
     def _close(self, lower: float) -> None:
@@ -182,13 +184,13 @@ class BoxSearch:
 
     def _enumerate(self, node: BoxNode) -> BoxNode | None:
         """Close a node by the programs of its labelings; return it where the time did not suffice."""
-        search, stack = self.search, [(node.box.labels, None)]
-        lowest = np.inf
+        search, lowest = self.search, np.inf
+        stack: list[tuple[FloatArray, LabeledPoint | None]] = [(node.box.labels, None)]
         while stack:
             if search.late:
                 return node
             labels, warm = stack.pop()
-            point: LabeledPoint = search.programs.solve(labels, warm)
+            point = search.programs.solve(labels, warm)
             free = np.flatnonzero(labels == 0)
             if point.lower >= self.bounding.level or not len(free):
                 if not len(free) and np.isfinite(point.value):
@@ -201,4 +203,5 @@ class BoxSearch:
                 new = labels.copy()
                 new[j] = sign
                 stack.append((new, point))
-        return self._close(max(lowest, node.lower))
+        self._close(max(lowest, node.lower))
+        return None

@@ -151,8 +151,7 @@ def branch_and_bound(
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
     if not log and is_for_boxes(obj, tol):
-        rest = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
-        result = by_boxes(obj, w, **rest)
+        result = by_boxes(obj, w, tol=tol, time_limit=time_limit, max_nodes=max_nodes, progress=progress)
         if result.status is not Status.NUMERICAL or obj.total is not None:
             return result
     obj.require_weights()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +49,9 @@ def by_boxes(
     best = search.search.best
     if best is None:  # no labels were solved to any accuracy
         return _numerical(obj, start)
-    p = space.quadratic.lifted(best.p)
+    p = space.quadratic.completed(best.p)
     weights = space.A.T @ p
-    own = {"labels": best.labels[obj.unlabeled]}
+    own: dict[str, Any] = {"labels": best.labels[obj.unlabeled]}
     if obj.total is not None:
         own["x"] = best.x
     elif w is not None and obj.value_at(w) < obj.value_at(weights):
@@ -87,7 +88,7 @@ def _judged(certificate: Certificate, tol: float, search: BoxSearch) -> tuple[St
 
 
 def _numerical(obj: S3VM, start: float) -> SolveResult:
-    w, more = np.zeros(obj.size), {}
+    w, more = np.zeros(obj.size), dict[str, Any]()
     if obj.total is not None:
         more["x"] = np.zeros(obj.features.n_samples)
     result = obj.result(w, solver="branch_and_bound", seconds=time.perf_counter() - start, **more)

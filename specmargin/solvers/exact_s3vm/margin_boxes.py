@@ -5,8 +5,8 @@ For a quadratic below J (`Quadratic`) and labels s that are known, any a >= 0 wi
     x_j <= p'c - 1'a + sqrt(2 (t - kappa) p'Qp)      where J(x) <= t,
 
 and likewise for -x_j. A good a minimises the right-hand side: with p'Qp / 2 tau + (t - kappa) tau for the root, whose
-best tau is sqrt(p'Qp / 2 (t - kappa)), every step is a nonnegative quadratic program. A side of the box that leaves only one sign of x_j fixes the label. An empty box says
-that no point is better than the level: it is a proof by itself.
+best tau is sqrt(p'Qp / 2 (t - kappa)), every step is a nonnegative quadratic program. A side of the box that leaves
+only one sign of x_j fixes the label. An empty box says that no point is better than the level: it is a proof by itself.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ class _Sides:
         self.H = self.plain.Q[np.ix_(self.rows, self.rows)] * np.multiply.outer(self.s, self.s)
         a, self.start = nonnegative_qp(self.H, self.d)
         self.p = np.zeros(len(labels))
-        self.lower = below.dual_bound(self._lifted(0, 0.0, a), float(a.sum()))
+        self.lower = below.dual_bound(self._combined(0, 0.0, a), float(a.sum()))
         """Bound of the quadratic itself."""
         self.rho = max(level - self.plain.kappa, 0.0)
         self.gap = max(level - self.lower, 1e-12 * abs(level))
 
-    def _lifted(self, j: int, side: float, a: FloatArray) -> FloatArray:
+    def _combined(self, j: int, side: float, a: FloatArray) -> FloatArray:
         """Return p = side e_j + s o a."""
         p = np.zeros(len(self.p))
         p[self.rows] = self.s * a
@@ -122,7 +122,7 @@ class _Sides:
         plain, own = self.plain, float(self.plain.Q[j, j])
         row = side * self.s * plain.Q[j, self.rows]
         if not own > 0 or not self.rho > 0:
-            return self.below.support(self._lifted(j, side, np.zeros(len(row))), self.level)
+            return self.below.support(self._combined(j, side, np.zeros(len(row))), self.level)
         # While the same margins bind, p'Qp is a + b tau^2.
         b, tau = 2.0 * (self.rho - self.gap), float(np.sqrt(own / (2.0 * self.gap)))
         least, best, active, last = np.inf, np.zeros(len(row)), self.start, (0.0, own)
@@ -141,5 +141,5 @@ class _Sides:
             a_rest, b_rest = squared - b * tau**2, 2.0 * self.rho - b
             tau = float(np.sqrt(a_rest / b_rest if min(a_rest, b_rest) > 0 else squared / (2.0 * self.rho)))
         total = float(best.sum())
-        bound = self.below.support(self._lifted(j, side, best), self.level) - total
+        bound = self.below.support(self._combined(j, side, best), self.level) - total
         return bound + (len(best) + 20) * _EPS * (abs(bound) + 2.0 * total)

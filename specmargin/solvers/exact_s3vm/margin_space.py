@@ -1,4 +1,4 @@
-r"""S3VMs with the squared hinge in x, the decisions plus signed slacks: where all labels are one and the same constraint.
+r"""S3VMs with the squared hinge in x, decisions plus signed slacks: all labels are one and the same constraint.
 
 With x_i = f_i + s_i, y_i x_i >= 1 where the label is known and |x_j| >= 1 where it is not, what is left of
 
@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.s3vm import S3VM
@@ -51,7 +52,7 @@ class Quadratic:
 
         p'x <= p'c + shift'|p| + sqrt(2 (t - kappa) (p'Qp + (spread'|p|)^2)),
 
-    and with a balance, balance'x = total, any multiple of `balance` may be added to p (`lifted`).
+    and with a balance, balance'x = total, any multiple of `balance` may be added to p (`completed`).
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Quadratic:
     @cached_property
     def _row(self) -> FloatArray:
         """Q times the balance."""
-        return np.asarray(self.Q @ self.balance)
+        return np.zeros(len(self.c)) if self.balance is None else np.asarray(self.Q @ self.balance)
 
     @cached_property
     def _pull(self) -> float:
@@ -130,7 +131,7 @@ class Quadratic:
         value = float(p @ self.c) - nu * self.total + float(self.shift @ size) + radius
         return value + (len(p) + 20) * _EPS * terms
 
-    def lifted(self, p: FloatArray) -> FloatArray:
+    def completed(self, p: FloatArray) -> FloatArray:
         """Return p with the multiple of the balance that makes `dual_bound` largest."""
         if self.balance is None:
             return p
@@ -138,10 +139,10 @@ class Quadratic:
 
     def dual_bound(self, p: FloatArray, gain: float) -> float:
         """Return a lower bound of J where p'x >= gain: the dual objective at p, less what rounding may have added."""
-        lifted = self.lifted(p)
+        completed = self.completed(p)
         if self.balance is not None:
-            gain += float((lifted - p) @ self.balance) / float(self.balance @ self.balance) * self.total
-        p, size = lifted, np.abs(lifted)
+            gain += float((completed - p) @ self.balance) / float(self.balance @ self.balance) * self.total
+        p, size = completed, np.abs(completed)
         squared = max(float(p @ (self.Q @ p)), 0.0) + float(self.spread @ size) ** 2
         terms = abs(gain) + float(size @ (np.abs(self.c) + self.shift)) + squared + abs(self.kappa)
         value = self.kappa + gain - float(p @ self.c) - float(self.shift @ size) - 0.5 * squared
@@ -195,8 +196,8 @@ class MarginSpace:
         self.balance = (y == 0).astype(float)
         if total is not None and (not len(self.free) or len(self.free) == 1 > abs(total)):
             raise InvalidInputError(
-                f"no x of {len(self.free)} unlabelled samples with |x| >= 1 adds up to {total!r}; give a balance on the "
-                "decisions, or more unlabelled samples."
+                f"no x of {len(self.free)} unlabelled samples with |x| >= 1 adds up to {total!r}; give a balance on "
+                "the decisions, or more unlabelled samples."
             )
         self.reach = 1.0
         """A value of J that no level exceeds."""

@@ -8,9 +8,9 @@ where the last term is that of a balance on x. Where S is positive definite, min
 at which no product is negative.
 
 **Rounding.** S has an error of at most e_S, its factor one of at most e_C, in the spectral norm: the factor is that of
-S - 3 (e_S + e_C) I, so that S - R R' exceeds 2e I. The value is L at the computed v, in terms whose rounding is charged,
-less what the gradient there leaves: |residual|^2 / e. What remains, e |v - v^|^2, pays for the rounding of what is
-solved with the factor.
+S - 3 (e_S + e_C) I, so that S - R R' exceeds 2e I. The value is L at the computed v, in terms whose rounding is
+charged, less what the gradient there leaves: |residual|^2 / e. What remains, e |v - v^|^2, pays for the rounding of
+what is solved with the factor.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@ r"""Multipliers of products in x that make the bound of an S3VM large: an interi
 
 With Y the moments of (v, 1), x = c + F v (the balance at its price), B_c the symmetric matrix of a product g_c there,
 
-    max t:  S = diag(1/2, ..., 1/2, kappa) - sum lam_c B_c - t e e' >= 0,  lam >= 0;   min <C, Y>:  g_c(Y) >= 0, Y_ee = 1.
+    max t:  S = C - sum lam_c B_c - t e e' >= 0,  lam >= 0;      min <C, Y>:  g_c(Y) >= 0,  Y_ee = 1,
+    C = diag(1/2, ..., 1/2, kappa).
 
 The direction is that of Helmberg, Rendl, Vanderbei & Wolkowicz and of Kojima, Shindoh & Hara, with Mehrotra's
 predictor and corrector; S and lam are feasible all along, Y becomes so. With X = U Y U', R = U S^-1 U', U = (F c; 0 1),

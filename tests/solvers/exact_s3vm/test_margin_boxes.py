@@ -41,7 +41,7 @@ def test_sides_are_those_of_a_cone_program(seed):
     w, x = cp.Variable(space.A.shape[1]), cp.Variable(n)
     known = np.flatnonzero(space.y)
     J = cp.sum_squares(w) / 2 + cp.sum(cp.multiply(space.C, cp.square(x - space.A @ w - space.offset)))
-    constraints = [J <= level, cp.multiply(space.y[known], x[known]) >= 1]
+    constraints = [level >= J, cp.multiply(space.y[known], x[known]) >= 1]
     if space.total is not None:
         constraints.append(space.balance @ x == space.total)
     for j in space.free[:3]:
