@@ -62,7 +62,7 @@ class Bounding:
     Parameters
     ----------
     search : MarginSearch
-        With the incumbent.
+        Search that holds the incumbent.
     tol : float
         Relative gap that is to be proved.
     per_round, most : float
@@ -117,7 +117,7 @@ class Bounding:
             counted = of.diagonal & (of.sign < 0) & (lam > _KEPT * lam.max(initial=0.0))
             diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
         products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else ())
-        found = product_sdp(
+        relaxed = product_sdp(
             self.space,
             products,
             box,
@@ -128,24 +128,24 @@ class Bounding:
         )
         self.n_sdp += 1
         self.n_cuts = max(self.n_cuts, len(node.cuts))
-        proof = product_bound(self.space, products, found.lam)
+        proof = product_bound(self.space, products, relaxed.lam)
         if proof is None:
             return None
-        node.lower, node.proof, node.x = max(node.lower, proof.lower), proof, found.X[-1, :-1]
-        return found
+        node.lower, node.proof, node.x = max(node.lower, proof.lower), proof, relaxed.X[-1, :-1]
+        return relaxed
 
     def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:
         """Bound a node by rounds of cuts and boxes; whether it holds no better point."""
         for round_ in range(rounds):
             before, labels = node.lower, node.box.labels
-            found = self.relax(node, node.box, root)
+            relaxed = self.relax(node, node.box, root)
             if node.lower >= self.level:
                 return True
-            if found is None or node.proof is None:
+            if relaxed is None or node.proof is None:
                 return False
-            better = self.search.offer(self.search.signs(found.X[-1, :-1]), flips=root and round_ < 2)
+            better = self.search.offer(self.search.signs(relaxed.X[-1, :-1]), flips=root and round_ < 2)
             if root:
-                better |= self.search.sample(found.X, 10, round_)
+                better |= self.search.sample(relaxed.X, 10, round_)
             if not self._reduced(node):
                 return True
             renewed = better or root or bool((node.box.labels != labels).any())
@@ -153,7 +153,7 @@ class Bounding:
                 return True
             if not (node.box.labels == 0).any() or self.search.late:
                 return False
-            self._cut(node, found.X)
+            self._cut(node, relaxed.X)
             if round_ > 0 and node.lower - before < _GAIN[root] * (self.level - node.lower):
                 break
         return False

@@ -62,7 +62,7 @@ class Products:
         labels : ndarray of shape (n,)
             Those that are known or decided; 0 for the others.
         box : MarginBox, optional
-            Without it there are neither diagonal products nor cuts.
+            Box of the products; without it there are neither diagonal ones nor cuts.
         diagonal : ndarray of int, optional
             Samples; default: all with two finite sides.
         cuts : iterable of Cut
@@ -149,12 +149,12 @@ def separate(X: FloatArray, box: MarginBox, known: Iterable[Cut], count: int) ->
         return []
     order = np.argpartition(flat, most - 1)[:most]
     order = order[np.argsort(flat[order], kind="stable")]
-    found: list[Cut] = []
+    cuts: list[Cut] = []
     for at in order[flat[order] < -_LEAST].tolist():
         kind, pair = divmod(at, len(i))
         cut = (int(i[pair]), int(j[pair]), kind)
         if cut not in have:
-            found.append(cut)
-            if len(found) == count:
+            cuts.append(cut)
+            if len(cuts) == count:
                 break
-    return found
+    return cuts

@@ -89,7 +89,7 @@ class BoxSearch:
         begin = time.perf_counter()
         node = self._root(starts or [], only_known=max_nodes < 1)
         if node is not None:
-            self._push(node)
+            self._open(node)
         self.root, self.root_seconds = min(self.lower, self.search.value), time.perf_counter() - begin
         self._record(min(max_nodes, 1), progress)
         while self.stopped and self.nodes < max_nodes and not self.search.late:
@@ -98,7 +98,7 @@ class BoxSearch:
                 break
             heapq.heappop(self._heap)
             for child in children:
-                self._push(child)
+                self._open(child)
             self._record(1, progress)
 
     @property
@@ -111,7 +111,7 @@ class BoxSearch:
         """Whether every part is closed, to the tolerance."""
         return self.lower >= self.bounding.level
 
-    def _push(self, node: BoxNode) -> None:
+    def _open(self, node: BoxNode) -> None:
         self._count += 1
         heapq.heappush(self._heap, (node.lower, self._count, node))
 
@@ -130,15 +130,15 @@ class BoxSearch:
             search.offer(labels, flips=True)
         node = BoxNode(search.known.lower, MarginBox.of(space.y))
         self.root_box = node.box
-        space.reach = search.value if np.isfinite(search.value) else 1.0
+        space.highest = search.value if np.isfinite(search.value) else 1.0
         if only_known:
             return node
         if not len(space.free):
             return self._enumerate(node)
-        found = self.bounding.relax(node, None, root=True)
-        if found is not None:
-            search.offer(search.signs(found.X[-1, :-1]), flips=True)
-            search.sample(found.X, 20, 0)
+        relaxed = self.bounding.relax(node, None, root=True)
+        if relaxed is not None:
+            search.offer(search.signs(relaxed.X[-1, :-1]), flips=True)
+            search.sample(relaxed.X, 20, 0)
         self.plain = node.lower
         if not np.isfinite(search.value):
             return node

@@ -28,7 +28,7 @@ def is_for_boxes(obj: S3VM, tol: float) -> bool:
     if not has_margin_space(obj) or obj.features.n_samples > _SAMPLES:
         return False
     space = MarginSpace.of(obj)
-    return space.slop <= _ROUNDING * tol * space.reach
+    return space.allowance <= _ROUNDING * tol * space.highest
 
 
 def by_boxes(

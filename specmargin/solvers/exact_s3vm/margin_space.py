@@ -80,7 +80,7 @@ class Quadratic:
         return np.zeros(len(self.c)) if self.balance is None else np.asarray(self.Q @ self.balance)
 
     @cached_property
-    def _pull(self) -> float:
+    def _weight(self) -> float:
         """The balance times Q times the balance."""
         return 1.0 if self.balance is None else float(self.balance @ self._row)
 
@@ -88,7 +88,7 @@ class Quadratic:
         """Return the quadratic with the balance eliminated, or at the price sigma, without regard to rounding."""
         if self.balance is None:
             return self
-        d = self._pull + sigma
+        d = self._weight + sigma
         Q = self.Q - np.multiply.outer(self._row, self._row) / d
         kappa = self.kappa + 0.5 * self.total**2 / d
         return Quadratic((Q + Q.T) / 2.0, self._row * (self.total / d), kappa, self.spread, self.shift)
@@ -101,9 +101,9 @@ class Quadratic:
             nu = np.zeros(len(own))
             squared, size, more = own, self.spread, 0.0
             if self.balance is not None:
-                radius = np.sqrt(np.maximum(own - self._row**2 / self._pull, 0.0))
+                radius = np.sqrt(np.maximum(own - self._row**2 / self._weight, 0.0))
                 nu = self._multiple(side * self._row, radius, level)
-                squared = own + 2.0 * side * nu * self._row + nu**2 * self._pull
+                squared = own + 2.0 * side * nu * self._row + nu**2 * self._weight
                 size = size + np.abs(nu) * float(self.spread @ np.abs(self.balance))
                 more = nu * self.total
             radius = np.sqrt(2.0 * max(level - self.kappa, 0.0) * (np.maximum(squared, 0.0) + size**2))
@@ -113,15 +113,15 @@ class Quadratic:
 
     def _multiple(self, along: Any, radius: Any, level: float) -> Any:
         """Return how much of the balance, added to p, makes `support` least: along = p'Q balance, radius its rest."""
-        rest = 2.0 * (level - self.kappa) - self.total**2 / self._pull
-        return (radius * self.total / np.sqrt(max(rest, 1e-300)) - along) / self._pull
+        rest = 2.0 * (level - self.kappa) - self.total**2 / self._weight
+        return (radius * self.total / np.sqrt(max(rest, 1e-300)) - along) / self._weight
 
     def support(self, p: FloatArray, level: float) -> float:
         """Return an upper bound of p'x where J <= level, rounding included."""
         nu = 0.0
         if self.balance is not None:
             along = float(p @ self._row)
-            squared = float(p @ (self.Q @ p)) - along**2 / self._pull
+            squared = float(p @ (self.Q @ p)) - along**2 / self._weight
             nu = float(self._multiple(along, np.sqrt(max(squared, 0.0)), level))
             p = p + nu * self.balance
         size = np.abs(p)
@@ -135,7 +135,7 @@ class Quadratic:
         """Return p with the multiple of the balance that makes `dual_bound` largest."""
         if self.balance is None:
             return p
-        return p + (self.total - float(p @ self._row)) / self._pull * self.balance
+        return p + (self.total - float(p @ self._row)) / self._weight * self.balance
 
     def dual_bound(self, p: FloatArray, gain: float) -> float:
         """Return a lower bound of J where p'x >= gain: the dual objective at p, less what rounding may have added."""
@@ -199,7 +199,7 @@ class MarginSpace:
                 f"no x of {len(self.free)} unlabelled samples with |x| >= 1 adds up to {total!r}; give a balance on "
                 "the decisions, or more unlabelled samples."
             )
-        self.reach = 1.0
+        self.highest = 1.0
         """A value of J that no level exceeds."""
 
     @classmethod
@@ -267,6 +267,6 @@ class MarginSpace:
         return np.ascontiguousarray(F)
 
     @property
-    def slop(self) -> float:
-        """What |v|^2 / 2 may exceed J(x) by, up to J = `reach`, as F F' is not Q: relative to 1 / 2C <= Q."""
-        return 4.0 * self.unit * float(self.lengths @ self.lengths) * float(self.C.max()) * self.reach
+    def allowance(self) -> float:
+        """What |v|^2 / 2 may exceed J(x) by, up to J = `highest`, as F F' is not Q: relative to 1 / 2C <= Q."""
+        return 4.0 * self.unit * float(self.lengths @ self.lengths) * float(self.C.max()) * self.highest

@@ -42,14 +42,14 @@ def nonnegative_qp(
         Positive semidefinite.
     d : ndarray of shape (m,)
     active : ndarray of bool, optional
-        Where a > 0 is expected.
+        Indices where a > 0 is expected.
     max_iter : int, default 200
         Factorisations.
 
     Returns
     -------
     a, active
-        a >= 0 is the best that was found where `max_iter` did not suffice.
+        a >= 0 is the best that was relaxed where `max_iter` did not suffice.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class LabeledPoint:
     x, p : ndarray of shape (n,)
         Decisions plus slack, and the multipliers times the labels.
     active : ndarray of bool, (n,)
-        Whose margins bind.
+        Samples whose margins bind.
     lower : float
         A proved lower bound of J with these labels.
     value : float
@@ -157,10 +157,10 @@ class LabelPrograms:
         a, chosen = nonnegative_qp(H, d, None if warm is None else warm.active[rows])
         p, active = np.zeros(len(labels)), np.zeros(len(labels), dtype=bool)
         p[rows], active[rows] = s * a, chosen
-        pull = quadratic.Q @ p
-        x = quadratic.c + pull
+        image = quadratic.Q @ p
+        x = quadratic.c + image
         lower = self.space.quadratic.dual_bound(p, float(a.sum()))
-        value = quadratic.kappa + 0.5 * float(p @ pull)
+        value = quadratic.kappa + 0.5 * float(p @ image)
         short = float(np.max(1.0 - s * x[rows], initial=0.0))
         if not (short <= _FEASIBLE and abs(value - lower) <= _FEASIBLE * max(value, 1e-300)):
             value = np.inf

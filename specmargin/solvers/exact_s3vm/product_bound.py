@@ -46,11 +46,11 @@ class ProductBound:
     lam : ndarray of shape (m,)
         The multipliers that prove it, >= 0.
     x : ndarray of shape (n,)
-        Where the Lagrangian is least.
+        Minimiser of the Lagrangian.
     factor : ndarray of shape (n, n)
-        Of S, less the margin for rounding.
+        Cholesky factor of S, less the margin for rounding.
     margin : float
-        By which S exceeds it.
+        Amount by which S exceeds the product of the factor.
     """
 
     space: MarginSpace
@@ -68,7 +68,7 @@ class ProductBound:
         lengths = np.sqrt((Z**2).sum(axis=0))
         solved = n * _EPS * float(np.linalg.norm(self.factor)) / np.sqrt(2.0 * self.margin)
         spread = lengths * (2.0 * solved + np.sqrt(4.0 * (n + 20) * _EPS))
-        shift = 4.0 * (n + 20) * _EPS * (np.abs(self.x) + self.space.lengths * float(np.sqrt(2.0 * self.space.reach)))
+        shift = 4.0 * (n + 20) * _EPS * (np.abs(self.x) + self.space.lengths * float(np.sqrt(2.0 * self.space.highest)))
         return Quadratic(0.5 * (Z.T @ Z), self.x, self.lower, spread, shift)
 
     def reduce(self, box: MarginBox, level: float) -> bool:
@@ -92,11 +92,11 @@ def product_bound(space: MarginSpace, products: Products, lam: FloatArray) -> Pr
     Parameters
     ----------
     space : MarginSpace
-        The problem; no level may exceed its ``reach``.
+        The problem; no level may exceed its ``highest``.
     products : Products
         Valid at all points that matter.
     lam : ndarray of shape (m,)
-        From anywhere; what is negative is taken as 0.
+        Multipliers from anywhere; what is negative is taken as 0.
     """
     best: ProductBound | None = None
     for share in _SHRINK:
@@ -181,7 +181,7 @@ def _value(
     off += len(lam) * _EPS * float(np.sqrt(n) * np.abs(space.F).sum(axis=0).max()) * _corner(products, lam)
     lost = off**2 / margin
     value -= lost + 2.0 * doubts + (len(lam) + 2 * n + 40) * _EPS * terms
-    return value - space.slop, lost
+    return value - space.allowance, lost
 
 
 def _corner(products: Products, lam: FloatArray) -> float:

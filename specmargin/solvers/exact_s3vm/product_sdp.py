@@ -37,7 +37,7 @@ _HOPELESS = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Where the method ended: multipliers (m,), their bound in floating point, moments X of (x, 1), and its steps."""
+    """End of the method: multipliers (m,), their bound in floating point, moments X of (x, 1), and its steps."""
 
     lam: FloatArray
     value: float

@@ -46,5 +46,5 @@ def test_the_most_violated_products_are_found():
 def test_a_side_that_is_nowhere_has_no_products():
     box = MarginBox(np.array([-np.inf, -2.0]), np.array([2.0, np.inf]))
     X = np.array([[1.0, 50.0, 0.0], [50.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    found = separate(X, box, [], 10)
-    assert found == [(0, 1, 3)]
+    cuts = separate(X, box, [], 10)
+    assert cuts == [(0, 1, 3)]

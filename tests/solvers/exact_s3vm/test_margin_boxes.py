@@ -17,7 +17,7 @@ def test_all_better_points_are_inside(seed, share):
     space = random_space(seed, most=6)
     labelings, values, points = enumerated(space)
     level = share * values.min()
-    space.reach = level
+    space.highest = level
     plain = Products.of(space.y, None)
     found = product_sdp(space, plain)
     squares = plain.squares

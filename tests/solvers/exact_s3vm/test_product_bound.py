@@ -14,7 +14,7 @@ from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
 def solved(seed, tol=1e-8):
     """A problem, its box at a rough level, products with cuts, and multipliers that are nearly best."""
     space = random_space(seed)
-    space.reach = 1e3
+    space.highest = 1e3
     box = MarginBox.of(space.y)
     box.meet(*space.quadratic.box(1.5 * product_sdp(space, Products.of(space.y, None)).value + 1.0))
     found = product_sdp(space, Products.of(space.y, box), box)
