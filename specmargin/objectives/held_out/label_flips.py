@@ -192,40 +192,43 @@ def linear_flips(
     # With two classes one column decides: the margin is twice as large, and so is what rounding makes of it.
     unsure = 2.0 * rounding if n_classes == 2 else rounding
     codes = np.asarray((f >= f.max(axis=1, keepdims=True) - unsure).argmax(axis=1))
-    (m, l), several = H.shape[-2:], n_classes > 2
+    m, l = H.shape[-2:]
     radius, flips = np.full(m, l + 1), np.full((m, l), -1)
     decides = np.zeros((m, l), dtype=bool)
-    for a, b in product(range(n_classes), repeat=2):
-        rows = np.flatnonzero(codes == a)
-        if a == b or not len(rows):
-            continue
-        own, rival = each[a, rows], each[b, rows]
-        moved = np.stack([own + rival, own if several else own + rival])  # to b, or elsewhere, where the label is a's
-        moved = np.where(known == b, np.stack([-own - rival, -rival if several else -own - rival]), moved)
-        moved = np.where((known != a) & (known != b), np.stack([rival, -own]), moved)
-        worst = 2.0 * np.maximum(moved.max(axis=0), 0.0)
-        margin = f[rows, a] - f[rows, b]
+    others = f.copy()
+    np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
+    most = 4.0 * np.abs(each).max(axis=(0, 2))  # that a margin can fall by one label
+    for rivals in np.argsort(-others, axis=1, kind="stable").T[:-1]:  # from the nearest on
+        margin = f[np.arange(m), codes] - f[np.arange(m), rivals]
         # Of equal decisions the first class is predicted.
-        need = margin - unsure if b < a else np.nextafter(margin + unsure, np.inf)
-        decides[rows] |= worst >= need[:, None]
-        order = np.argsort(-worst, axis=1, kind="stable")
-        fallen = np.cumsum(np.take_along_axis(worst, order, axis=1), axis=1) >= need[:, None]
+        need = np.where(rivals < codes, margin - unsure, np.nextafter(margin + unsure, np.inf))
+        rows = np.flatnonzero(np.maximum(radius - 1, 1) * most >= need)
+        if not len(rows):
+            continue
+        a, b, need = codes[rows, None], rivals[rows, None], need[rows, None]
+        fall, to = _falls(each[a[:, 0], rows], each[b[:, 0], rows], known, a, b, n_classes)
+        decides[rows] |= fall >= need
+        order = np.argsort(-fall, axis=1, kind="stable")
+        fallen = np.cumsum(np.take_along_axis(fall, order, axis=1), axis=1) >= need
         least = np.where(fallen[:, -1], fallen.argmax(axis=1) + 1, l + 1)
         nearer = np.flatnonzero(least < radius[rows])
         radius[rows[nearer]] = least[nearer]
-        to = _moved_to(moved[:, nearer], known, a, b, n_classes)
         rank = np.empty_like(order[nearer])
         np.put_along_axis(rank, order[nearer], np.arange(l)[None], axis=1)
-        flips[rows[nearer]] = np.where(rank < least[nearer, None], to, -1)
+        flips[rows[nearer]] = np.where(rank < least[nearer, None], to[nearer], -1)
     return codes, radius, flips, decides
 
 
-def _moved_to(moved: FloatArray, known: IntArray, a: int, b: int, n_classes: int) -> IntArray:
-    """Return the class that each label moves to where the margin of a over b falls most, (m, l)."""
-    elsewhere = next((k for k in range(n_classes) if k not in (a, b)), a)
-    first = moved[0] >= moved[1]
-    of_own, of_rival = np.where(first, b, elsewhere), np.where(first, a, elsewhere)
-    return np.where(known == a, of_own, np.where(known == b, of_rival, np.where(first, b, a)))
+def _falls(
+    own: FloatArray, rival: FloatArray, known: IntArray, a: IntArray, b: IntArray, n_classes: int
+) -> tuple[FloatArray, IntArray]:
+    """Return by how much each false label lowers the margin of a over b at most, and its class then, (m, l) each."""
+    of_own, of_rival, both = known == a, known == b, own + rival
+    first = np.where(of_own, both, np.where(of_rival, -both, rival))
+    then = np.where(of_own, own, np.where(of_rival, -rival, -own)) if n_classes > 2 else first
+    elsewhere = np.where(np.minimum(a, b) > 0, 0, np.where((a != 1) & (b != 1), 1, 2))
+    to_first, to_then = np.where(of_rival, a, b), np.where(of_own | of_rival, elsewhere, a)
+    return 2.0 * np.maximum(np.maximum(first, then), 0.0), np.where(first >= then, to_first, to_then)
 
 
 def label_sets_up_to(l: int, n_classes: int, most: int) -> int:

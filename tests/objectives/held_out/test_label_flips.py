@@ -132,7 +132,7 @@ def test_ten_thousand_sets_of_false_labels_break_no_certificate():
 def test_a_smoother_for_each_class(n_classes):
     rng = np.random.default_rng(n_classes)
     known = np.arange(2 * n_classes) % n_classes
-    H = rng.normal(size=(n_classes, 15, len(known)))
+    H = rng.normal(size=(n_classes, 3000, len(known)))
     if n_classes == 2:
         H[1] = H[0]  # two classes have one column
 
