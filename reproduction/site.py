@@ -210,7 +210,8 @@ _RULE = """\
 A claim is a quantity and the range in which the paper has it. It is measured on every draw of the labels, and its 90 %
 interval over the draws lies inside of the range (agrees), outside (differs), or across its end (cannot be told): two
 one-sided tests at 5 %. Quantities are differences of two methods on the same draw; tasks and numbers of labels that
-share the draws are averaged first. A claim is not judged where there are fewer than three draws, or where its rival does nothing.
+share the draws are averaged first. A claim is not judged where there are fewer than three draws, or where its rival
+does nothing.
 
 Every claim counts once, at the setting of the paper; other settings stand below it. Published errors are asked one by
 one whether ours are the same: within a quarter of the published number, or its deviation where that is less, and half a
