@@ -88,6 +88,11 @@ def test_how_far_a_run_is_from_its_own_and_which_column_is_above():
     assert sentence("@above(T_near, T_idle)", at_least=0).startswith("cannot be told: the claim. Gain in points, at l")
 
 
+def test_a_share_has_the_interval_of_a_share():
+    """Wilson's of three of three, 0.53 to 1: the t interval of three equal values would have no width."""
+    assert "gain 1.00 [0.53, 1.00]" in sentence("T_far > T_near", at_least=0.5)
+
+
 def test_all_quantities_must_lie_in_the_range():
     both = {"over {rival}": "T_{rival} - T_near"}
     line = sentence("", values=both, over={"rival": ["far", "odd"]}, at_least=0)

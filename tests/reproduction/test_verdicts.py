@@ -90,6 +90,13 @@ def test_published_numbers_are_asked_one_by_one():
     assert told == [f"Table 2: of 5 published numbers {counted}.", "  a rls: 10.00, published 14.00 - unknown"]
 
 
+@pytest.mark.parametrize(("apart", "expected"), [(3.0, "differs"), (2.0, "cannot be told"), (1.0, "agrees")])
+def test_the_margin_is_the_same_on_either_side(apart, expected):
+    """Of a published 8.0 it is two points."""
+    for ours in (8.0 - apart, 8.0 + apart):
+        assert Line("a", "svm", "", ours, 1.0, 100, 8.0).agreement == expected
+
+
 def test_runs_of_tasks_that_share_draws_are_judged_by_their_draws():
     """450 runs whose mean is known to 0.1 point by the runs, and to one point by their ten draws."""
     runs = Line("pairs", "svm", "", 10.0, 2.0, 450, 10.4)
