@@ -21,7 +21,7 @@ def random_space(seed, most=7, least=4):
     C = np.full(n, 10.0 ** rng.uniform(-1.5, 2.0))
     if seed % 2:
         C[l:] *= rng.choice([0.4, 1.0])
-        return MarginSpace(A, C, y, total=float(u * rng.choice([0.0, y[:l].mean()])))
+        return MarginSpace(A, C, y, total=float(u * rng.choice([0.0, 0.3, -0.5])))
     return MarginSpace(A - A[l:].mean(axis=0), C, y, offset=float(rng.choice([0.0, 0.2])))
 
 

@@ -41,7 +41,7 @@ class Products:
     >>> box = MarginBox(np.array([1.0, -2.0]), np.array([3.0, 2.0]))
     >>> products = Products.of(np.array([1.0, 0.0]), box, cuts=[(0, 1, 2)])
     >>> products.values(np.outer([2.0, 1.0, 1.0], [2.0, 1.0, 1.0])).tolist()
-    [1.0, 0.0, 1.0, 3.0, 1.0]
+    [0.0, 1.0, 1.0, 3.0, 1.0]
     """
 
     n: int

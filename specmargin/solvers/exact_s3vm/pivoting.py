@@ -128,7 +128,7 @@ class LabelPrograms:
     --------
     >>> space = MarginSpace(np.array([[1.0], [-1.0]]), np.array([0.5, 0.5]), np.array([1.0, 0.0]))
     >>> point = LabelPrograms(space).solve(np.array([1.0, -1.0]))
-    >>> point.x.tolist(), round(point.value, 9)
+    >>> point.x.round(9).tolist(), round(point.value, 9)
     ([1.0, -1.0], 0.333333333)
     """
 

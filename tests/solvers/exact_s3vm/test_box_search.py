@@ -8,6 +8,7 @@ from margin_problems import enumerated, random_space
 
 from specmargin.solvers.exact_s3vm import box_search
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
+from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 
 FAST, SLOW = range(10), range(10, 160)
 
@@ -90,3 +91,37 @@ def test_a_given_labeling_is_where_the_search_begins(monkeypatch):
     monkeypatch.setattr(search.search, "_relabeled", lambda point: point)
     search.run([labelings[values.argmin()]], max_nodes=0)
     assert search.search.value == pytest.approx(values.min(), rel=1e-8)
+
+
+def test_an_optimum_that_no_descent_finds_is_found_by_branching(monkeypatch):
+    """Without flips, relabelling and samples the first labels are poor: the tree itself leads to the best ones."""
+    monkeypatch.setattr(box_search, "_ENUMERATED", 1)
+    monkeypatch.setattr(MarginSearch, "_flipped", lambda self, point: point)
+    monkeypatch.setattr(MarginSearch, "_relabeled", lambda self, point: point)
+    monkeypatch.setattr(MarginSearch, "sample", lambda *_: False)
+    monkeypatch.setattr(MarginSearch, "signs", lambda self, x: poor(self.space))
+    branched = 0
+    for seed in range(8):
+        search = check(seed, 1e-3)
+        branched += search.search.best.labels.tolist() != poor(search.space).tolist()
+    assert branched > 4
+
+
+def poor(space):
+    """The samples' labels by turns, whatever their features are."""
+    labels = space.y.copy()
+    labels[space.free] = np.resize([1.0, -1.0], len(space.free))
+    return labels
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_flip_and_no_pair_improves_the_end_of_a_descent(seed):
+    space = random_space(seed)
+    search = MarginSearch(space)
+    search.offer(poor(space), flips=True)
+    labelings, values, _ = enumerated(space)
+    flips = (labelings != search.best.labels).sum(axis=1)
+    pairs = (flips == 2) & (labelings.sum(axis=1) == search.best.labels.sum()) & (space.total is not None)
+    assert values[(flips == 1) | pairs].min() >= search.value * (1 - 1e-7)
+    x = search.programs.solve(poor(space)).x
+    assert search.signs(x)[space.free].tolist() == np.where(x[space.free] >= 0, 1.0, -1.0).tolist()
