@@ -24,6 +24,7 @@ University): its pages with their links are not in the data folder.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -186,14 +187,16 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
     )
     letter, table, name = fits.PARTS[part], TABLES.get(task), fits.METHODS[method].published
     found = Reference(PAPER, table, name, letter).find(task) if table else None
+    mean, std, note = found or (math.nan, math.nan, "nothing published")
     return Line(
         f"{task}, {letter}",
         method,
         "fixed" if weight is None else f"fixed, {weight} weights, {LAPLACIANS[normalized]}",
         *mean_and_deviation([row[f"error_{part}"] for row in rows if row["status"] == "ok"]),
-        *(found[:2] if found else ()),
+        published_mean=mean,
+        published_std=std,
         source=f"{PAPER} table {table} {name}" if found else "",
-        note=found[2] if found else "nothing published",
+        note=note,
     )
 
 
