@@ -60,7 +60,7 @@ class LabelRobustnessDisplay(Display):
     def __init__(self, results: Mapping[str, LabelRobustness]) -> None:
         instance(Mapping, 'pass names with results, {"LapRLS": clf.label_robustness()}')("results", results)
         if not results:
-            raise InvalidInputError('results is empty; pass one at least, {"LapRLS": clf.label_robustness()}.')
+            raise InvalidInputError('results={} is empty; pass one at least, {"LapRLS": clf.label_robustness()}.')
         for name, one in results.items():
             instance(LabelRobustness, "pass what clf.label_robustness() returns")(f"results[{name!r}]", one)
         self.results = dict(results)

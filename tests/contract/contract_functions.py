@@ -1008,6 +1008,7 @@ def plot_cells() -> Iterator[Cell]:
         edges=(Bad([0.0, 1.0], r"\[0.0, 1.0\]", "without energy"), "low", 3.0),
         energy=(Bad([1.0], r"\[1.0\]", "without edges"), "low", 3.0),
     )
+    yield from nonsense("plots.LabelRobustnessDisplay", results=(None, {}, 3, "results", {"a": 3}, NOTHING))
     folder = tempfile.mkdtemp()
     yield from nonsense(
         "plots.subplots",
