@@ -37,7 +37,7 @@ def test_labels_have_the_area_of_what_they_decide(ax, fitted):
 
 def test_wrong_input_is_named(ax, fitted):
     X, clf = fitted
-    with pytest.raises(ValueError, match="results={} is empty"):
+    with pytest.raises(ValueError, match=r"results=\{\} is empty"):
         LabelRobustnessDisplay({})
     with pytest.raises(TypeError, match=r"results.*pass names with results"):
         LabelRobustnessDisplay(clf.label_robustness())
