@@ -98,7 +98,6 @@ TESTED_THROUGH = {
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/exact_s3vm/box_nodes.py": "solvers/exact_s3vm/test_box_search.py",
-    "solvers/exact_s3vm/margin_search.py": "solvers/exact_s3vm/test_box_search.py",
     "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
     "teaching/properties.py": "test_lessons.py",
