@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/known_shares.py [--quick] [--data FOLDER]
 
-The published splits of uspst, heat weights, gamma_A 1e-6 and gamma_I 1e-2 (table 8 of the primal paper). What is given
-as ``class_balance`` is None, a rule, the true shares of the classes, an interval of 10 points to both sides of each,
-and shares that are wrong by 10 points: a tenth of the samples, drawn from random classes, is said to be of others. Of pairs
-all 45 with the labels that the splits have of them.
+The published splits of uspst, heat weights, gamma_A 1e-6 and gamma_I 1e-2 (table 8 of the primal paper). What is
+given as ``class_balance`` is None, a rule, the true shares of the classes, an interval of 10 points to both sides of
+each, and shares that are wrong by 10 points: a tenth of the samples, drawn from random classes, is said to be of
+others. Of pairs all 45 with the labels that the splits have of them.
 """
 
 from __future__ import annotations

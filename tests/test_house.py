@@ -113,6 +113,7 @@ PRIVATE_READS = {
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
     "specmargin.estimators._base.manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
+    "specmargin.estimators.lapsvm": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
     "specmargin.estimators._base.label_search": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",

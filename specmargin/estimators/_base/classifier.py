@@ -226,8 +226,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
         """Raise: decisions of this classifier are no linear map of the labels.
 
-        `LapRLS`, `SpectralRidge` and `SpectralFilterClassifier` say how many labels would have to be false before each
-        prediction changes its class.
+        `LapRLS`, `LapSVM`, `SpectralRidge` and `SpectralFilterClassifier` say how many labels would have to be false
+        before each prediction changes its class.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         """
         raise InvalidInputError(
             f"{type(self).__name__} decides by no linear map of the labels, so that the worst false labels are not "
-            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier."
+            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier, or LapSVM for one or two."
         )
 
     def _decision(self, X: Matrix) -> FloatArray:

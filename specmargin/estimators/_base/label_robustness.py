@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,27 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 Smoother = Callable[[FloatArray | None], tuple[FloatArray, FloatArray]]
 """From the weights of the labels to H of the decisions f = H y: at the training samples, and at those asked for."""
 
+Answers = Callable[[Labels], tuple[FloatArray, FloatArray]]
+"""From labels to the decisions before classes are balanced: at the training samples, and at those asked for."""
+
+
+class Products(NamedTuple):
+    """Decisions f = H y; H anew where the weights follow from the labels."""
+
+    smooth: Smoother
+    anew: bool
+    H: FloatArray
+    at: FloatArray
+
+    def __call__(self, labels: Labels) -> tuple[FloatArray, FloatArray]:
+        H, at = self.smooth(labels.weights) if self.anew else (self.H, self.at)
+        return _decided(H, labels), _decided(at, labels)
+
+
 _MOST = 5_000
 """Sets of false labels that are tried unless more are asked for: seconds."""
+_MOST_FITS = 300
+"""The same where each is a fit."""
 _REPRODUCED = 1e-5
 """Relative difference to the decisions of the fit up to which they are the same."""
 
@@ -39,6 +59,9 @@ class CountsFlips:
     class_balance: Any
     class_weight: Any
     scores_: FloatArray
+
+    _is_linear: ClassVar[bool] = True
+    """Whether decisions are linear in the labels."""
 
     def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
         """Return how many labels would have to be false before each prediction changes its class, and which.
@@ -52,15 +75,15 @@ class CountsFlips:
         held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight` that is the whole
         answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds or weights follow
         from the labels, too; then every set of labels is tried, moved in every way: exact as well, up to ``limit``
-        labels.
+        labels. Decisions of `LapSVM` are not linear: there each set is a fit, on the factorisation of one.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features), optional
             New samples; by default the training samples.
         max_flips : int, optional
-            Largest number of false labels that is asked for. By default all of them, or as many as 5,000 sets of
-            labels allow where sets have to be tried, one at least.
+            Largest number of false labels that is asked for. By default all of them; where sets have to be tried,
+            as many as 5,000 sets (300 fits) allow, one at least.
 
         Returns
         -------
@@ -88,28 +111,27 @@ class CountsFlips:
         _check(labels, max_flips)
         if X is not None:
             X = check_features(self, X, reset=False)
+        known, n_classes, l = labels.sign_codes, len(labels.classes), labels.n_labeled
+        weigh = weights_when_relabelled(labels, self.class_weight)
         with numerical_failures(self):
-            smooth = self._smoother(X)
-            weigh = weights_when_relabelled(labels, self.class_weight)
-            H, at = smooth(weigh(labels))
-            self._require_reproduced(_decided(H, labels), labels)
-            known, n_classes, l = labels.sign_codes, len(labels.classes), labels.n_labeled
-            if self.class_balance is None and self.class_weight is None:
+            answers = self._products(X, labels) if self._is_linear else self._refits(X)
+            if isinstance(answers, Products) and self.class_balance is None and self.class_weight is None:
                 limit = l if max_flips is None else max_flips
                 rounding = UNDECIDED * float(np.abs(self.scores_).max(initial=0.0))
-                codes, radius, flips, decides = linear_flips(at, known, n_classes, rounding=rounding)
+                codes, radius, flips, decides = linear_flips(answers.at, known, n_classes, rounding=rounding)
                 flips[radius > limit] = -1
                 radius = np.minimum(radius, limit + 1)
             else:
-                limit = label_sets_up_to(l, n_classes, _MOST) if max_flips is None else max_flips
+                most = _MOST if self._is_linear else _MOST_FITS
+                limit = label_sets_up_to(l, n_classes, most) if max_flips is None else max_flips
 
                 def decide(codes: IntArray) -> IntArray:
                     other = labels.with_codes(codes)
-                    now = (H, at) if self.class_weight is None else smooth(weigh(other))
-                    f = _decided(now[0], other)
+                    other = replace(other, weights=weigh(other))
+                    f, at = answers(other)
                     balance = Balance.of(f, other, self.class_balance)
                     rounding = UNDECIDED * float(np.abs(balance(f)).max(initial=0.0))
-                    return codes_of(balance(f if X is None else _decided(now[1], other)), rounding)
+                    return codes_of(balance(at), rounding)
 
                 codes, radius, flips, decides = enumerated_flips(decide, known, n_classes, limit)
         counted = np.ones(len(codes), dtype=bool)
@@ -121,6 +143,16 @@ class CountsFlips:
 
     def _smoother(self, X: Matrix | None) -> Smoother:
         raise NotImplementedError
+
+    def _refits(self, X: Matrix | None) -> Answers:
+        """Return what makes decisions of other labels by a fit with the parameters in use."""
+        raise NotImplementedError
+
+    def _products(self, X: Matrix | None, labels: Labels) -> Products:
+        smooth = self._smoother(X)
+        products = Products(smooth, self.class_weight is not None, *smooth(labels.weights))
+        self._require_reproduced(products(labels)[0], labels)
+        return products
 
     def _held_fixed(self) -> str:
         """Return what stays as `fit` left it."""
