@@ -272,12 +272,12 @@ class LapSVM(ManifoldModel, CountsFlips, SemiSupervisedClassifier):
                     each.append(np.full(labels.n_samples, one.sign[0]))
                     new.append(np.full(X.shape[0] if X is not None else 0, one.sign[0]))
                     continue
-                found = apart._solved(base, one)[0].variables
-                each.append(np.asarray(found["f"]))
+                solution = apart._solved(base, one)[0].variables
+                each.append(np.asarray(solution["f"]))
                 if X is not None:
-                    at = partial(functions.values, coefficients=functions.from_dual(found["alpha"])[None])
+                    at = partial(functions.values, coefficients=functions.from_dual(solution["alpha"])[None])
                     values = in_batches(at, X, labels.n_samples)
-                    new.append(values[:, 0] + float(found["b"]))
+                    new.append(values[:, 0] + float(solution["b"]))
             return columns(each), columns(each if X is None else new)
 
         return answer
