@@ -110,6 +110,7 @@ LATE_CIRCLES: list[list[str]] = []
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
+    "specmargin.estimators._base.label_robustness": "of the estimator whose labels are false",
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
     "specmargin.estimators._base.manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators.laprls": "of a clone of the same estimator",

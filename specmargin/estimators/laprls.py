@@ -7,7 +7,6 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -147,8 +146,6 @@ class LapRLS(ConformalSets, LapSVM):
     """
 
     loss: str = field(init=False, default="squared")
-
-    _is_linear: ClassVar[bool] = True
 
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         blocks, gamma_A = self._kernel_blocks(X)

@@ -19,7 +19,7 @@ from specmargin.estimators._base.calibrated import OnReduction
 from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.label_robustness import Answers, CountsFlips
+from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import columns, in_batches, solved_by_cvxpy
@@ -35,7 +35,7 @@ __all__ = ["LapSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVM(ManifoldModel, CountsFlips, SemiSupervisedClassifier):
+class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     """Laplacian support vector machine.
 
     Solves, per class against the rest, the objective of `specmargin.objectives.LapSVM`: with the hinge
@@ -200,7 +200,6 @@ class LapSVM(ManifoldModel, CountsFlips, SemiSupervisedClassifier):
     unlabeled: Any = -1
 
     _keeps_training: ClassVar[bool] = True
-    _is_linear: ClassVar[bool] = False
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)

@@ -94,7 +94,9 @@ def known_shares(name: str, shares: Mapping[Any, Any], classes: AnyArray) -> tup
     names = classes.tolist()
     remedy = f"pass a share, or (low, high), for each of the classes {names}, which can sum to 1."
     if set(shares) != set(names):
-        raise InvalidInputError(f"{name} names the classes {list(shares)}, but the labels are of {names}; {remedy}")
+        raise InvalidInputError(
+            f"{name}={dict(shares)!r} names the classes {list(shares)}, but the labels are of {names}; {remedy}"
+        )
     pairs = [value if isinstance(value, tuple | list) else (value, value) for value in map(shares.get, names)]
     try:
         low, high = np.array(pairs, dtype=np.float64).T
