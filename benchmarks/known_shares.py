@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/known_shares.py [--quick] [--data FOLDER]
 
-The published splits of uspst, heat weights, gamma_A 1e-6 and gamma_I 1e-2 (table 8 of the primal paper). What is given
-as ``class_balance`` is None, a rule, the true shares of the classes, an interval of 10 points to both sides of each,
-and shares that are wrong by 10 points: a tenth of the samples, drawn from random classes, is said to be of others. Of
-pairs all 45 with the labels that the splits have of them.
+The published splits of uspst, heat weights, gamma_A 1e-6 and gamma_I 1e-2 (table 8 of the primal paper). What is
+given as ``class_balance`` is None, a rule, the true shares of the classes, an interval of 10 points to both sides of
+each, and shares that are wrong by 10 points: a tenth of the samples, drawn from random classes, is said to be of
+others. Of pairs all 45 with the labels that the splits have of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def errors(X: Any, y: np.ndarray, splits: Any, usual: str) -> dict[str, list[flo
     W = sm.graphs.KNN(10, kind="symmetric", weight="heat")(X)
     L = sm.graphs.Laplacian(power=2, normalized=True)(W)
     deformed = sm.kernels.deformed_kernel(K, L, GAMMAS["gamma_I"] / GAMMAS["gamma_A"]).matrix
-    found: dict[str, list[float]] = {}
+    percent: dict[str, list[float]] = {}
     for split, labeled in enumerate(splits):
         hidden = np.full(len(y), -1)
         hidden[labeled] = y[labeled]
@@ -57,8 +57,8 @@ def errors(X: Any, y: np.ndarray, splits: Any, usual: str) -> dict[str, list[flo
         for name, rule in rules(y, np.random.default_rng(split), usual).items():
             clf = sm.LapSVM(gamma_A=GAMMAS["gamma_A"], gamma_I=0.0, kernel="precomputed", class_balance=rule)
             wrong = clf.fit(deformed, hidden).transduction_ != y
-            found.setdefault(name, []).append(100.0 * float(np.mean(wrong[hidden < 0])))
-    return found
+            percent.setdefault(name, []).append(100.0 * float(np.mean(wrong[hidden < 0])))
+    return percent
 
 
 def main() -> None:
@@ -76,13 +76,13 @@ def main() -> None:
     for a, b in list(itertools.combinations(range(10), 2))[:: 9 if args.quick else 1]:
         rows = np.flatnonzero((y == a) | (y == b))
         inside = [np.flatnonzero(np.isin(rows, labeled)) for labeled in splits]
-        for name, found in errors(X[rows], (y[rows] == b).astype(int), inside, "shrunk").items():
-            pairs.setdefault(name, []).extend(found)
+        for name, percent in errors(X[rows], (y[rows] == b).astype(int), inside, "shrunk").items():
+            pairs.setdefault(name, []).extend(percent)
     for kind, table in (("uspst", of_all), ("pairs", pairs)):
-        for name, found in table.items():
+        for name, percent in table.items():
             goal = {"at_most": GOALS[kind]} if name == "true shares" else {}
-            note = f"{len(found)} fits, s.e. {np.std(found) / np.sqrt(len(found)):.2f}"
-            report.add(f"{kind}, class_balance: {name}", float(np.mean(found)), "%", note=note, **goal)
+            note = f"{len(percent)} fits, s.e. {np.std(percent) / np.sqrt(len(percent)):.2f}"
+            report.add(f"{kind}, class_balance: {name}", float(np.mean(percent)), "%", note=note, **goal)
     report.write()
 
 

@@ -113,9 +113,11 @@ LATE_CIRCLES: list[list[str]] = []
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
+    "specmargin.estimators._base.label_robustness": "of the estimator whose labels are false",
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
     "specmargin.estimators._base.manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
+    "specmargin.estimators.lapsvm": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
     "specmargin.estimators._base.label_search": "of the estimator whose parameters it chooses",
     "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",
@@ -435,10 +437,10 @@ CEILINGS = {
         "candidates": 1180,
         "datasets": 800,
         "diagnosis": 830,
-        "estimators": 4500,  # labels that are false, shares that are known
+        "estimators": 4560,  # labels that are false, known shares
         "graphs": 1400,  # KNN and Laplacian as objects
         "kernels": 830,  # kernels as objects
-        "labels": 390,
+        "labels": 415,  # known shares
         "losses": 760,
         "objectives": 5475,  # labels that are false; a balance on decision plus slack
         "plots": 1780,

@@ -7,13 +7,11 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from specmargin.estimators._base.conformal import ConformalSets
-from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
+from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators._base.semi_supervised import in_batches
 from specmargin.estimators.lapsvm import LapSVM
@@ -26,7 +24,7 @@ __all__ = ["LapRLS"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(CountsFlips, ConformalSets, LapSVM):
+class LapRLS(ConformalSets, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -149,19 +147,12 @@ class LapRLS(CountsFlips, ConformalSets, LapSVM):
 
     loss: str = field(init=False, default="squared")
 
-    _keeps_training: ClassVar[bool] = True
-
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         blocks, gamma_A = self._kernel_blocks(X)
         return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks
 
     def _smoother(self, X: Matrix | None) -> Smoother:
-        known, labels, graph = self._remembered()
-        apart: Any = clone(self)  # its factors are of the weights in use
-        apart.set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
-        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
-        apart._place = self._place
-        objective = apart._objective(known, labels, graph)
+        apart, objective = self._again()
         reduction, functions = objective.reduction, apart._functions
         cross = np.asarray(objective.K @ reduction.X)
         new = cross

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
 from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
-from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy
+from specmargin.estimators._base.semi_supervised import columns, in_batches, solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
@@ -197,6 +199,8 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     solver: Any = "auto"
     unlabeled: Any = -1
 
+    _keeps_training: ClassVar[bool] = True
+
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)
         results = self._solved_as_changed(X, base, labels) if self.model else self._solved(base, labels)
@@ -247,3 +251,32 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_
         return self.balance_(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _again(self) -> tuple[Any, objectives.LapSVM]:
+        """Return an estimator with the weights in use, and its objective with its factors."""
+        X, labels, graph = self._remembered()
+        apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
+        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
+        apart._place = self._place
+        return apart, apart._objective(X, labels, graph)
+
+    def _refits(self, X: Matrix | None) -> Answers:
+        apart, base = self._again()
+        functions = apart._functions
+
+        def answer(labels: Labels) -> tuple[FloatArray, FloatArray]:
+            each, new = [], []
+            for one in labels.one_vs_rest():
+                if (one.sign == one.sign[0]).all():  # nobody is left in the class, or out of it
+                    each.append(np.full(labels.n_samples, one.sign[0]))
+                    new.append(np.full(X.shape[0] if X is not None else 0, one.sign[0]))
+                    continue
+                solution = apart._solved(base, one)[0].variables
+                each.append(np.asarray(solution["f"]))
+                if X is not None:
+                    at = partial(functions.values, coefficients=functions.from_dual(solution["alpha"])[None])
+                    values = in_batches(at, X, labels.n_samples)
+                    new.append(values[:, 0] + float(solution["b"]))
+            return columns(each), columns(each if X is None else new)
+
+        return answer

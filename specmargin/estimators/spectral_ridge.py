@@ -19,7 +19,7 @@ from specmargin.estimators._base.class_balance import Balance, codes_of, in_forc
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
-from specmargin.estimators._base.label_robustness import CountsFlips, Smoother
+from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.exceptions import InvalidInputError
@@ -52,7 +52,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(CountsFlips, ConformalSets, SemiSupervisedClassifier):
+class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over

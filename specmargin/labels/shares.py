@@ -94,7 +94,9 @@ def known_shares(name: str, shares: Mapping[Any, Any], classes: AnyArray) -> tup
     names = classes.tolist()
     remedy = f"pass a share, or (low, high), for each of the classes {names}, which can sum to 1."
     if set(shares) != set(names):
-        raise InvalidInputError(f"{name}={dict(shares)!r}, but the labels are of {names}; {remedy}")
+        raise InvalidInputError(
+            f"{name}={dict(shares)!r} names the classes {list(shares)}, but the labels are of {names}; {remedy}"
+        )
     pairs = [value if isinstance(value, tuple | list) else (value, value) for value in map(shares.get, names)]
     try:
         low, high = np.array(pairs, dtype=np.float64).T
@@ -104,8 +106,8 @@ def known_shares(name: str, shares: Mapping[Any, Any], classes: AnyArray) -> tup
         raise InvalidInputError(f"{name}={dict(shares)!r} are no shares from 0 to 1; {remedy}")
     if low.sum() > 1.0 + _SUM or high.sum() < 1.0 - _SUM:
         least, most = float(low.sum()), float(high.sum())
-        found = f"their sum is {least:.6g}" if least == most else f"their sum is from {least:.6g} to {most:.6g}"
-        raise InvalidInputError(f"{name}={dict(shares)!r}: {found}, which is never 1; {remedy}")
+        total = f"their sum is {least:.6g}" if least == most else f"their sum is from {least:.6g} to {most:.6g}"
+        raise InvalidInputError(f"{name}={dict(shares)!r}: {total}, which is never 1; {remedy}")
     return np.maximum(low, 1.0 - (high.sum() - high)), np.minimum(high, 1.0 - (low.sum() - low))
 
 

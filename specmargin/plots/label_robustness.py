@@ -60,7 +60,7 @@ class LabelRobustnessDisplay(Display):
     def __init__(self, results: Mapping[str, LabelRobustness]) -> None:
         instance(Mapping, 'pass names with results, {"LapRLS": clf.label_robustness()}')("results", results)
         if not results:
-            raise InvalidInputError('results={} is empty; pass one at least, {"LapRLS": clf.label_robustness()}.')
+            raise InvalidInputError('results is empty; pass one at least, {"LapRLS": clf.label_robustness()}.')
         for name, one in results.items():
             instance(LabelRobustness, "pass what clf.label_robustness() returns")(f"results[{name!r}]", one)
         self.results = dict(results)
@@ -90,10 +90,11 @@ class LabelRobustnessDisplay(Display):
             self.lines_ = []
             for name, look in method_styles(self.results).items():
                 one = self.results[name]
-                r = np.arange(min(one.limit, _MOST) + 1)
-                shares = [100.0 * one.share(int(k)) for k in r]
+                shares = [100.0 * one.share(r) for r in range(min(one.limit, _MOST) + 1)]
+                shares = shares[: shares.index(0.0) + 1] if 0.0 in shares else shares  # none survives more
                 drawn: dict[str, Any] = {"color": look.color, "marker": look.marker, "markersize": 4}
-                self.lines_ += ax.plot(r, shares, label=name or None, linewidth=1.2, **drawn)
+                drawn["linestyle"] = look.linestyle
+                self.lines_ += ax.plot(np.arange(len(shares)), shares, label=name or None, linewidth=1.2, **drawn)
             ax.set(xlabel="false labels $r$", ylabel="predictions that survive [%]", ylim=(-2.0, 102.0))
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if named:

@@ -220,6 +220,14 @@ def conformal_cells() -> Iterator[Cell]:
             yield from each(entry, "conformal sets", cases, run)
 
 
+def robustness_cells() -> Iterator[Cell]:
+    for name in (*CONFORMAL, "LapSVM"):
+        bad = (0, -1, 1.5, "two", 10**6, True, NOTHING)
+        cases = [(f"max_flips={_shown(value)}", value, refused(told(value), "max_flips")) for value in bad]
+        run = lambda value, name=name: plain(name)[1].label_robustness(max_flips=value)
+        yield from each(f"{name}.label_robustness", "false labels", cases, run)
+
+
 def _shown(value: Any) -> str:
     return "an object" if value is NOTHING else repr(value)
 
@@ -479,7 +487,7 @@ def part_cells() -> Iterator[Cell]:
 
 def cells() -> Iterator[Cell]:
     groups = (feature_cells, label_cells, target_cells, conformal_cells, graph_cells, spectrum_cells, prediction_cells)
-    for group in (*groups, score_cells, weight_cells, parameter_cells, part_cells):
+    for group in (*groups, robustness_cells, score_cells, weight_cells, parameter_cells, part_cells):
         yield from group()
 
 

@@ -938,6 +938,10 @@ def plot_cells() -> Iterator[Cell]:
         looks=(3, "blue", Bad({"J": "beige"}, "'beige'"), Bad({"K": "blue"}, "'K'", "of no curve")),
     )
     yield from nonsense(
+        "plots.LabelRobustnessDisplay",
+        results=(None, 3, "results", Bad({}, "results is empty", "nothing"), Bad({"a": 3}, "3", "a number")),
+    )
+    yield from nonsense(
         "plots.LandscapeDisplay",
         {"w1": np.arange(3), "w2": np.arange(2), "values": np.ones((2, 3))},
         w1=(None, "grid", np.ones((2, 2)), np.array([0.0, np.nan, 1.0]), Bad(np.zeros(3), "increasing", "equal")),
@@ -1008,7 +1012,6 @@ def plot_cells() -> Iterator[Cell]:
         edges=(Bad([0.0, 1.0], r"\[0.0, 1.0\]", "without energy"), "low", 3.0),
         energy=(Bad([1.0], r"\[1.0\]", "without edges"), "low", 3.0),
     )
-    yield from nonsense("plots.LabelRobustnessDisplay", results=(None, {}, 3, "results", {"a": 3}, NOTHING))
     folder = tempfile.mkdtemp()
     yield from nonsense(
         "plots.subplots",

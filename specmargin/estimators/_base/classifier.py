@@ -14,6 +14,7 @@ from specmargin.checks import outside
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
 from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
+from specmargin.estimators._base.label_robustness import count_flips
 from specmargin.estimators._base.label_weights import weighted_labels
 from specmargin.estimators._base.semi_supervised import (
     SemiSupervised,
@@ -224,20 +225,50 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             return apart._problem(X, labels, graph)
 
     def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
-        """Raise: decisions of this classifier are no linear map of the labels.
+        """Return how many labels would have to be false before each prediction changes its class, and which.
 
-        `LapRLS`, `SpectralRidge` and `SpectralFilterClassifier` say how many labels would have to be false before each
-        prediction changes its class.
+        A false label is one of any other class. Everything else is held as `fit` left it: **kernel, graph, weights
+        and learned spectra stay, whatever chose them**, the labels included; only the decisions, the thresholds that
+        follow from them, and the weights of ``class_weight`` are those of the changed labels. What is certified is
+        the answer of the problem with these parameters, not that of a search that would choose others.
+
+        Decisions are linear in the labels, and the worst r labels the r largest terms of a sum (`specmargin.objectives.
+        held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight` that is the whole
+        answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds or weights follow
+        from the labels, too; then every set of labels is tried, moved in every way: exact as well, up to ``limit``
+        labels. Decisions of `LapSVM` are not linear: there each set is a fit, on the factorisation of one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples; by default the training samples.
+        max_flips : int, optional
+            Largest number of false labels that is asked for. By default all of them; where sets have to be tried,
+            as many as 5,000 sets (300 fits) allow, one at least.
+
+        Returns
+        -------
+        LabelRobustness
+            Arrays ``radius`` and ``flips``, and ``certified(r)``, ``share(r)``.
+            `specmargin.plots.LabelRobustnessDisplay` draws it.
 
         Raises
         ------
         ValueError
-            Always, with the classifiers that have it.
+            If there are fewer labels than `max_flips`, a class has one label only, or neither holds: decisions are
+            linear in the labels, or it is a `LapSVM`. The text names the classifiers; ``refine="kmeans"`` and another
+            `model` are refused, too.
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(truth, per_class=5, random_state=0)
+        >>> robust = sm.SpectralRidge(class_balance=None).fit(X, y).label_robustness()
+        >>> robust.share(1) >= robust.share(2), robust.flips.shape
+        (True, (120, 10))
         """
-        raise InvalidInputError(
-            f"{type(self).__name__} decides by no linear map of the labels, so that the worst false labels are not "
-            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier."
-        )
+        return count_flips(self, X, max_flips)
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError

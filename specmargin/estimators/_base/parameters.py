@@ -149,12 +149,12 @@ def mean_label(name: str, value: Any) -> Any:
     return value
 
 
-def or_shares(*words: str | None) -> Rule:
+def or_shares(*choices: str | None) -> Rule:
     """Return the rule of a word out of several, or of a dict from classes to their known shares or intervals."""
 
     def rule(name: str, value: Any) -> Any:
         if not isinstance(value, Mapping):
-            return choice(*words)(name, value)
+            return choice(*choices)(name, value)
         for key, share in value.items():
             for end in share if isinstance(share, tuple | list) else (share,):
                 number(least=0)(f"{name}[{key!r}]", end)

@@ -3,15 +3,15 @@ r"""How many labels would have to be false before a decision changes its class: 
 With its parameters fixed, regularised least squares decides by f = H y, column by column: H (m, l) is the smoother,
 which knows kernel, graph and weights, but no label. A false label moves the sign of one labelled sample i from its
 class y_i to another class c, so that f_k changes by H_i at k = c and by -H_i at k = y_i, twice. Sample a decided for
-the class a and a rival b, its margin f_a - f_b falls by at most
+the class a and a rival b, its margin f_a - f_b decreases by at most
 
     2 max(0, H_ia + H_ib, H_ia) where y_i = a    (moved to b, or elsewhere),
     2 max(0, -H_ia - H_ib, -H_ib) where y_i = b  (moved to a, or elsewhere),
     2 max(0, -H_ia, H_ib) else                   (moved to a, or to b),
 
-H_ia the smoother of class a, which is mostly one for all. Labels fall independently of each other, so that the worst r
-false labels are the r largest of these terms, and the least number that changes the class is the least r whose sum
-reaches the margin, over all rivals: `linear_flips`, one sort per sample and rival. With two classes there is one
+H_ia the smoother of class a, which is mostly one for all. Labels change it independently of each other, so that the
+worst r false labels are the r largest of these terms, and the least number that changes the class is the least r whose
+sum reaches the margin, over all rivals: `linear_flips`, one sort per sample and rival. With two classes there is one
 margin, 2 |f|, and a term 4 max(0, H_i y_i sign f).
 
 Where thresholds or class balance follow from the labels and from the decisions of all samples, decisions are not
@@ -197,7 +197,7 @@ def linear_flips(
     decides = np.zeros((m, l), dtype=bool)
     others = f.copy()
     np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
-    most = 4.0 * np.abs(each).max(axis=(0, 2))  # that a margin can fall by one label
+    most = 4.0 * np.abs(each).max(axis=(0, 2))  # that one label can take from a margin
     for rivals in np.argsort(-others, axis=1, kind="stable").T[:-1]:  # from the nearest on
         margin = f[np.arange(m), codes] - f[np.arange(m), rivals]
         # Of equal decisions the first class is predicted.
@@ -206,11 +206,11 @@ def linear_flips(
         if not len(rows):
             continue
         a, b, need = codes[rows, None], rivals[rows, None], need[rows, None]
-        fall, to = _falls(each[a[:, 0], rows], each[b[:, 0], rows], known, a, b, n_classes)
-        decides[rows] |= fall >= need
-        order = np.argsort(-fall, axis=1, kind="stable")
-        fallen = np.cumsum(np.take_along_axis(fall, order, axis=1), axis=1) >= need
-        least = np.where(fallen[:, -1], fallen.argmax(axis=1) + 1, l + 1)
+        drop, to = _drops(each[a[:, 0], rows], each[b[:, 0], rows], known, a, b, n_classes)
+        decides[rows] |= drop >= need
+        order = np.argsort(-drop, axis=1, kind="stable")
+        dropped = np.cumsum(np.take_along_axis(drop, order, axis=1), axis=1) >= need
+        least = np.where(dropped[:, -1], dropped.argmax(axis=1) + 1, l + 1)
         nearer = np.flatnonzero(least < radius[rows])
         radius[rows[nearer]] = least[nearer]
         rank = np.empty_like(order[nearer])
@@ -219,7 +219,7 @@ def linear_flips(
     return codes, radius, flips, decides
 
 
-def _falls(
+def _drops(
     own: FloatArray, rival: FloatArray, known: IntArray, a: IntArray, b: IntArray, n_classes: int
 ) -> tuple[FloatArray, IntArray]:
     """Return by how much each false label lowers the margin of a over b at most, and its class then, (m, l) each."""

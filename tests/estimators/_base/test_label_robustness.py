@@ -155,7 +155,7 @@ def test_what_is_not_linear_is_refused():
         sm.SpectralRidge(q=10, model=lambda built: built).fit(X, y).label_robustness()
     with pytest.raises(InvalidInputError, match="label_flips"):
         sm.LapRLS(gamma_I=0.0, kernel="precomputed").fit(X @ X.T, y).label_robustness()
-    for clf in (sm.LapSVM(), sm.AutoSSL()):
+    for clf in (sm.STORM(), sm.AutoSSL()):
         with pytest.raises(InvalidInputError, match=f"{type(clf).__name__}.*SpectralRidge"):
             clf.fit(X, truth).label_robustness()
 
@@ -174,3 +174,24 @@ def test_a_class_of_one_label_is_refused():
         sm.SpectralRidge().fit(X, y).label_robustness()
     with pytest.raises(InvalidInputError, match="continuous"):
         sm.SpectralRidge().fit(X, np.where(np.arange(len(X)) < 9, X[:, 0], -1.0))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rule", [None, "zscore"])
+@pytest.mark.filterwarnings("ignore")
+def test_lapsvm_by_fits(n_classes, rule):
+    X, _, y = samples(n_classes, n=24)
+    new = X[::6] + 0.1
+    clf = sm.LapSVM(**FIXED, class_balance=rule).fit(X, y)
+    both = [clf.label_robustness(at, max_flips=1) for at in (None, new)]
+    base, radius = radius_by_fits(clf, X, y, 1, new)
+    np.testing.assert_array_equal(clf.classes_[np.concatenate([one.codes for one in both])], base)
+    np.testing.assert_array_equal(np.concatenate([one.radius for one in both]), radius)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lapsvm_whose_classes_are_emptied():
+    X, _, y = samples(2, n=24)
+    robust = sm.LapSVM(class_balance=None).fit(X, y).label_robustness()
+    assert robust.limit == 6
+    assert robust.radius.max() <= 3  # where all are of the other class, so are the predictions
