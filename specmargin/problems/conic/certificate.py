@@ -169,16 +169,15 @@ class _Search:
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
     def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
-        """Yield corrected multipliers with their bounds, in boxes that become smaller while that is what helps."""
-        last, helps, least = self.answer.z[:0], True, math.inf
+        """Yield corrected multipliers with their bounds.
+
+        The box stays: files are verified with boxes that follow from the last multipliers alone, and would be wider.
+        """
+        last, least = self.answer.z[:0], math.inf
         for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
             if np.array_equal(z, last) or not self.program.proves(z):
                 continue
             one, last = self._judged(xh, z), z
-            if helps and one.is_unconditional and not self._is_enough(one):  # cheaper than the next factorisation
-                self.box = tightened_box(self.outward, self.level, self.answer.x, xh, z, self.box, one.bound)
-                before, one = one, self._judged(xh, z)
-                helps = one.from_residual <= 0.5 * before.from_residual
             yield one
             if self._is_enough(one) and math.isfinite(one.bound):
                 return  # what is left is the solver's own gap
@@ -203,7 +202,7 @@ class _Search:
             for one in (self._judged(one.xh, one.z) for one in [*nearest, best]):
                 if one.bound > best.bound or (one.is_unconditional and not best.is_unconditional):
                     best = one
-            if best.bound <= before + max(1e-12 * self.size, 0.01 * (self.value - best.bound)):
+            if best.bound <= before + 1e-12 * self.size:
                 break
         return best
 
