@@ -143,8 +143,7 @@ _check_arguments(
     C=numeric,
     C_star=maybe(numeric),
     balance=maybe(numeric),
-    intercept=choice("balance", "regularized", "free", "none"),
-    balance_on=choice("decision", "slack"),
+    intercept=choice("balance", "regularized", "free"),
 )
 _check_arguments(BlockMargin, **_MARGIN, order=_ORDER)
 _check_arguments(SpectrumMargin, spectrum=_spectra, **_MARGIN, order=flag, ties=flag)
