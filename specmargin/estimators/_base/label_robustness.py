@@ -46,10 +46,10 @@ class Products(NamedTuple):
 
 _MOST = 5_000
 """Sets of false labels that are tried unless more are asked for: seconds."""
-FIXED = "kernel, graph, penalties and learned weights are those of fit"
-"""What stays while labels change."""
 _MOST_FITS = 300
 """The same where each is a fit."""
+FIXED = "kernel, graph, penalties and learned weights are those of fit"
+"""What stays while labels change."""
 _REPRODUCED = 1e-5
 """Relative difference to the decisions of the fit up to which they are the same."""
 

@@ -49,6 +49,16 @@ def test_infeasibility_is_proved_by_its_ray(name):
     assert proved_infeasible(form.program, -answer.z) is None
 
 
+def test_a_ray_that_is_rounded_still_separates():
+    """Without its small entry the ray has A'z = 0 as well, but b'z = 0: nothing is proved by that."""
+    x = cp.Variable(1)
+    program = compiled(cp.Problem(cp.Minimize(0 * x), [x <= 0, -x <= 0, 0 * x <= -1])).program
+    z = np.where(program.b < 0, 1e-12, 1.0)
+    assert not (program.A.T @ z).any()
+    ray = proved_infeasible(program, z)
+    assert ray is None or program.b @ ray.z < 0
+
+
 def test_a_feasible_program_is_never_proved_infeasible(rng):
     form = compiled(random_program("lp", 0))
     for _ in range(50):

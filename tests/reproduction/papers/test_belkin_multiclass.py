@@ -71,6 +71,18 @@ def test_supervised_methods_are_those_of_textbooks(nowhere):
         assert worked(method, nowhere)["error_unlabeled"] == pytest.approx(expected)
 
 
+def test_the_transductive_svm_has_the_c_of_the_svm(nowhere, monkeypatch):
+    asked = []
+
+    def transduced(task, labels, C, data):
+        asked.append(C)
+        return np.zeros(labels.n_samples), np.zeros(0), {"solver": "none"}
+
+    monkeypatch.setattr(fits, "transduced", transduced)
+    worked(fits.TSVM, nowhere)
+    assert asked == 10 * [1 / (2 * table.weights_of("SVM", "digits600")[0])]
+
+
 def test_settings_are_the_published_ones():
     names = {"RLS": "rls", "LapRLS": "laprls", "SVM": "svm", "LapSVM": "lapsvm_dual"}
     for method, name in names.items():
