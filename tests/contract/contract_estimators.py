@@ -371,7 +371,6 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "assign": (*WORD, None),
     "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
     "class_balance": WORD,
-    "class_prior": (0.5, "even", [0.5, 0.6], [1.5, -0.5], [0.5, np.nan], [0.2, 0.3, 0.5], {7: 1.0}, [1j, 0.5], NOTHING),
     "class_weight": ("heavy", 0, np.nan, [1.0, 2.0], {7: 1.0}, {0: -1.0}, {0: 0.0}, {1: np.nan}, {0: "much"}, NOTHING),
     "criterion": (*WORD, None),
     "constants": ({}, (), "usual", 3, np.nan, NOTHING),
