@@ -50,7 +50,7 @@ def certified_flips(obj: LapSVM, cross: FloatArray, v: FloatArray, b: float) -> 
     Parameters
     ----------
     obj : LapSVM
-        With the hinge or the squared hinge.
+        Objective with the hinge or the squared hinge.
     cross : ndarray of shape (m, l)
         h of each sample: its decision is h'v + b.
     v : ndarray of shape (l,)
