@@ -46,8 +46,8 @@ class Mixture:
         Classes of the labels.
     n_classes : int
     constants : Constants
-    class_prior : ndarray of shape (n_classes,), optional
-        Known shares of the classes, which the threshold gives to the predictions.
+    known_shares : tuple of two ndarrays of shape (n_classes,), optional
+        Ends of the intervals of known shares of the classes, one of which the threshold gives to the predictions.
     random_state : int
         Draws the samples from which thresholds are recomputed.
 

@@ -155,14 +155,14 @@ class LabelRobustness:
 
     def _surviving(self, r: int) -> str:
         """Return how many predictions survive r false labels; nothing where nobody looked."""
-        found = ((self.attacked > self.limit) & (self.attacked <= len(self.labeled))).any()
+        attacks = ((self.attacked > self.limit) & (self.attacked <= len(self.labeled))).any()
         labels, seen = f"false label{'s' * (r > 1)}", self.attacked[self.counted] > r
         most = float(seen.mean()) if len(seen) else 1.0
         if r <= self.limit:
             return f"{self.share(r):.0%} survive {r} {labels}"
         if self.bound:
             return f"{self.share(r):.0%} (proved) to {most:.0%} survive {r} {labels}"
-        return f"at most {most:.0%} survive {r} {labels}, not proved" if found else ""
+        return f"at most {most:.0%} survive {r} {labels}, not proved" if attacks else ""
 
 
 def smoother(
