@@ -55,6 +55,8 @@ def slack_value(obj: Any, w: FloatArray, x: FloatArray | None) -> float:
 def slack_certificate(obj: Any, w: FloatArray, x: FloatArray, lower: float = -np.inf) -> Certificate:
     """Return J(w, x) with a bound on its rounding, how far x is from its constraints, and a lower bound.
 
+    The rounding includes what moving x to the margins may cost that it is short of.
+
     Parameters
     ----------
     w : ndarray of shape (size,)
@@ -63,7 +65,7 @@ def slack_certificate(obj: Any, w: FloatArray, x: FloatArray, lower: float = -np
     lower : float, default -inf
         A proved lower bound of J.
     """
-    errors = obj.features.decision_errors(w) + _EPS * np.abs(x)
+    errors = obj.features.decision_errors(w) + _EPS * np.abs(x) + np.maximum(1.0 - _margins(obj, x), 0.0)
     slack, C = np.abs(x - obj.decisions_at(w)), _costs(obj)
     value = _value(obj, w, x)
     rounding = float(C @ (2.0 * slack * errors + errors**2)) + (len(x) + len(w) + 8) * _EPS * value
@@ -81,11 +83,16 @@ def _value(obj: Any, w: FloatArray, x: FloatArray) -> float:
     return 0.5 * float(w @ w) + float(_costs(obj) @ (x - obj.decisions_at(w)) ** 2)
 
 
-def _violations(obj: Any, x: FloatArray) -> dict[str, float]:
-    """Return by how much margins are short of 1, and the mean of the unlabelled x off the balance."""
+def _margins(obj: Any, x: FloatArray) -> FloatArray:
+    """Return y_i x_i of the labelled and |x_j| of the unlabelled samples."""
     margins = np.abs(x)
     margins[obj.labels.labeled] = obj.labels.sign * x[obj.labels.labeled]
+    return margins
+
+
+def _violations(obj: Any, x: FloatArray) -> dict[str, float]:
+    """Return by how much margins are short of 1, and the mean of the unlabelled x off the balance."""
     return {
-        "margins": float(np.max(1.0 - margins, initial=0.0)),
+        "margins": float(np.max(1.0 - _margins(obj, x), initial=0.0)),
         "balance": abs(float(x[obj.unlabeled].mean()) - obj.balance),
     }

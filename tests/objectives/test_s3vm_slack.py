@@ -40,6 +40,14 @@ def test_a_point_outside_has_no_value_and_says_what_is_violated(j, change, viola
     assert obj.certificate({"w": w, "x": x}).violations[violated] > 0.01
 
 
+def test_margins_that_are_a_little_short_are_charged_as_rounding():
+    obj, w, x = objective(balance_on="slack"), np.zeros(2), np.array([-1.0, 1.0, -1.0, 1.0, 1.0])
+    near = x * (1.0 - np.array([1e-7, 0.0, 3e-7, 0.0, 0.0]))
+    J, proof = obj.certificate({"w": w, "x": x}).primal_objective, slack_certificate(obj, w, near)
+    assert proof.primal_objective < J - 1e-7
+    assert J <= proof.primal_objective + proof.rounding <= J + 1e-12
+
+
 def test_without_a_balance_x_is_no_variable_and_no_intercept_is_the_plain_product():
     obj, w = objective(), np.array([0.3, -0.2])
     assert set(obj.variables) == {"w"}

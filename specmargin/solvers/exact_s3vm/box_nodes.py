@@ -28,19 +28,29 @@ _GAIN = {True: 0.03, False: 0.2}
 
 @dataclass(eq=False)
 class BoxNode:
-    """A part of the tree: a box, its proved bound, and what its relaxation left for its children."""
+    """A part of the tree: a box, a proved bound over it, and what its relaxation left for its children.
+
+    `lower` is infinite where the box is empty. What it proves for the part is `proved`: outside the box J is only known
+    to be at least the level that the box was cut at.
+    """
 
     lower: float
     box: MarginBox
     cuts: list[Cut] = field(default_factory=list)
     proof: ProductBound | None = None
     x: FloatArray | None = None
-    depth: int = 0
+    path: tuple[tuple[int, float], ...] = ()
+    """Samples and labels that were branched upon, from the root."""
+
+    @property
+    def proved(self) -> float:
+        """The proved bound of the part."""
+        return min(self.lower, self.box.level)
 
     def child(self, j: int, sign: float) -> BoxNode:
         """Return the part where sample j has that label."""
         box = self.box.with_label(j, sign)
-        return BoxNode(self.lower, box, list(self.cuts), self.proof, self.x, self.depth + 1)
+        return BoxNode(self.lower, box, list(self.cuts), self.proof, self.x, (*self.path, (j, sign)))
 
     def branching(self) -> int:
         """Return the free sample that costs the relaxation most: theta_j (1 - x_j^2)."""
@@ -104,7 +114,7 @@ class Bounding:
         for view in self.views(node, root):
             rounds = 3 if root else 1
             if not node.box.tighten(view, self.level, rounds=rounds, deadline=self.search.deadline):
-                node.lower = max(node.lower, self.level)
+                node.lower = np.inf
                 return False
         return True
 
@@ -162,9 +172,9 @@ class Bounding:
         """Cut the box by the proof of the bound; False where that leaves nothing."""
         assert node.proof is not None
         level = self.level
-        if node.proof.reduce(node.box, level) and node.box.meet(*node.proof.quadratic().box(level)):
+        if node.proof.reduce(node.box, level) and node.box.meet(*node.proof.quadratic().box(level), level):
             return True
-        node.lower = max(node.lower, level)
+        node.lower = np.inf
         return False
 
     def _cut(self, node: BoxNode, X: FloatArray) -> None:

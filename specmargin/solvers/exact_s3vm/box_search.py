@@ -92,7 +92,7 @@ class BoxSearch:
             self._open(node)
         self.root, self.root_seconds = min(self.lower, self.search.value), time.perf_counter() - begin
         self._record(min(max_nodes, 1), progress)
-        while self.stopped and self.nodes < max_nodes and not self.search.late:
+        while self.search.best is not None and self.stopped and self.nodes < max_nodes and not self.search.late:
             children = self._branched(self._heap[0][2])
             if children is None:  # no time for it
                 break
@@ -113,7 +113,7 @@ class BoxSearch:
 
     def _open(self, node: BoxNode) -> None:
         self._count += 1
-        heapq.heappush(self._heap, (node.lower, self._count, node))
+        heapq.heappush(self._heap, (node.proved, self._count, node))
 
     def _record(self, nodes: int, progress: Callable[[int, float, float], None] | None) -> None:
         """Count nodes, and tell of them."""
@@ -128,10 +128,11 @@ class BoxSearch:
         search.offer(search.signs(search.known.x), flips=True)
         for labels in starts:
             search.offer(labels, flips=True)
-        node = BoxNode(search.known.lower, MarginBox.of(space.y))
-        self.root_box = node.box
+        # What is proved with the factor of Q holds up to `highest` only.
         space.highest = search.value if np.isfinite(search.value) else 1.0
-        if only_known:
+        node = BoxNode(search.known.lower, MarginBox.of(space.y, space.highest))
+        self.root_box = node.box
+        if only_known or search.best is None:
             return node
         if not len(space.free):
             return self._enumerate(node)
@@ -139,24 +140,22 @@ class BoxSearch:
         if relaxed is not None:
             search.offer(search.signs(relaxed.X[-1, :-1]), flips=True)
             search.sample(relaxed.X, 20, 0)
-        self.plain = node.lower
-        if not np.isfinite(search.value):
-            return node
+        self.plain = node.proved
         if self.plain > (1.0 - _SMALL) * search.value:
             self.bounding.most = 1.0
         if node.lower >= self.bounding.level or not self.bounding.tighten(node, root=True):
-            self._close(max(node.lower, self.bounding.level))
+            self._close(node)
             return None
         if self._is_small(node):
             return self._enumerate(node)
         if self.bounding.bound(node, _ROOT_ROUNDS, root=True):
-            self._close(node.lower)
+            self._close(node)
             return None
         return self._enumerate(node) if self._is_small(node) else node
 
-    def _close(self, lower: float) -> None:
-        """Count a part as done."""
-        self.closed = min(self.closed, lower)
+    def _close(self, node: BoxNode) -> None:
+        """Count a part as done, by what it proves."""
+        self.closed = min(self.closed, node.proved)
 
     @staticmethod
     def _is_small(node: BoxNode) -> bool:
@@ -167,17 +166,12 @@ class BoxSearch:
         j, children = node.branching(), []
         for sign in (-1.0, 1.0):
             child = node.child(j, sign)
-            if not child.box.meet(child.box.low, child.box.high):
-                self._close(self.bounding.level)
-            elif not self.bounding.tighten(child, root=False):
-                self._close(child.lower)
-            elif self._is_small(child):
-                rest = self._enumerate(child)
+            bounding = self.bounding
+            if not bounding.tighten(child, root=False) or (not self._is_small(child) and bounding.bound(child, 1)):
+                self._close(child)
+            else:  # boxes may have left few signs open, or none
+                rest = self._enumerate(child) if self._is_small(child) else child
                 children += [] if rest is None else [rest]
-            elif self.bounding.bound(child, 1):
-                self._close(child.lower)
-            else:
-                children.append(child)
             if self.search.late:
                 return None
         return children
@@ -203,5 +197,6 @@ class BoxSearch:
                 new = labels.copy()
                 new[j] = sign
                 stack.append((new, point))
-        self._close(max(lowest, node.lower))
+        node.lower = max(lowest, node.lower)
+        self._close(node)
         return None

@@ -7,6 +7,9 @@ For a quadratic below J (`Quadratic`) and labels s that are known, any a >= 0 wi
 and likewise for -x_j. A good a minimises the right-hand side: with p'Qp / 2 tau + (t - kappa) tau for the root, whose
 best tau is sqrt(p'Qp / 2 (t - kappa)), every step is a nonnegative quadratic program. A side of the box that leaves
 only one sign of x_j fixes the label. An empty box says that no point is better than the level: it is a proof by itself.
+
+Points that are not better may be outside. A bound over a box that was cut at the level t therefore proves no more than
+J >= min(bound, t) for the labels that the box is of: the box remembers the lowest t.
 """
 
 from __future__ import annotations
@@ -30,15 +33,23 @@ _GAIN = 1e-3
 
 @dataclass(eq=False)
 class MarginBox:
-    """Lower and upper bounds of x, (n,) each, and the labels that they fix."""
+    """Lower and upper bounds of x, (n,) each, the labels that they fix, and the level below which they hold all points.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n,)
+    level : float, default inf
+        The lowest level that the box was cut at: points of its part of the tree are outside only if J >= level there.
+    """
 
     low: FloatArray
     high: FloatArray
+    level: float = np.inf
 
     @classmethod
-    def of(cls, y: FloatArray) -> MarginBox:
+    def of(cls, y: FloatArray, level: float = np.inf) -> MarginBox:
         """Return the box of known labels, 0 where unknown."""
-        return cls(np.where(y > 0, 1.0, -np.inf), np.where(y < 0, -1.0, np.inf))
+        return cls(np.where(y > 0, 1.0, -np.inf), np.where(y < 0, -1.0, np.inf), level)
 
     @property
     def labels(self) -> FloatArray:
@@ -47,15 +58,16 @@ class MarginBox:
 
     def with_label(self, j: int, sign: float) -> MarginBox:
         """Return the part of the box where sample j has that label."""
-        box = MarginBox(self.low.copy(), self.high.copy())
+        box = MarginBox(self.low.copy(), self.high.copy(), self.level)
         if sign > 0:
             box.low[j] = max(box.low[j], 1.0)
         else:
             box.high[j] = min(box.high[j], -1.0)
         return box
 
-    def meet(self, low: FloatArray, high: FloatArray) -> bool:
-        """Cut the box by another one, and by |x| >= 1; False where nothing is left."""
+    def meet(self, low: FloatArray, high: FloatArray, level: float) -> bool:
+        """Cut the box by one that holds where J <= level, and by |x| >= 1; False where nothing is left."""
+        self.level = min(self.level, level)
         self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
         self.low[(self.low > -1.0) & (self.low < 1.0)] = 1.0
         self.high[(self.high < 1.0) & (self.high > -1.0)] = -1.0
@@ -78,7 +90,7 @@ class MarginBox:
         for _ in range(rounds):
             labels = self.labels
             sides = _Sides(below, labels, level)
-            if sides.lower > level or not self.meet(*below.box(level)):
+            if not self.meet(*below.box(level), level) or sides.lower > level:
                 return False
             for j in range(len(labels)):
                 if time.perf_counter() > deadline:
@@ -87,7 +99,7 @@ class MarginBox:
                     self.high[j] = min(self.high[j], sides.bound(j, 1.0))
                 if labels[j] <= 0:
                     self.low[j] = max(self.low[j], -sides.bound(j, -1.0))
-            if not self.meet(self.low, self.high):
+            if not self.meet(self.low, self.high, level):
                 return False
             if (self.labels == labels).all():
                 break

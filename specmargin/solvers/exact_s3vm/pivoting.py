@@ -164,4 +164,5 @@ class LabelPrograms:
         short = float(np.max(1.0 - s * x[rows], initial=0.0))
         if not (short <= _FEASIBLE and abs(value - lower) <= _FEASIBLE * max(value, 1e-300)):
             value = np.inf
-        return LabeledPoint(labels.copy(), x, p, active, lower, value)
+        # Margins may be short by rounding, which makes J too small.
+        return LabeledPoint(labels.copy(), x, p, active, lower, max(value, lower))

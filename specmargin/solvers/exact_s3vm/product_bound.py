@@ -83,7 +83,7 @@ class ProductBound:
         squares = of.squares
         most = np.sqrt(1.0 + room[squares]) * (1.0 + 1e-12)
         high[of.i[squares]], low[of.i[squares]] = most, -most
-        return box.meet(low, high)
+        return box.meet(low, high, level)
 
 
 def product_bound(space: MarginSpace, products: Products, lam: FloatArray) -> ProductBound | None:

@@ -61,9 +61,9 @@ def test_a_level_below_everything_leaves_nothing():
 def test_sides_between_the_margins_fix_labels():
     box = MarginBox(np.array([-3.0, -0.5, -2.0]), np.array([2.0, 4.0, 0.3]))
     assert box.labels.tolist() == [0, 0, 0]
-    assert box.meet(np.full(3, -9.0), np.full(3, 9.0))
+    assert box.meet(np.full(3, -9.0), np.full(3, 9.0), 7.0)
     assert box.labels.tolist() == [0, 1, -1]
     assert (box.low[1], box.high[2]) == (1.0, -1.0)
     child = box.with_label(0, 1.0)
     assert (child.low[0], box.low[0]) == (1.0, -3.0)
-    assert not child.meet(np.full(3, -9.0), np.full(3, 0.5))
+    assert not child.meet(np.full(3, -9.0), np.full(3, 0.5), 8.0)

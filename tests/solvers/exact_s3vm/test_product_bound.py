@@ -16,7 +16,8 @@ def solved(seed, tol=1e-8):
     space = random_space(seed)
     space.highest = 1e3
     box = MarginBox.of(space.y)
-    box.meet(*space.quadratic.box(1.5 * product_sdp(space, Products.of(space.y, None)).value + 1.0))
+    level = 1.5 * product_sdp(space, Products.of(space.y, None)).value + 1.0
+    box.meet(*space.quadratic.box(level), level)
     found = product_sdp(space, Products.of(space.y, box), box)
     products = Products.of(space.y, box, None, separate(found.X, box, [], 3 * len(space.y)))
     return space, products, product_sdp(space, products, box, tol=tol)

@@ -36,7 +36,7 @@ def test_the_value_is_that_of_clarabel(seed):
     # The price of the balance leaves a little.
     assert value == pytest.approx(relaxation(space, plain), rel=1e-6 if space.total is None else 3e-3)
     box = MarginBox.of(space.y)
-    assert box.meet(*space.quadratic.box(2.0 * value + 0.1))
+    assert box.meet(*space.quadratic.box(2.0 * value + 0.1), 2.0 * value + 0.1)
     found = product_sdp(space, Products.of(space.y, box), box, tol=1e-7)
     cuts = separate(found.X, box, [], 10)
     products = Products.of(space.y, box, None, cuts)
