@@ -6,6 +6,7 @@ violates; an empty text says that it is right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -158,6 +159,19 @@ def _hurting_graph(rows: FloatArray) -> str:
     return "" if with_graph - without >= 0.1 else "The graph costs less than 10 points of error here, or helps."
 
 
+def _page(text: str) -> str:
+    """Check the form of the page of lesson 12: four parts, numbers where somebody else must be able to look."""
+    parts = re.split(r"(?m)^ *(decision|evidence|doubt|reversal):", text)
+    told = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if len(told) < 4:
+        return "A part is missing: decision, evidence, doubt and reversal begin a line each, with a colon."
+    if not re.search(r"\d", told["evidence"]):
+        return "The evidence holds no number that somebody could look up."
+    if not re.search(r"\d", told["reversal"]):
+        return "The reversal holds no number: nobody could say that it has happened."
+    return "" if len(text.split()) <= 300 else "One page: 300 words at most."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
@@ -166,4 +180,5 @@ PROPERTIES: dict[str, Callable[[Any], str]] = {
     "04.W": _weights_of_storm,
     "05.W": _lapsvm_of_any_loss,
     "11.E3": _hurting_graph,
+    "12.E3": _page,
 }
