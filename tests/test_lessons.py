@@ -258,6 +258,26 @@ def test_each_registered_wrong_answer_has_its_own_hint(source: Path) -> None:
     assert stored == {name: EXERCISES[name] for name in answers}, "run make lessons ARGS=--marks"
 
 
+def test_lesson_10_quotes_the_recorded_tables() -> None:
+    source = next(source for source in SOURCES if source.name[:2] == "10")
+    told = re.search(r"of tied settings the means are (\d+\.\d+) and (\d+\.\d+)", "\n".join(markdown(source)))
+    assert told is not None
+    for k, folder in enumerate(("qn_s3vm", "qn_s3vm-labels=uniform-rows=few")):
+        table = lesson_files.ROOT / "results" / "recorded" / folder / "table.md"
+        row = r"\| mnist_3_8 \| qn_s3vm \| l=20 u=480, 5 labelled folds, {} \| ([\d.]+) \(([\d.]+)\) \| 10 \| ([\d.]+) \(([\d.]+)\)"
+        first, last = (
+            re.search(row.format(rule), table.read_text(encoding="utf-8")) for rule in ("first", "largest lam")
+        )
+        assert first is not None
+        assert last is not None
+        mean, deviation, *published = first.groups()
+        text = source.read_text(encoding="utf-8")
+        assert f"| {mean} | {deviation} |" in text
+        assert f"({mean}, {deviation})" in text
+        assert f"({', '.join(published)}), [(" in text
+        assert last[1] == told[k + 1]
+
+
 def test_marks_do_not_tell_answers() -> None:
     """What is in the wheel are hashes: no number of an answer."""
     for entry in EXERCISES.values():

@@ -54,7 +54,7 @@ sm.teaching.guess("11.q2", ...)  # 0, 1, 10 or 100
 #
 # $$ \begin{pmatrix} G + I & \mathbf 1 \\ \mathbf 1^\top & 0 \end{pmatrix} \begin{pmatrix} v \\ b \end{pmatrix} = \begin{pmatrix} y \\ 0 \end{pmatrix}, \qquad f = \hat K v + b\mathbf 1 \;=\; H y . $$
 #
-# $H$ has a row for each point and a column for each label. It knows the points, kernel, graph and weights, and *no label*: what a false
+# where $v$ is 0 at the points without a label. $H$ has a row for each point and a column for each label. It knows the points, kernel, graph and weights, and *no label*: what a false
 # label would do is known before anybody lies.
 
 # %%
@@ -415,8 +415,8 @@ print("the firmest weight: you guessed", sm.teaching.guess("11.q2"), "- it is", 
 # ## Common mistakes
 #
 # * *A false label is a missing one.* It costs twice as much: its vote is gone, and stands on the other side.
-# * *The same liars for all points.* A bound for every prediction lets each have its own worst ones. Bounds for one set of liars are weaker,
-#   and harder.
+# * *The same liars for all points.* A bound for every prediction lets each have its own worst ones. One set of liars
+#   for all harms less in sum, and is a problem of its own.
 # * *Firm predictions are right.* They do not hang on few labels. That is all.
 # * *More unlabelled points cannot hurt.* They make the graph, and the graph may speak of something else.
 # * *"Cannot tell" means "no difference".* It says that so few labels would miss a large one.

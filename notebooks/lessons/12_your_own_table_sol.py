@@ -84,8 +84,8 @@ print(f"{n} rows, {(y != -1).sum()} graded; {X.shape[1]} columns are used of {le
 # %% [markdown] tags=["slide"]
 # ## 2. A model with a condition
 #
-# LapSVM over all $n$ rows, with decisions $f = K\alpha + b\mathbf 1$. Wines of the southern cellar, $S$, shall not be preferred by more than $d$ in
-# the mean:
+# LapSVM over all $n$ rows, with decisions $f = K\alpha + b\mathbf 1$. Neither the southern cellar, $S$, nor the other one shall be preferred by more than
+# $d$ in the mean:
 #
 # $$
 # \begin{aligned}
