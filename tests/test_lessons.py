@@ -264,7 +264,8 @@ def test_lesson_10_quotes_the_recorded_tables() -> None:
     assert told is not None
     for k, folder in enumerate(("qn_s3vm", "qn_s3vm-labels=uniform-rows=few")):
         table = lesson_files.ROOT / "results" / "recorded" / folder / "table.md"
-        row = r"\| mnist_3_8 \| qn_s3vm \| l=20 u=480, 5 labelled folds, {} \| ([\d.]+) \(([\d.]+)\) \| 10 \| ([\d.]+) \(([\d.]+)\)"
+        number = r"([\d.]+) \(([\d.]+)\)"
+        row = rf"\| mnist_3_8 \| qn_s3vm \| l=20 u=480, 5 labelled folds, {{}} \| {number} \| 10 \| {number}"
         first, last = (
             re.search(row.format(rule), table.read_text(encoding="utf-8")) for rule in ("first", "largest lam")
         )
