@@ -444,10 +444,10 @@ CEILINGS = {
         "losses": 760,
         "objectives": 5475,  # labels that are false; a balance on decision plus slack
         "plots": 1780,
-        "problems": 3575,  # certificates, orders and rays of any program, labels as parameters, models to copy, sums
+        "problems": 3575,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2355,  # cone programs and rays in balls, their bounds replayed
         "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
-        "teaching": 220,  # checks and guesses of the lessons; a property where no stored value can decide
+        "teaching": 300,  # checks and guesses of twelve lessons; a property where no stored value can decide
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {"(modules)": 2270, "engine": 1155, "papers": 5380},
