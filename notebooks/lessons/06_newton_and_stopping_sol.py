@@ -33,9 +33,9 @@
 # | $G$, $v$, $\xi$ | `G`, `v`, `xi` | matrix and coefficients of the small problem, as in lesson 02; slacks | 3 |
 # | $\beta$, $J$, $Y$ | `my_beta`, `labeled`, `sign` | multipliers of the margins; labelled rows; labels on a diagonal | 4 |
 #
-# **First, a guess.** An optimiser reduces its gradient to a hundred-millionth, which takes it about seventy iterations here. After how many
-# has the last point got its final class? A published figure shows a run, from two labels, that is right about every point after *four*
-# iterations. In how many of sixty draws of the two labels will that be so?
+# **First, a guess.** An optimiser reduces its gradient to a hundred-millionth, which takes it about seventy iterations here.
+# After how many has the last point got its final class? A published figure shows a run, from two labels, that is right about
+# every point after *four* iterations. In how many of sixty draws of the two labels will that be so?
 
 # %%
 # %matplotlib inline
@@ -89,16 +89,18 @@ print("labels:", len(sign), "  wrong ones at", liars)
 #
 # $$ \nabla_b = \mathbf 1^\top I_E (f - y), \qquad \nabla_\alpha = K g, \qquad g = S\alpha + I_E (f - y) . $$
 #
-# **Newton.** Solve $g = 0$, $\nabla_b = 0$ for the present $E$: that is a linear system of $n + 1$ rows. Update $E$, until it stays.
+# **Newton.** Solve $g = 0$, $\nabla_b = 0$ for the present $E$: that is a linear system of $n + 1$ rows. Update $E$, until it
+# stays.
 #
-# **Conjugate gradients.** Go along $d$, a mixture of the last direction and of $-(\nabla_b, g)$, to the minimum on the line. There the
-# derivative by the step $s$ is increasing and piecewise linear, with a kink for each label. Only products with $K$ are needed.
+# **Conjugate gradients.** Go along $d$, a mixture of the last direction and of $-(\nabla_b, g)$, to the minimum on the line.
+# There the derivative by the step $s$ is increasing and piecewise linear, with a kink for each label. Only products with $K$ are
+# needed.
 
 # %% [markdown]
 # ## 3. Write it
 #
-# First a reference that shares nothing with either loop. In the small problem of lesson 02 the decisions at the labels are $Gv + b\mathbf 1$ and
-# both penalties are $v^\top G v$:
+# First a reference that shares nothing with either loop. In the small problem of lesson 02 the decisions at the labels are
+# $Gv + b\mathbf 1$ and both penalties are $v^\top G v$:
 #
 # $$ \min_{v,\, b,\, \xi}\;\; \tfrac12 \bigl( \|\xi\|^2 + v^\top G v \bigr) \quad \text{s.t.}\quad y_i (Gv + b\mathbf 1)_i \ge 1 - \xi_i . $$
 #
@@ -168,7 +170,8 @@ print(package)
 assert np.isclose(thirty.value_at(alpha, offset), optimum, rtol=1e-10)
 
 # %% [markdown]
-# **Conjugate gradients.** Every point of the way is kept. The derivative by $b$ is divided by the number of labels: it has a scale of its own.
+# **Conjugate gradients.** Every point of the way is kept. The derivative by $b$ is divided by the number of labels: it has a
+# scale of its own.
 
 
 # %%
@@ -202,10 +205,10 @@ def conjugate_gradients(o, most=500, tol=1e-8):  # decisions, objective and grad
 # %% [markdown] tags=["slide"]
 # ## 4. Read the multipliers
 #
-# Stationarity by $\xi$ says $\beta = \xi$: **a multiplier is the slack itself**, positive exactly on $E$, and without a bound. A wrong
-# label pulls the harder the farther $f$ is from it. Stationarity by $\alpha$ is $S\alpha = J^\top Y\beta$, that is $g = 0$: a
-# point without a label, or beyond its margin, has an entry 0. Both loops must end in these multipliers, and in those of your problem.
-# (Leave $b$ out and compare: to $D - W$ a constant is free, see E2 of lesson 05.)
+# Stationarity by $\xi$ says $\beta = \xi$: **a multiplier is the slack itself**, positive exactly on $E$, and without a bound. A
+# wrong label pulls the harder the farther $f$ is from it. Stationarity by $\alpha$ is $S\alpha = J^\top Y\beta$, that is
+# $g = 0$: a point without a label, or beyond its margin, has an entry 0. Both loops must end in these multipliers, and in those
+# of your problem. (Leave $b$ out and compare: to $D - W$ a constant is free, see E2 of lesson 05.)
 
 # %%
 way = conjugate_gradients(thirty)
@@ -262,9 +265,9 @@ assert stops["stability"].status is stops["safe"].status is sm.Status.EARLY_STOP
 assert 0 < after_four < 30 < at_the_end == 60
 
 # %% [markdown]
-# *Right after four iterations* is true of some draws and false of most. On the points of the paper, which are not these, the recorded
-# table (`python -m reproduction tables claims`, line "moons by iteration") counts 4 draws of 60; their mean error is then 17.1 %, and after
-# 25 iterations 0.7 %. **A figure is not a claim**: it shows that something can happen.
+# *Right after four iterations* is true of some draws and false of most. On the points of the paper, which are not these, the
+# recorded table (`python -m reproduction tables claims`, line "moons by iteration") counts 4 draws of 60; their mean error is
+# then 17.1 %, and after 25 iterations 0.7 %. **A figure is not a claim**: it shows that something can happen.
 #
 # ## 6. One picture
 #
@@ -296,9 +299,9 @@ figure
 # %% [markdown]
 # ## Exercises
 #
-# **E1. By hand (5 minutes).** Two labels seen along a line: $y_1 = 1$ with $f_1 = s$, and $y_2 = -1$ with $f_2 = 4s - 2$. No penalty: the
-# objective is $\tfrac12\max(0, 1 - s)^2 + \tfrac12\max(0, 4s - 1)^2$. At $s = 0$ only the first is in $E$, and Newton's whole step goes to
-# $s = 1$. Where is the minimum?
+# **E1. By hand (5 minutes).** Two labels seen along a line: $y_1 = 1$ with $f_1 = s$, and $y_2 = -1$ with $f_2 = 4s - 2$. No
+# penalty: the objective is $\tfrac12\max(0, 1 - s)^2 + \tfrac12\max(0, 4s - 1)^2$. At $s = 0$ only the first is in $E$, and
+# Newton's whole step goes to $s = 1$. Where is the minimum?
 
 # %%
 my_step = ...  # a number
@@ -319,10 +322,10 @@ answers["06.E1"] = (
 )
 
 # %% [markdown]
-# **E2. Round in circles.** Whole steps need not end. The first 60 points, labels
-# `np.random.default_rng(4).integers(0, 2, 60)`, `gram(X[:60], gamma=1.0)`, $L = 0$, $\gamma_A = 10^{-6}$, $\gamma_I = 0$: the sets $E$ of whole
-# steps come back. After how many steps does a set of the circle return to itself? (Keep each $E$; `minimum_on` does a step.) Then ask
-# `sm.solvers.newton`, which searches along the line.
+# **E2. Round in circles.** Whole steps need not end. The first 60 points, labels `np.random.default_rng(4).integers(0, 2, 60)`,
+# `gram(X[:60], gamma=1.0)`, $L = 0$, $\gamma_A = 10^{-6}$, $\gamma_I = 0$: the sets $E$ of whole steps come back. After how many
+# steps does a set of the circle return to itself? (Keep each $E$; `minimum_on` does a step.) Then ask `sm.solvers.newton`, which
+# searches along the line.
 
 # %%
 my_circle = ...  # a number of steps
@@ -352,9 +355,10 @@ answers["06.E2"] = (
 )
 
 # %% [markdown]
-# **E3. Stable and wrong.** Take the two labels of section 5 and one more, of the first point of class 0 that has none. Insist: $L$ with
-# `power=2`, not normalised, $\gamma_A = 10^{-4}$, $\gamma_I = 10$. Which share of the unlabelled points is wrong where `stopping="stability"` stops, and where
-# `"safe"` does? Look at $f$ at the first stop: which number is it near, and why is that stable?
+# **E3. Stable and wrong.** Take the two labels of section 5 and one more, of the first point of class 0 that has none. Insist:
+# $L$ with `power=2`, not normalised, $\gamma_A = 10^{-4}$, $\gamma_I = 10$. Which share of the unlabelled points is wrong where
+# `stopping="stability"` stops, and where `"safe"` does? Look at $f$ at the first stop: which number is it near, and why is that
+# stable?
 
 # %%
 my_two_stops = ...  # two shares between 0 and 1: stability, safe
@@ -390,9 +394,9 @@ answers["06.E3"] = (
 )
 
 # %% [markdown]
-# **E4. Open: a sentence of your own.** "Eight iterations classify all." In how many of the sixty draws is that true? And after how many
-# iterations are all sixty right, and stay so? Then write a sentence about one of the rules that you would put into a paper, and say
-# over what it holds: draws, data, weights. (E3 has other weights.)
+# **E4. Open: a sentence of your own.** "Eight iterations classify all." In how many of the sixty draws is that true? And after
+# how many iterations are all sixty right, and stay so? Then write a sentence about one of the rules that you would put into a
+# paper, and say over what it holds: draws, data, weights. (E3 has other weights.)
 
 # %%
 my_sentence = ...  # two numbers: draws of 60 that are right after eight; iterations until all are

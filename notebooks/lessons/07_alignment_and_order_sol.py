@@ -33,9 +33,9 @@
 # | $T$ | `residual` | $yy^\top - K$ on the labelled points | 4 |
 # | $s$ | | a factor of $\delta$ | E2 |
 #
-# **First, a guess.** Sixty eigenvectors get weights that may not increase. At how many places does the best spectrum of 16 labels
-# drop? And whose SVM errs least: that of the ordered spectrum with the best alignment, that of the unordered one, or that of a diffusion
-# kernel, which has a single parameter?
+# **First, a guess.** Sixty eigenvectors get weights that may not increase. At how many places does the best spectrum of 16
+# labels drop? And whose SVM errs least: that of the ordered spectrum with the best alignment, that of the unordered one, or that
+# of a diffusion kernel, which has a single parameter?
 
 # %%
 # %matplotlib inline
@@ -53,12 +53,13 @@ sm.teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
 # %% [markdown]
 # ## 1. A spectrum makes a kernel
 #
-# $n$ points, a graph, its Laplacian $L = D - W$ with eigenvectors $\phi_i$ from smooth to rough. Weights $\delta_i \ge 0$ on the first $q$ of them make a kernel,
+# $n$ points, a graph, its Laplacian $L = D - W$ with eigenvectors $\phi_i$ from smooth to rough. Weights $\delta_i \ge 0$ on the
+# first $q$ of them make a kernel,
 #
 # $$ K = n \sum_{i=1}^q \delta_i\, \phi_i \phi_i^\top , \qquad \delta_2 \ge \delta_3 \ge \dots \ge \delta_q \ge 0, \quad \delta_1 \ge 0 . $$
 #
-# The order says: what is rougher may not weigh more. $\phi_1$ is constant, and is left out of the order (E3). A diffusion kernel has
-# $\delta_i = \exp(-\theta_i / \text{width})$: ordered, with one parameter.
+# The order says: what is rougher may not weigh more. $\phi_1$ is constant, and is left out of the order (E3). A diffusion kernel
+# has $\delta_i = \exp(-\theta_i / \text{width})$: ordered, with one parameter.
 
 # %%
 X, truth = sm.datasets.digits_pair(3, 8)
@@ -79,21 +80,23 @@ print("eigenvalues:", spectrum.eigenvalues[:6].round(3), "...")
 # %% [markdown] tags=["slide"]
 # ## 2. Alignment
 #
-# The ideal kernel on the $l$ labelled points is $yy^\top$. **Alignment** is the cosine of the angle between it and $K$, both taken as long vectors:
-# with $u_i$ the labelled rows of $\sqrt n\,\phi_i$, $a_i = (u_i^\top y)^2$ and $M_{ij} = (u_i^\top u_j)^2$,
+# The ideal kernel on the $l$ labelled points is $yy^\top$. **Alignment** is the cosine of the angle between it and $K$, both
+# taken as long vectors: with $u_i$ the labelled rows of $\sqrt n\,\phi_i$, $a_i = (u_i^\top y)^2$ and
+# $M_{ij} = (u_i^\top u_j)^2$,
 #
 # $$ A(\delta) = \frac{y^\top K y}{l\, \|K\|} = \frac{a^\top \delta}{l \sqrt{\delta^\top M \delta}} . $$
 #
-# A cosine does not know the length of $\delta$. So choose it: the best $\delta$ is the projection of $yy^\top$ on the admissible kernels,
+# A cosine does not know the length of $\delta$. So choose it: the best $\delta$ is the projection of $yy^\top$ on the admissible
+# kernels,
 #
 # $$ \min_\delta\; \tfrac12\, \delta^\top M \delta - a^\top \delta . $$
 
 # %% [markdown] tags=["slide"]
 # ## 3. Write it, over drops
 #
-# An ordered spectrum is a sum of **prefixes**: with drops $\kappa_i = \delta_i - \delta_{i+1}$ for $i \ge 2$ (the last is $\kappa_q = \delta_q$), and
-# $\kappa_1 = \delta_1$ by itself, $\delta = R\kappa$. The columns of $R$ are the first unit vector, and ones from 2 to $i$. Instead of an order there is
-# only $\kappa \ge 0$.
+# An ordered spectrum is a sum of **prefixes**: with drops $\kappa_i = \delta_i - \delta_{i+1}$ for $i \ge 2$ (the last is
+# $\kappa_q = \delta_q$), and $\kappa_1 = \delta_1$ by itself, $\delta = R\kappa$. The columns of $R$ are the first unit vector,
+# and ones from 2 to $i$. Instead of an order there is only $\kappa \ge 0$.
 #
 # Write the quadratic program in CVXPY with the variable $\kappa$, solve it by Clarabel, and hand in $\delta = R\kappa$.
 
@@ -132,8 +135,8 @@ answers["07.W"] = (
 )
 
 # %% [markdown]
-# **The solver without CVXPY.** With a Cholesky factor of $M$ the program is a least-squares problem in nonnegative unknowns, `nnls` in scipy. One function
-# serves every family: only its extreme spectra change.
+# **The solver without CVXPY.** With a Cholesky factor of $M$ the program is a least-squares problem in nonnegative unknowns,
+# `nnls` in scipy. One function serves every family: only its extreme spectra change.
 
 
 # %%
@@ -154,8 +157,8 @@ assert np.isclose(A, package.certificate.primal_objective, rtol=1e-8)
 # %% [markdown] tags=["slide"]
 # ## 4. Read the multipliers
 #
-# The multipliers of $\kappa \ge 0$ are the slopes $\lambda = R^\top (M\delta - a)$. With the residual $T = yy^\top - K$ on the labelled points, $-\lambda_i$ is the inner
-# product of $T$ with the $i$-th extreme kernel. So at the optimum
+# The multipliers of $\kappa \ge 0$ are the slopes $\lambda = R^\top (M\delta - a)$. With the residual $T = yy^\top - K$ on the
+# labelled points, $-\lambda_i$ is the inner product of $T$ with the $i$-th extreme kernel. So at the optimum
 #
 # | | meaning |
 # |---|---|
@@ -191,7 +194,8 @@ assert np.isclose(a @ delta, delta @ M @ delta)  # a projection: the residual is
 # | convex: drops that shrink | ramps, falling to 0 in equal steps |
 # | diffusion | a curve, no cone: a grid of widths |
 #
-# A larger family has the larger alignment. Does it have the smaller error? Train an SVM on each kernel, for twenty draws of the labels.
+# A larger family has the larger alignment. Does it have the smaller error? Train an SVM on each kernel, for twenty draws of the
+# labels.
 
 # %%
 ramps = np.zeros((q, q))
@@ -217,8 +221,8 @@ for name, (value, error) in means.items():
     print(f"{name:10s} alignment {value:.3f}, errors {error:.2f} % on average")
 
 # %% [markdown]
-# The free family is aligned best, in every draw, and errs most: sixty free weights find sixteen labels anywhere. The other three differ little.
-# Alignment compares families on the labelled points only; the order is what is known about the others.
+# The free family is aligned best, in every draw, and errs most: sixty free weights find sixteen labels anywhere. The other three
+# differ little. Alignment compares families on the labelled points only; the order is what is known about the others.
 #
 # ## 6. One picture
 #
@@ -239,8 +243,9 @@ figure
 # %% [markdown]
 # ## Exercises
 #
-# **E1. By hand (5 minutes).** Five weights, $\delta = (1, 3, 2, 2, 0.5)$. What are the drops $\kappa$? Check that $R\kappa = \delta$. Then prove that prefixes are extreme: if a
-# prefix is a sum of two ordered spectra, both are multiples of it.
+# **E1. By hand (5 minutes).** Five weights, $\delta = (1, 3, 2, 2, 0.5)$. What are the drops $\kappa$? Check that
+# $R\kappa = \delta$. Then prove that prefixes are extreme: if a prefix is a sum of two ordered spectra, both are multiples of
+# it.
 
 # %%
 my_drops = ...  # five numbers
@@ -260,8 +265,8 @@ answers["07.E1"] = (
 )
 
 # %% [markdown]
-# **E2. Scale free.** The program of section 2 has a scale, the alignment has none. Put $s\,\delta$ for $\delta$, minimise over $s$, and express the
-# optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment?
+# **E2. Scale free.** The program of section 2 has a scale, the alignment has none. Put $s\,\delta$ for $\delta$, minimise over
+# $s$, and express the optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment?
 
 # %%
 my_alignment = ...  # a number
@@ -282,8 +287,9 @@ answers["07.E2"] = (
 )
 
 # %% [markdown]
-# **E3. Why is the first weight exempt?** Zhu and others leave $\delta_1$ out of the order, since $\phi_1$ is constant. Put it in, $\delta_1 \ge \delta_2$, and give the optimum of the
-# quadratic program, with the labels of section 1. Which eigenvector has to pay for it? What would it change for an SVM with an intercept?
+# **E3. Why is the first weight exempt?** Zhu and others leave $\delta_1$ out of the order, since $\phi_1$ is constant. Put it
+# in, $\delta_1 \ge \delta_2$, and give the optimum of the quadratic program, with the labels of section 1. Which eigenvector has
+# to pay for it? What would it change for an SVM with an intercept?
 
 # %%
 my_optimum = ...  # a number, negative
@@ -307,9 +313,9 @@ answers["07.E3"] = (
 )
 
 # %% [markdown]
-# **E4. Open: your own shape.** Each weight shall be at most nine tenths of the one before, from the second on. What are the extreme spectra? Give the
-# optimum of the quadratic program. Then invent a shape that you believe in, write down its extreme spectra, and put it into section 5: does it err less
-# than the ordered family? In how many of the twenty draws?
+# **E4. Open: your own shape.** Each weight shall be at most nine tenths of the one before, from the second on. What are the
+# extreme spectra? Give the optimum of the quadratic program. Then invent a shape that you believe in, write down its extreme
+# spectra, and put it into section 5: does it err less than the ordered family? In how many of the twenty draws?
 
 # %%
 my_shape = ...  # the optimum, a number, negative
@@ -355,15 +361,17 @@ print(
 # %% [markdown]
 # ## Common mistakes
 #
-# * *The eigenvector with the largest $a_i$ is the best.* It may be rough, and its $a_i$ an accident of sixteen labels. Order first, then choose.
+# * *The eigenvector with the largest $a_i$ is the best.* It may be rough, and its $a_i$ an accident of sixteen labels. Order
+#   first, then choose.
 # * *A higher alignment is a better kernel.* It is, on the labelled points. The free family shows what that is worth.
-# * *Alignment beats formulas.* In the recorded table of ten tasks (`python -m reproduction tables spectrum_learning`) the mean error of alignment is
-#   8.51 %, that of a diffusion kernel 7.58 %, both tuned alike.
+# * *Alignment beats formulas.* In the recorded table of ten tasks (`python -m reproduction tables spectrum_learning`) the mean
+#   error of alignment is 8.51 %, that of a diffusion kernel 7.58 %, both tuned alike.
 # * *Two drops, so the other eigenvectors are unused.* All weights before the last drop are positive: a prefix holds all before it.
 #
 # ## Reading
 #
-# * X. Zhu, J. Kandola, Z. Ghahramani and J. Lafferty. Nonparametric transforms of graph kernels for semi-supervised learning. *NIPS* 2004.
+# * X. Zhu, J. Kandola, Z. Ghahramani and J. Lafferty. Nonparametric transforms of graph kernels for semi-supervised learning.
+#   *NIPS* 2004.
 # * N. Cristianini, J. Shawe-Taylor, A. Elisseeff and J. Kandola. On kernel-target alignment. *NIPS* 2001.
 # * The notebook `02_learning_a_spectrum`, sections 1, 2 and 4, for the spectra of a margin.
 

@@ -31,9 +31,9 @@
 # | $S_i$, $c_i$ | `S`, `c` | sum of $p$ over a prefix, and its number of ones | 2 |
 # | $\kappa$, $R$ | `kappa`, `prefixes` | drops of the spectrum; the prefixes as columns, as in lesson 07 | 4 |
 #
-# **First, a guess.** A margin may choose among all ordered spectra of 40 eigenvectors. How many times does the spectrum drop that it
-# chooses? And a paper finds this method best nearly everywhere. Our table has 50 cells. In how many is it best, if the weight of the strongest
-# rival may go up to a thousand? And if it may go up to a million?
+# **First, a guess.** A margin may choose among all ordered spectra of 40 eigenvectors. How many times does the spectrum drop
+# that it chooses? And a paper finds this method best nearly everywhere. Our table has 50 cells. In how many is it best, if the
+# weight of the strongest rival may go up to a thousand? And if it may go up to a million?
 
 # %%
 # %matplotlib inline
@@ -83,8 +83,9 @@ print("points:", len(X), "  labels:", len(y), "  U:", U.shape)
 # %% [markdown] tags=["slide"]
 # ## 2. The dual: a maximum over extreme kernels
 #
-# For a fixed spectrum the dual of the SVM has the term $\sum_i \delta_i p_i$ with $p_i = \tfrac12(u_i^\top\gamma)^2$, linear in $\delta$. The worst spectrum is an
-# extreme one. Those are the first unit vector and the prefixes of lesson 07, divided by the number of their ones. With
+# For a fixed spectrum the dual of the SVM has the term $\sum_i \delta_i p_i$ with $p_i = \tfrac12(u_i^\top\gamma)^2$, linear in
+# $\delta$. The worst spectrum is an extreme one. Those are the first unit vector and the prefixes of lesson 07, divided by the
+# number of their ones. With
 #
 # $$ S_1 = p_1,\;\; c_1 = 1, \qquad S_i = p_2 + \dots + p_i, \;\; c_i = i - 1 \quad (i \ge 2), $$
 #
@@ -95,8 +96,8 @@ print("points:", len(X), "  labels:", len(y), "  U:", U.shape)
 # %% [markdown]
 # ## 3. Write it
 #
-# Write this dual of STOAM in CVXPY with $C = 1$ (`cp.sum_squares(U[:, 1:i].T @ gamma)` is twice an $S_i$), solve it by Clarabel, and hand in $\gamma$. The check
-# computes both values and their gap, so that any optimum passes.
+# Write this dual of STOAM in CVXPY with $C = 1$ (`cp.sum_squares(U[:, 1:i].T @ gamma)` is twice an $S_i$), solve it by Clarabel,
+# and hand in $\gamma$. The check computes both values and their gap, so that any optimum passes.
 
 # %%
 my_gamma = ...  # 20 numbers
@@ -134,9 +135,9 @@ answers["08.W"] = (
 )
 
 # %% [markdown]
-# **Four forms, and the solver without CVXPY.** The package has this model as published (`"literal"`, your form with cones that grow), with running
-# sums (`"chained"`), with fewer variables (`"compact"`), and over $\delta$ (`"primal"`, lesson 04). `sm.solvers.spectrum_margin` is an interior
-# point method in numpy.
+# **Four forms, and the solver without CVXPY.** The package has this model as published (`"literal"`, your form with cones that
+# grow), with running sums (`"chained"`), with fewer variables (`"compact"`), and over $\delta$ (`"primal"`, lesson 04).
+# `sm.solvers.spectrum_margin` is an interior point method in numpy.
 
 # %%
 optima, answers_of = {}, {}
@@ -155,8 +156,9 @@ assert np.allclose(list(optima.values()), exact.certificate.primal_objective, rt
 # %% [markdown] tags=["slide"]
 # ## 4. Read the multipliers: they are the kernel
 #
-# The spectrum was maximised away. It comes back as multipliers: those of $S_i \le c_i\tau$ are the drops $\kappa_i$, and $\delta = R\kappa$. Where
-# $S_i < c_i\tau$ the drop is zero. So **the learned spectrum drops exactly where a prefix is as bad as the worst**. The multiplier of the balance is $b$.
+# The spectrum was maximised away. It comes back as multipliers: those of $S_i \le c_i\tau$ are the drops $\kappa_i$, and
+# $\delta = R\kappa$. Where $S_i < c_i\tau$ the drop is zero. So **the learned spectrum drops exactly where a prefix is as bad as
+# the worst**. The multiplier of the balance is $b$.
 
 # %%
 kappa = np.ravel(answers_of["literal"].duals["sums"])
@@ -216,13 +218,13 @@ assert min(np.mean(errors[name]) for name in ("MKL", "STOAM, two graphs")) > np.
 assert abs(np.mean(errors["STORM, B = 1.2"]) - np.mean(errors["STOAM"])) < 0.3
 
 # %% [markdown]
-# The two larger sets of kernels have the lower optimum and the larger error; STORM, the smallest, errs about as often as STOAM. **An objective is a means**:
-# what enlarges the set of kernels pays only if the labels can choose among them.
+# The two larger sets of kernels have the lower optimum and the larger error; STORM, the smallest, errs about as often as STOAM.
+# **An objective is a means**: what enlarges the set of kernels pays only if the labels can choose among them.
 #
 # ## 6. One picture
 #
-# The spectrum against $C$: each column is a solved problem, dark rows are eigenvectors with weight. Above: the number of eigenvectors that share the weight, and the
-# margin.
+# The spectrum against $C$: each column is a solved problem, dark rows are eigenvectors with weight. Above: the number of
+# eigenvectors that share the weight, and the margin.
 
 # %%
 from specmargin.plots import SpectrumPathDisplay, subplots
@@ -240,9 +242,9 @@ figure
 # %% [markdown]
 # ## Exercises
 #
-# **E1. By hand (5 minutes).** For a given $v$ the best spectrum *without* an order is in proportion to $|v_i|$. With the order it is in proportion to the roots of the
-# *pooled* squares: where $v_i^2$ is larger than the square before, both get their mean (and so on, while any is larger). The first is left out of the order. Let $v = (0, 1, 3, 2)$.
-# What is $\delta$?
+# **E1. By hand (5 minutes).** For a given $v$ the best spectrum *without* an order is in proportion to $|v_i|$. With the order
+# it is in proportion to the roots of the *pooled* squares: where $v_i^2$ is larger than the square before, both get their mean
+# (and so on, while any is larger). The first is left out of the order. Let $v = (0, 1, 3, 2)$. What is $\delta$?
 
 # %%
 my_pooled = ...  # four weights that add up to 1
@@ -271,9 +273,10 @@ answers["08.E1"] = (
 )
 
 # %% [markdown]
-# **E2. One parameter.** `replace(stoam, delta=...)` trains an SVM with a spectrum that is given. Take the diffusion spectra $\delta_i$ in proportion to the exponential of minus
-# eigenvalue over width (first weight included, all divided by their sum), and minimise the optimum over the width
-# (`minimize_scalar` over its logarithm, between $-6$ and $2$). Give that optimum. How far is it above that of STOAM, and why must it be above?
+# **E2. One parameter.** `replace(stoam, delta=...)` trains an SVM with a spectrum that is given. Take the diffusion spectra
+# $\delta_i$ in proportion to the exponential of minus eigenvalue over width (first weight included, all divided by their sum),
+# and minimise the optimum over the width (`minimize_scalar` over its logarithm, between $-6$ and $2$). Give that optimum. How
+# far is it above that of STOAM, and why must it be above?
 
 # %%
 my_diffusion = ...  # an optimum
@@ -318,8 +321,9 @@ answers["08.E2"] = (
 )
 
 # %% [markdown]
-# **E3. Two graphs.** `both` of section 5 has the graph of five neighbours and one of three under the cosine metric. Which share of the trace does the *second* get, with the
-# labels of section 1? Why can neither graph alone have a lower optimum? And why is the error of section 5 no better all the same?
+# **E3. Two graphs.** `both` of section 5 has the graph of five neighbours and one of three under the cosine metric. Which share
+# of the trace does the *second* get, with the labels of section 1? Why can neither graph alone have a lower optimum? And why is
+# the error of section 5 no better all the same?
 
 # %%
 my_share = ...  # a number between 0 and 1
@@ -344,10 +348,11 @@ answers["08.E3"] = (
 )
 
 # %% [markdown]
-# **E4. Open: who tunes the rivals?** A rival of the paper is the spectral graph transducer, `sm.solvers.graph_transducer` of `sm.objectives.SpectralGraphTransducer(spectrum, labels, C=...)`.
-# Take the digits 4 and 9, graph and $q$ as above, ten draws of 20 labels, and for each weight the mean error in percent. Its least mean over the weights 1, 10, 100, where the
-# range of the others' $C$ ends; and its least over 1, 10, ..., $10^6$? `rival(weight)` below is the mean; `ours` is STORM at its best of four $C$, chosen in the same way. Which
-# sentence would you write into a paper?
+# **E4. Open: who tunes the rivals?** A rival of the paper is the spectral graph transducer, `sm.solvers.graph_transducer` of
+# `sm.objectives.SpectralGraphTransducer(spectrum, labels, C=...)`. Take the digits 4 and 9, graph and $q$ as above, ten draws of
+# 20 labels, and for each weight the mean error in percent. Its least mean over the weights 1, 10, 100, where the range of the
+# others' $C$ ends; and its least over 1, 10, ..., $10^6$? `rival(weight)` below is the mean; `ours` is STORM at its best of four
+# $C$, chosen in the same way. Which sentence would you write into a paper?
 
 # %%
 X_49, truth_49 = sm.datasets.digits_pair(4, 9)
@@ -400,20 +405,23 @@ print(
 )
 
 # %% [markdown]
-# **The recorded table**, `python -m reproduction tables spectrum_learning`, has fifty cells (ten tasks, five numbers of labels). STORM or STOAM has the least mean error in 35 of them if the
-# weight of the transducer ends at $10^3$, in 19 if it may go up to $10^6$; a third reading, of another rival's open parameter, leaves 12 or 13. The paper does not name its ranges.
+# **The recorded table**, `python -m reproduction tables spectrum_learning`, has fifty cells (ten tasks, five numbers of labels).
+# STORM or STOAM has the least mean error in 35 of them if the weight of the transducer ends at $10^3$, in 19 if it may go up to
+# $10^6$; a third reading, of another rival's open parameter, leaves 12 or 13. The paper does not name its ranges.
 #
 # ## Common mistakes
 #
 # * *The method with the lower objective is better.* MKL always has the lower one.
 # * *The learned spectrum is what the data say.* It is what twenty labels say, within the family that you chose.
-# * *A least drop of a millionth does no harm.* It takes a share of the trace that grows with the square of $q$: see the notebook. None is needed.
+# * *A least drop of a millionth does no harm.* It takes a share of the trace that grows with the square of $q$: see the
+#   notebook. None is needed.
 # * *We tuned all methods.* Over which range, by which labels, and does an optimum lie at an end?
 #
 # ## Reading
 #
 # * P. K. Shivaswamy and T. Jebara. Laplacian spectrum learning. *ECML PKDD* 2010. Equations 7 to 16.
-# * G. Lanckriet, N. Cristianini, P. Bartlett, L. El Ghaoui and M. Jordan. Learning the kernel matrix with semidefinite programming. *JMLR* 5, 2004.
+# * G. Lanckriet, N. Cristianini, P. Bartlett, L. El Ghaoui and M. Jordan. Learning the kernel matrix with semidefinite
+#   programming. *JMLR* 5, 2004.
 # * The notebook `02_learning_a_spectrum`, sections 3 to 9.
 
 # %% [markdown] tags=["quiz"]
