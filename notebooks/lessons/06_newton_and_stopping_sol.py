@@ -65,7 +65,6 @@ sm.teaching.guess("06.q2", ...)  # draws of 60
 
 # %%
 X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.05, random_state=0)
-target = np.where(truth == 1, 1.0, -1.0)
 K = sm.kernels.gram(X, gamma=4.0)
 L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=False)
 
@@ -234,7 +233,7 @@ assert slacks[np.isin(labeled, liars)].min() > np.median(slacks[slacks > 0])
 #
 # | rule | looks at | proves |
 # |---|---|---|
-# | gradient | its norm, relative to the start | nothing about $f$, but a small gap follows |
+# | gradient | its norm, relative to the start | nothing by itself |
 # | stability | how many decisions changed since the last look | nothing |
 # | safe | the same, three times; both classes; how fast $f$ moves | nothing |
 # | certificate | a primal and a dual value | the gap (lesson 03) |
@@ -323,12 +322,11 @@ answers["06.E1"] = (
 
 # %% [markdown]
 # **E2. Round in circles.** Whole steps need not end. The first 60 points, labels `np.random.default_rng(4).integers(0, 2, 60)`,
-# `gram(X[:60], gamma=1.0)`, $L = 0$, $\gamma_A = 10^{-6}$, $\gamma_I = 0$: the sets $E$ of whole steps come back. After how many
-# steps does a set of the circle return to itself? (Keep each $E$; `minimum_on` does a step.) Then ask `sm.solvers.newton`, which
-# searches along the line.
+# `gram(X[:60], gamma=1.0)`, $L = 0$, $\gamma_A = 10^{-6}$, $\gamma_I = 0$: from all 60 in $E$ whole steps run into a circle of sets. How many
+# sets has it? (Keep each $E$; `minimum_on` does a step.) Then ask `sm.solvers.newton`, which searches along the line.
 
 # %%
-my_circle = ...  # a number of steps
+my_circle = ...  # a number of sets
 # solution
 classes = np.random.default_rng(4).integers(0, 2, 60)
 hard = problem(classes, gamma_A=1e-6, gamma_I=0.0, K=sm.kernels.gram(X[:60], gamma=1.0), L=np.zeros((60, 60)))
@@ -453,11 +451,11 @@ print("draws that are right after four: you guessed", sm.teaching.guess("06.q2")
 # %% [markdown] tags=["quiz"]
 # # Quiz of lesson 06
 #
-# **1.** The squared hinge has no box in its dual. What is the multiplier of a label whose margin is $-1$?
+# **1.** The squared hinge, with the factor 1/2, has no box in its dual. What is the multiplier of a label whose margin is $-1$?
 #
 # a) 0, b) 1, c) 2, d) unknown.
 #
-# Answer: c. It is the slack, 1 - (-1). With a factor other than 1/2 before the square it would be scaled.
+# Answer: c. It is the slack, 1 - (-1).
 
 # %% [markdown] tags=["quiz"]
 # **2.** A solver stops because fewer than 1.5 % of the decisions changed since its last look. What has it proved?
