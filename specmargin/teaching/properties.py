@@ -158,6 +158,23 @@ def _weights_of_alignment(delta: FloatArray) -> str:
     return "" if gap < _TOL else "Ordered, but another spectrum is aligned better: compare with section 2."
 
 
+def _dual_of_stoam(gamma: FloatArray) -> str:
+    """Check the multipliers of lesson 08: the balance, the box, and a dual value that meets the optimum."""
+    X, truth = digits_pair(3, 8)
+    labels = encode_labels(hide_labels(truth, n_labeled=20, random_state=0))
+    stoam = SpectrumMargin(laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=40), labels, C=1.0, ties=False)
+    if (labels.sign * gamma).min() < -_TOL:
+        return "The sign: y gamma must not be negative. (With Y alpha in the place of gamma, hand in Y alpha.)"
+    if (labels.sign * gamma).max() > 1 + _TOL:
+        return "y gamma exceeds C = 1: the box is missing."
+    if abs(gamma.sum()) > _TOL:
+        return "The entries of gamma do not add up to 0: the balance is missing."
+    p = (stoam.U.T @ gamma) ** 2 / 2
+    worst = max(p[0], (np.cumsum(p[1:]) / np.arange(1, p.size)).max())
+    gap = 1 - (labels.sign @ gamma - worst) / spectrum_margin(stoam).certificate.primal_objective
+    return "" if gap < _TOL else "Feasible, but not optimal: compare S, c and the objective with section 2."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
@@ -166,4 +183,5 @@ PROPERTIES: dict[str, Callable[[Any], str]] = {
     "04.W": _weights_of_storm,
     "05.W": _lapsvm_of_any_loss,
     "07.W": _weights_of_alignment,
+    "08.W": _dual_of_stoam,
 }
