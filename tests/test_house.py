@@ -442,7 +442,7 @@ CEILINGS = {
         "kernels": 830,  # kernels as objects
         "labels": 415,  # known shares
         "losses": 760,
-        "objectives": 5615,  # labels that are false, a bound on how many LapSVM withstands; a balance on decision plus slack
+        "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1780,
         "problems": 3575,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2355,  # cone programs and rays in balls, their bounds replayed
