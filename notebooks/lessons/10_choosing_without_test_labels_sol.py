@@ -155,6 +155,7 @@ answers["10.W"] = (
     {
         "These are the decisions with all labels: nothing is left out.": f,
         "These are the residuals: the decision is the label less the residual.": sign - left_out,
+        "These are margins, decisions times labels: hand in the decisions.": sign * left_out,
         "The intercept is missing.": sign - no_intercept @ sign / np.diag(no_intercept),
         "The point is gone from the graph, too: it stays, as one without a label.": np.array(apart),
     },
