@@ -202,14 +202,20 @@ def _hurting_graph(rows: FloatArray) -> str:
 
 def _page(text: str) -> str:
     """Check the form of the page of lesson 12: four parts, numbers where somebody else must be able to look."""
-    parts = re.split(r"(?m)^ *(decision|evidence|doubt|reversal):", text)
+    names = ("decision", "evidence", "doubt", "reversal")
+    head = rf"(?m)^[\s>#*+-]*(?:\d[.)]\s*)?[*_]*({'|'.join(names)})[*_ \t]*:[*_]*"  # bullets, bold and headings
+    parts = re.split(head, text)
     told = dict(zip(parts[1::2], parts[2::2], strict=True))
-    if len(told) < 4:
-        return "A part is missing: decision, evidence, doubt and reversal begin a line each, with a colon."
-    if not re.search(r"\d", told["evidence"]):
-        return "The evidence holds no number that somebody could look up."
+    for name in names:
+        if name not in told:
+            return f"The part {name} is missing: a line that begins with its name and a colon."
+    for name in names:
+        if len(re.findall(r"\w[^\s]*", told[name])) < 5:
+            return f"The part {name} is nearly empty: five words or more."
+    if len(re.findall(r"\d+(?:\.\d+)?", told["evidence"])) < 2:
+        return "The evidence holds fewer than two numbers in digits: an error, and its interval or that of a baseline."
     if not re.search(r"\d", told["reversal"]):
-        return "The reversal holds no number: nobody could say that it has happened."
+        return "The reversal holds no number in digits: nobody could say that it has happened."
     return "" if len(text.split()) <= 300 else "One page: 300 words at most."
 
 
