@@ -18,7 +18,7 @@
 #
 # | symbol | in code | meaning | section |
 # |---|---|---|---|
-# | $x_i$, $y_i$ | `X`, `sign` | a point; a label, $-1$ or $+1$ | 1 |
+# | $x_i$, $y_i$ | `X_38`, `sign` | a point; a label, $-1$ or $+1$ | 1 |
 # | $f$, $g$, $b$ | `f`, `b` | decisions $f = g + b$, with $g$ a function of a kernel, and the intercept | 1 |
 # | $\gamma_A$, $\gamma$ | `gamma_A`, `gamma` | weight of the norm (fixed), weight of the graph (to be chosen) | 1 |
 # | $L$, $\mathbf g$ | `L` | Laplacian of the graph, and the values of $g$ at all points | 1 |
@@ -29,7 +29,7 @@
 # | $F$ | `F` | positions of the labels of a fold | 3 |
 # | $e$ | `residual` | residuals at the labels | 4 |
 # | $l$, $p$ | `l`, `p` | number of labels; a p-value | 7 |
-# | | `truth`, `y_20` | classes 0 and 1; the same with $-1$ for *no label*. In formulas $-1$ is a class, as in `sign` | 1 |
+# | | `truth_38`, `y_20` | classes 0 and 1; the same with $-1$ for *no label*. In formulas $-1$ is a class, as in `sign` | 1 |
 # | | `at`, `K`, `kernels` | where the labels are; Gram matrix; the kernel with its graph, for each of the six $\gamma$ | 1 |
 #
 # **First, a guess.** Six settings of $\gamma$ from 0.001 to 100, 20 labels, five folds. In how many of 60 draws of labels do two or more
@@ -62,13 +62,13 @@ sm.teaching.guess("10.q2", ...)  # "first", "last" or "loss"
 from sklearn.datasets import load_digits
 
 images, digit = load_digits(return_X_y=True)
-X, truth = images[np.isin(digit, (3, 8))], (digit[np.isin(digit, (3, 8))] == 8).astype(int)
-n, gamma_A, gammas = len(X), 0.1, 10.0 ** np.arange(-3, 3)
-K = sm.kernels.RBF("median")(X)
-L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6)).toarray()
+X_38, truth_38 = images[np.isin(digit, (3, 8))], (digit[np.isin(digit, (3, 8))] == 8).astype(int)
+n, gamma_A, gammas = len(X_38), 0.1, 10.0 ** np.arange(-3, 3)
+K = sm.kernels.RBF("median")(X_38)
+L = sm.graphs.laplacian(sm.graphs.knn_graph(X_38, n_neighbors=6)).toarray()
 kernels = [np.linalg.solve(gamma_A * np.eye(n) + gamma * K @ L, K) for gamma in gammas]  # for each gamma, of all points
 
-y_20 = sm.hide_labels(truth, n_labeled=20, random_state=8)  # -1 marks a point without a label, not a class
+y_20 = sm.hide_labels(truth_38, n_labeled=20, random_state=8)  # -1 marks a point without a label, not a class
 at = np.flatnonzero(y_20 != -1)
 sign = np.where(y_20[at] == 1, 1.0, -1.0)  # here -1 is a class: the 3
 l, G = len(at), kernels[3][np.ix_(at, at)]  # gamma = 1
@@ -145,7 +145,7 @@ no_intercept = np.linalg.inv(G + np.eye(l))
 apart = []
 for i in range(l):  # the point is dropped, from the graph, too
     rest = np.delete(np.arange(n), at[i])
-    L_rest = sm.graphs.laplacian(sm.graphs.knn_graph(X[rest], n_neighbors=6)).toarray()
+    L_rest = sm.graphs.laplacian(sm.graphs.knn_graph(X_38[rest], n_neighbors=6)).toarray()
     others, K_rest = np.searchsorted(rest, np.delete(at, i)), K[np.ix_(rest, rest)]
     inner = np.linalg.solve(gamma_A * np.eye(n - 1) + L_rest @ K_rest, np.eye(n - 1)[:, others])
     _, v_i, b_i = solved(K_rest[others] @ inner, np.delete(sign, i))
@@ -196,14 +196,14 @@ print("contradicted by the others:", contradicted, "  positive M_ii:", bool((np.
 
 # %%
 def draw(l, seed):  # of every setting: errors at hidden points, errors in five folds, squared loss in five folds
-    y = sm.hide_labels(truth, n_labeled=l, random_state=seed)
+    y = sm.hide_labels(truth_38, n_labeled=l, random_state=seed)
     at, fold = np.flatnonzero(y != -1), np.random.default_rng(seed).permutation(np.arange(l) % 5)
     sign, rows = np.where(y[at] == 1, 1.0, -1.0), []
     for kernel in kernels:
         G = kernel[np.ix_(at, at)]
         _, v, b = solved(G, sign)
         out = decisions_of_others(G, sign, [np.flatnonzero(fold == k) for k in range(5)])
-        wrong = ((kernel[:, at] @ v + b > 0) != truth)[y == -1].mean()
+        wrong = ((kernel[:, at] @ v + b > 0) != truth_38)[y == -1].mean()
         rows.append((100 * wrong, (out * sign <= 0).sum(), ((sign - out) ** 2).sum()))
     return np.array(rows).T
 
@@ -288,14 +288,14 @@ def p_values(y, of_all=kernels[3]):  # of every point, for both classes: n rows,
 estimator = sm.LapRLS(
     gamma_A=gamma_A, gamma_I=1.0, kernel=sm.kernels.RBF("median"), graph=6, laplacian=1, class_balance=None
 )
-fitted = estimator.fit(X, y_20)
-assert np.allclose(fitted.decision_function(X), kernels[3][:, at] @ v + b, atol=1e-6)
+fitted = estimator.fit(X_38, y_20)
+assert np.allclose(fitted.decision_function(X_38), kernels[3][:, at] @ v + b, atol=1e-6)
 assert np.array_equal(fitted.conformal_sets(level=0.9), p_values(y_20) > 0.1)
 both = []
 for gamma, of_all in zip(gammas[[3, 5]], (kernels[3], kernels[5]), strict=True):
     kept_20 = (p_values(y_20, of_all) > 0.1)[y_20 == -1]
     both.append(int((kept_20.sum(axis=1) == 2).sum()))
-    holds = kept_20[np.arange(len(kept_20)), truth[y_20 == -1]].mean()
+    holds = kept_20[np.arange(len(kept_20)), truth_38[y_20 == -1]].mean()
     print(f"gamma {gamma:3.0f}: of {len(kept_20)} sets", (kept_20.sum(axis=1) == 0).sum(), "are empty,", end=" ")
     print(f"{both[-1]} hold both classes, {100 * holds:.1f} % hold the truth")
 assert both[1] > 100 > both[0]
@@ -356,10 +356,10 @@ print(np.round(my_intervals, 2))  # the first does not hold 0; the second does: 
 def mean_error(**how):  # the same on the digits here, gamma = 1
     wrong = []
     for seed in range(60):
-        z = sm.hide_labels(truth, random_state=seed, **how)
+        z = sm.hide_labels(truth_38, random_state=seed, **how)
         known = np.flatnonzero(z != -1)
         _, v_z, b_z = solved(kernels[3][np.ix_(known, known)], np.where(z[known] == 1, 1.0, -1.0))
-        wrong.append(((kernels[3][:, known] @ v_z + b_z > 0) != truth)[z == -1].mean())
+        wrong.append(((kernels[3][:, known] @ v_z + b_z > 0) != truth_38)[z == -1].mean())
     return 100 * np.mean(wrong)
 
 
@@ -399,9 +399,9 @@ answers["10.E2"] = (
 # %%
 my_coverage = ...  # a share between 0 and 1
 # solution
-draws = [sm.hide_labels(truth, n_labeled=19, random_state=seed) for seed in range(100)]
+draws = [sm.hide_labels(truth_38, n_labeled=19, random_state=seed) for seed in range(100)]
 p_of = [p_values(z) for z in draws]
-holding = [(p > 0.1)[np.arange(n), truth] for p in p_of]
+holding = [(p > 0.1)[np.arange(n), truth_38] for p in p_of]
 my_coverage = np.mean([held[z == -1].mean() for held, z in zip(holding, draws, strict=True)])
 print(f"{100 * my_coverage:.1f} % of the sets hold the truth")  # 18 of 20 ranks pass: 0.9 exactly, but for chance
 sm.teaching.check("10.E3", my_coverage)
@@ -415,12 +415,12 @@ def coverage(of=(0, 1, 2), level=0.9, hidden_only=True, slack=1e-9, p_of=p_of, d
     for p, z in zip(p_of, draws, strict=True):
         sets = p > 1 - level + slack
         counted = np.isin(sets.sum(axis=1), of) & ((z == -1) if hidden_only else True)
-        shares.append(sets[np.arange(n), truth][counted].mean())
+        shares.append(sets[np.arange(n), truth_38][counted].mean())
     return np.mean(shares)
 
 
 assert np.isclose(coverage(), my_coverage)
-draws_20 = [sm.hide_labels(truth, n_labeled=20, random_state=seed) for seed in range(100)]
+draws_20 = [sm.hide_labels(truth_38, n_labeled=20, random_state=seed) for seed in range(100)]
 answers["10.E3"] = (
     my_coverage,
     {
@@ -464,7 +464,7 @@ def right(l, seed, two=two, truth=truth_moons, criterion=lambda out, sign: ((sig
 my_shares = ...  # four shares, of 10, 20, 40 and 80 labels
 # solution
 my_shares = [np.mean([right(l, seed) for seed in range(100)]) for l in (10, 20, 40, 80)]
-digits = [np.mean([right(l, seed, kernels[2:4], truth) for seed in range(100)]) for l in (10, 20, 40, 80)]
+digits = [np.mean([right(l, seed, kernels[2:4], truth_38) for seed in range(100)]) for l in (10, 20, 40, 80)]
 print("moons:", np.round(my_shares, 2), "  digits:", np.round(digits, 2))
 # On the digits a large weight keeps decisions small: they are right, and far from -1 and 1. The squares do not forgive that.
 assert max(my_shares[:2]) < 0.6 < min(my_shares[2:])

@@ -162,7 +162,7 @@ answers["11.W"] = (
 # most: of the many that alone change one class or more, these few stand behind most predictions.
 
 # %%
-radius = (np.cumsum(2 * np.sort(np.maximum(c, 0), axis=1)[:, ::-1], axis=1) < np.abs(f)[:, None]).sum(axis=1) + 1
+radius = (np.cumsum(2 * np.sort(np.maximum(c, 0), axis=1)[:, ::-1], axis=1) < c.sum(axis=1)[:, None]).sum(axis=1) + 1
 robust = laprls(1.0).fit(X_moons, y_moons).label_robustness()
 assert np.array_equal(radius, np.minimum(robust.radius, 21))
 print(robust)
