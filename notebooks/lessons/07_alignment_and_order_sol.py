@@ -291,7 +291,8 @@ answers["07.E1"] = (
 
 # %% [markdown]
 # **E2. Scale free.** The program of section 2 has a scale, the alignment has none. Put $s\,\delta$ for $\delta$, minimise over
-# $s$, and express the optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment (three decimals)?
+# $s$, and express the optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment (three
+# decimals)?
 
 # %%
 my_alignment = ...  # a number

@@ -32,9 +32,9 @@
 # | $\kappa$, $R$ | `kappa`, `prefixes` | drops of the spectrum; the prefixes as columns, as in lesson 07 | 4 |
 #
 # **First, a guess.** A margin may choose among all ordered spectra of 40 eigenvectors. How many times does the spectrum drop
-# that it chooses? And a paper finds this method best nearly everywhere. A table of our own has 50 cells: five numbers of labels for
-# each of ten tasks. In how many is it best, if the weight of a rival's loss may go up to a thousand? And if it may go up to a
-# million? (The rival is the spectral graph transducer; the table comes at the end.)
+# that it chooses? And a paper finds this method best nearly everywhere. A table of our own has 50 cells: five numbers of labels
+# for each of ten tasks. In how many is it best, if the weight of a rival's loss may go up to a thousand? And if it may go up to
+# a million? (The rival is the spectral graph transducer; the table comes at the end.)
 
 # %%
 # %matplotlib inline
@@ -338,8 +338,8 @@ answers["08.E2"] = (
 
 # %% [markdown]
 # **E3. Two graphs.** `both` of section 5 has the graph of five neighbours and one of three under the cosine metric. Which share
-# of the trace does the *second* get, with the labels of section 1 (three decimals)? Why can neither graph alone have a lower optimum? And why is
-# the error of section 5 no better all the same?
+# of the trace does the *second* get, with the labels of section 1 (three decimals)? Why can neither graph alone have a lower
+# optimum? And why is the error of section 5 no better all the same?
 
 # %%
 my_share = ...  # a number between 0 and 1
