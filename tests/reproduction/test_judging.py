@@ -189,7 +189,9 @@ def test_a_session_cannot_turn_what_is_told_of_a_ratio(bounds, expected):
 
 
 def test_a_power_may_be_moved_in_each_part_by_its_own():
-    frame = pd.concat([timed(1.0).assign(dataset=name, reach=moved) for name, moved in (("a", 0.2), ("b", 2.0))])
+    # Where draws of a part have other sizes, the widest counts.
+    moved = {"a": [0.2] * 3, "b": [2.0, 0.1, 1.0]}
+    frame = pd.concat([timed(1.0).assign(dataset=name, reach=each) for name, each in moved.items()])
     line = sentence("slope", frame, by="dataset", at_most=1.5, times="reach")
     half = t.isf(0.05, 2) * 0.02 / np.sqrt(3)
     assert f": a gain 1.00 [{0.8 - half:.2f}, {1.2 + half:.2f}], b gain 1.00 [{-1 - half:.2f}, {3 + half:.2f}];" in line
