@@ -214,7 +214,7 @@ def _of_cones(
             answer = conic.solved(problem, "CVXPY problem", name, tol, solver_params)
     except cp.SolverError as error:
         return _failed("CVXPY problem", name, f"failed ({error})")
-    return replace(answer, solver_version=_version(name))
+    return replace(answer, solver_version=_version(answer.solver))
 
 
 def _of_changed(

@@ -16,7 +16,8 @@ from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["LARGE", "Cones", "Level", "Rows", "implied_box", "places"]
 
-PASSES = 30
+PASSES, MOST = 30, 1000
+"""Passes, and how many at most as long as every one finds an end: an order of many columns takes one for each."""
 EPS = 2.0**-52
 LARGE = 1e150
 """Beyond it nothing is told of a column, so that no product leaves the range of floats; data must be below it."""
@@ -59,7 +60,7 @@ def implied_box(
     least, most = np.full(m, -np.inf), np.full(m, np.inf) if most is None else most
     with np.errstate(all="ignore"):
         low, high = pair_bounds(rows, cones, n)
-        for _ in range(PASSES):
+        for k in range(MOST):
             before = np.concatenate([low, high, least, most])
             for kind, at, parameters in cones:
                 tightened(kind, at, parameters, least, most)
@@ -70,7 +71,10 @@ def implied_box(
             low[:], high[:] = np.minimum(low, high), np.maximum(low, high)
             low[low < -LARGE], high[high > LARGE] = -np.inf, np.inf
             low[:], high[:] = np.minimum(low, LARGE), np.maximum(high, -LARGE)
-            if np.allclose(np.concatenate([low, high, least, most]), before, rtol=0.01, atol=1e-300):
+            after = np.concatenate([low, high, least, most])
+            if np.allclose(after, before, rtol=0.01, atol=1e-300):
+                break
+            if k >= PASSES and np.isfinite(after).sum() == np.isfinite(before).sum():
                 break
     return low, high
 

@@ -135,17 +135,30 @@ def test_an_iteration_limit_is_a_status_with_a_measured_gap(spectrum_data, solve
 @pytest.mark.parametrize("solver", default_solvers())
 def test_contradicting_constraints(svm, solver):
     b = svm.variables["alpha"][0]
-    broken = replace(svm, problem=cp.Problem(svm.problem.objective, [*svm.problem.constraints, b >= 1, b <= 0.5]))
+    low, high = (b >= 1).set_label("low"), (b <= 0.5).set_label("high")
+    broken = replace(svm, problem=cp.Problem(svm.problem.objective, [*svm.problem.constraints, low, high]))
     result = solve(broken, solver)
     assert result.status is Status.INFEASIBLE
+    assert result.message.startswith("infeasible, proved; what contradicts each other is 'low', 'high', each needed")
+    assert result.solver == "CLARABEL"  # ECOS returns no ray
     assert not result.status.has_solution
     assert dict(result.variables) == {}
     assert result.certificate.relative_gap == np.inf
     with pytest.raises(
-        InfeasibleError, match=rf"SVM, changed is infeasible \({solver}: infeasible, proved;.*Loosen"
+        InfeasibleError, match=r"SVM, changed is infeasible \(CLARABEL: infeasible, proved; .*;.*Loosen"
     ) as caught:
         solve(broken, solver, check=True)
     assert caught.value.result.status is Status.INFEASIBLE
+
+
+def test_what_contradicts_each_other_is_least_and_of_a_few_constraints():
+    x = cp.Variable(3)
+    held = [(x[0] >= 0).set_label("free"), (x[1] - x[0] >= 1).set_label("up"), (x[1] <= 2).set_label("top")]
+    held += [(x[0] >= 1.5).set_label("start"), (cp.sum(x) == 5).set_label("sum")]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), held)
+    assert "; what contradicts each other is 'up', 'top', 'start', each needed for it" in solve(problem).message
+    more = cp.Problem(problem.objective, [*held, *(x <= 100 + k for k in range(21))])
+    assert solve(more).message == "infeasible, proved"
 
 
 @pytest.mark.parametrize("solver", default_solvers())

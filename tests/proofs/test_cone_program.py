@@ -88,18 +88,18 @@ def test_many_random_programs_are_proved(kind):
 
 
 def test_changed_problems_of_the_package(tmp_path):
-    X, truth = sm.datasets.make_two_moons(n_samples=40, random_state=0)
+    X, truth = sm.datasets.make_two_moons(n_samples=60, random_state=0)
     labels = sm.encode_labels(sm.hide_labels(truth, per_class=4, random_state=0))
     graph = sm.graphs.knn_graph(X, n_neighbors=6)
     objective = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(graph), labels, gamma_A=0.01)
     lapsvm = sm.problems.lapsvm_primal(objective)
     f = lapsvm.expressions["decisions"]
     storm = sm.problems.storm(
-        sm.objectives.SpectrumMargin(sm.spectra.laplacian_eigenpairs(graph, q=12), labels, C=10.0, B=1.5), form="primal"
+        sm.objectives.SpectrumMargin(sm.spectra.laplacian_eigenpairs(graph, q=50), labels, C=10.0, B=1.5), form="primal"
     )
     delta = storm.expressions["spectrum"]
     changes = {
-        "fair": lapsvm.with_(constraints={"fair": cp.sum(f[:20]) == cp.sum(f[20:])}),
+        "fair": lapsvm.with_(constraints={"fair": cp.sum(f[:30]) == cp.sum(f[30:])}),
         "smooth": storm.with_(
             terms={"smooth": cp.sum_squares(cp.diff(delta, 2))}, constraints={"budget": cp.sum(delta[:5]) <= 0.6}
         ),

@@ -177,9 +177,12 @@ class _Stationarity:
     def _by_qr(self, P: Matrix) -> Solve:
         n = self.B.shape[1]
         rows = [self.B.toarray(), 1e-15 * np.eye(n)]
-        if P.nnz:
-            values, vectors = np.linalg.eigh(P.toarray())
-            rows.append((vectors * np.sqrt(np.maximum(values, 0.0))).T)
+        curved = np.flatnonzero(P.diagonal())  # of a convex P, the others are zero
+        if len(curved):
+            values, vectors = np.linalg.eigh(P[curved][:, curved].toarray())
+            root = np.zeros((len(curved), n))
+            root[:, curved] = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+            rows.append(root)
         R = np.linalg.qr(np.vstack(rows), mode="r")
         solve = scipy.linalg.solve_triangular
         return lambda y: self._with_w(solve(R, solve(R, y, trans="T")))

@@ -7,16 +7,19 @@ rounding does included. Then B'w = y has a solution of norm at most |X'y| / sqrt
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg as sla
+import scipy.sparse as sp
+from scipy.linalg.lapack import dtrtri
 
 from specmargin.problems.conic.cones import Semidefinite, Zero
 from specmargin.problems.conic.correction import Metric
 from specmargin.problems.conic.outward import Box, Outward
 from specmargin.rounding import UNIT
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["cost_of_exact_dual", "upper_end"]
 
@@ -106,24 +109,66 @@ def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
 
 def _of_full_rank(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
     """Return what `_least_norm` does for a matrix whose columns are independent."""
+    scale = _scale_of_columns(np.linalg.norm(B, axis=0))
+    root = _by_qr(B, sizes, scale)
+    return math.inf if root is None else root.least_norm(y)
+
+
+class _Root(NamedTuple):
+    """An approximate inverse X of a root of S B'B S, and a bound of |(B S X)'(B S X) - I|."""
+
+    X: FloatArray
+    scale: FloatArray
+    defect: float
+    solution: Callable[[FloatArray], FloatArray]
+    """From y to a w with B'w = y, up to what rounding does: to be repeated."""
+
+    def least_norm(self, y: FloatArray) -> float:
+        """Return the bound of the lemma, for moduli of y."""
+        return float(np.linalg.norm(np.abs(self.X).T @ (self.scale * y))) / math.sqrt(1 - self.defect) * (1 + 1e-10)
+
+
+def _scale_of_columns(norms: FloatArray) -> FloatArray:
+    """Return powers of two, by which a product is exact."""
+    return np.exp2(-np.round(np.log2(np.maximum(norms, 1e-300))))
+
+
+def _by_gram(B: Matrix, scale: FloatArray) -> _Root | None:
+    """Return the root of a sparse B, whose entries are exact up to one rounding, by Cholesky's factors of B'B."""
+    m, n = B.shape
+    B = B @ sp.diags(scale)
+    M, size = (B.T @ B).toarray(), float((B.data**2).sum())
+    try:
+        X, info = dtrtri(np.linalg.cholesky(M).T)
+    except np.linalg.LinAlgError:
+        return None
+    T = M @ X
+    square = float((X * X).sum())
+    defect = float(np.linalg.norm(X.T @ T - np.eye(n)))
+    defect += (n + 4) * UNIT * math.sqrt(square) * float(np.linalg.norm(M) * math.sqrt(square) + np.linalg.norm(T))
+    defect += (m + 8) * UNIT * size * square + 2 * n * n * UNIT
+    if info or not defect < 0.5:
+        return None
+    return _Root(X, scale, defect * (1 + 1e-10), lambda y: B @ (X @ (X.T @ (scale * y))))
+
+
+def _by_qr(B: FloatArray, sizes: FloatArray, scale: FloatArray) -> _Root | None:
+    """Return the root by the triangle of an orthogonal factorisation, whose condition is not squared."""
     n = B.shape[1]
-    scale = np.exp2(-np.round(np.log2(np.maximum(np.linalg.norm(B, axis=0), 1e-300))))
     B, sizes = B * scale, sizes * scale
     if len(B) < n or not np.isfinite(B).all():
-        return math.inf
-    try:
-        X = np.linalg.inv(np.linalg.qr(B, mode="r"))
-    except np.linalg.LinAlgError:
-        return math.inf
-    if not np.isfinite(X).all():
-        return math.inf
+        return None
+    Q, R = np.linalg.qr(B)
+    X, info = dtrtri(R)
+    if info or not np.isfinite(X).all():
+        return None
     G = B @ X
     error = UNIT * (((n + 8) * np.abs(B) + sizes) @ np.abs(X))
-    g = float(np.linalg.norm(G.T @ G - np.eye(n)) + 2 * np.linalg.norm(np.abs(G).T @ error))
-    g += float(np.linalg.norm(error)) ** 2 + 2 * n * n * UNIT
-    if not g < 0.5:
-        return math.inf
-    return float(np.linalg.norm(np.abs(X).T @ (scale * np.abs(y)))) / math.sqrt(1 - g) * (1 + 1e-10)
+    defect = float(np.linalg.norm(G.T @ G - np.eye(n)) + 2 * np.linalg.norm(np.abs(G).T @ error))
+    defect += float(np.linalg.norm(error)) ** 2 + 2 * n * n * UNIT
+    if not defect < 0.5:
+        return None
+    return _Root(X, scale, defect, lambda y: Q @ scipy.linalg.solve_triangular(R, scale * y, trans="T"))
 
 
 @np.errstate(all="ignore")  # what overflows proves nothing
@@ -154,22 +199,22 @@ def upper_end(outward: Outward, x: FloatArray) -> float:
     return program.value(x) + slope * rho * (1 + 1e-9) + 0.5 * float(abs(program.P).sum()) * rho**2 + rounding
 
 
-def _onto_equalities(outward: Outward, x: FloatArray, rows: FloatArray) -> tuple[FloatArray, float]:
+def _onto_equalities(outward: Outward, x: FloatArray, rows: IntArray) -> tuple[FloatArray, float]:
     """Return x moved to the equalities, and the radius within which a point is proved to satisfy them exactly."""
     program = outward.program
-    E = program.A.tocsr()[rows]
-    if min(E.shape) > _EQUALITIES or E.shape[0] > E.shape[1]:
+    B = program.A.tocsr()[rows].T.tocsc()
+    norms = np.sqrt(np.ravel(B.multiply(B).sum(axis=0)))
+    used, b = norms > 0, program.b[rows]
+    if min(B.shape) > _EQUALITIES or used.sum() > len(x):
         return x, math.inf
-    B = E.T.toarray()
-    Q, R = np.linalg.qr(B)
-    pivots = np.abs(R.diagonal())
-    independent = pivots.min() > 1e-10 * pivots.max()
-    for _ in range(3):
-        rest = program.b[rows] - E @ x
-        if independent:
-            step = Q @ scipy.linalg.solve_triangular(R, rest, trans="T")
-        else:
-            step = sla.lsmr(E, rest, atol=1e-15, btol=1e-15, conlim=1e14, maxiter=4 * sum(E.shape))[0]
-        x = x + step
+    B, scale = B[:, used], _scale_of_columns(norms[used])
+    root = _by_gram(B, scale) or _by_qr(B.toarray(), abs(B).toarray(), scale)
+    if root is None:
+        return x, math.inf
+    rest, last = b[used] - B.T @ x, math.inf
+    while (size := float(np.linalg.norm(rest))) < 0.5 * last:
+        x, last = x + root.solution(rest), size
+        rest = b[used] - B.T @ x
     s, error = outward.slacks(x)
-    return x, _least_norm(B, np.abs(s[rows]) + error[rows], np.abs(B))  # what is compiled counts as exact
+    missed = np.abs(s[rows]) + error[rows]
+    return x, math.inf if missed[~used].any() else root.least_norm(missed[used])

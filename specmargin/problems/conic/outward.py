@@ -95,7 +95,7 @@ class Outward:
             self._rows = extended(program.A)
         product, terms = self._rows
         s = (program.b.astype(np.longdouble) - product(x)).astype(float)
-        size = np.abs(program.b) + abs(program.A) @ np.abs(x)
+        size = np.abs(program.b) + self._size_At.T @ np.abs(x)
         return s, (terms + 4) * EXTENDED_UNIT * size + 2 * UNIT * np.abs(s)
 
     def at_point(self, xh: FloatArray, z: FloatArray, x0: FloatArray) -> tuple[float, FloatArray]:

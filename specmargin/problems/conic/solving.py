@@ -6,6 +6,7 @@ violation of every constraint is measured, and the status follows from these two
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ __all__ = ["certified", "named_constraints", "require_convex", "solved"]
 
 _SPARE = 5e-8
 """Share of the objective that is left for the verification of a file."""
+_FILTERED = 25
+"""Constraints up to which those that contradict each other are looked for."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
 
 
@@ -99,11 +102,11 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     start = time.perf_counter()
     attempt = attempted(problem, solver, tol, **options)
     attempt.compiled.unpack(attempt.answer)
-    reported = attempt.answer.status
+    reported, solver = attempt.answer.status, attempt.compiled.solver  # Clarabel, where another one returned no ray
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
     if attempt.proof is None:
-        return _timed(result, start, **_without_a_point(attempt))
+        return _timed(result, start, **_without_a_point(problem, attempt))
     if not all(_is_finite(variable.value) for variable in problem.variables()):
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
@@ -169,15 +172,17 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
     program, proof = attempt.compiled.program, attempt.proof
     sense: Literal["minimize", "maximize"] = "minimize" if program.sign > 0 else "maximize"
     value = float(problem.objective.value)
-    violations = {label: _violation(constraint) for label, constraint in named_constraints(problem).items()}
+    named = named_constraints(problem)
+    violations = {label: float(np.max(one.violation(), initial=0.0)) for label, one in named.items()}
     if proof is None:
         bound = -math.inf if program.sign > 0 else math.inf
         return Certificate(value, bound, sense=sense, kind="cone program", violations=violations)
     attained = proved_upper_end(attempt) if interval else upper_end(Outward(program), attempt.answer.x)
+    sides = [max(1.0, *(float(np.abs(part.value).max(initial=0)) for part in one.args)) for one in named.values()]
     return Certificate(
         value,
         program.sign * proof.bound,
-        primal_residual=max(map(_relative_violation, problem.constraints), default=0.0),
+        primal_residual=max((one / side for one, side in zip(violations.values(), sides, strict=True)), default=0.0),
         sense=sense,
         kind="cone program",
         violations=violations,
@@ -204,17 +209,7 @@ def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certifica
     return replace(certificate, rounding=(far + rounding) * (1 + 1e-9), violations=worst), log
 
 
-def _violation(constraint: Any) -> float:
-    return float(np.max(constraint.violation(), initial=0.0))
-
-
-def _relative_violation(constraint: Any) -> float:
-    """Return the violation relative to the sides of the constraint, or to 1."""
-    sides = [float(np.max(np.abs(part.value), initial=0.0)) for part in constraint.args]
-    return _violation(constraint) / max(1.0, *sides)
-
-
-def _without_a_point(attempt: Attempt) -> dict[str, Any]:
+def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
     """Return status, certificate, log and message of an answer that is a ray: neither value nor bound."""
     reported, ray, sign = attempt.answer.status, attempt.ray, attempt.compiled.program.sign
     if ray is None:
@@ -227,12 +222,30 @@ def _without_a_point(attempt: Attempt) -> dict[str, Any]:
         assumptions=ray.assumptions,
     )
     proved = "proved" if not ray.assumptions else f"proved, supposing {'; '.join(ray.assumptions)}"
+    is_unbounded = "unbounded" in reported
+    names = [] if is_unbounded else contradicting(problem)
+    which = f"; what contradicts each other is {', '.join(map(repr, names))}, each needed for it" if names else ""
     return {
-        "status": Status.UNBOUNDED if "unbounded" in reported else Status.INFEASIBLE,
+        "status": Status.UNBOUNDED if is_unbounded else Status.INFEASIBLE,
         "certificate": certificate,
         "log": evidence_of_ray(attempt),
-        "message": f"{reported}, {proved}",
+        "message": f"{reported}, {proved}{which}",
     }
+
+
+def contradicting(problem: cp.Problem) -> list[str]:
+    """Return constraints without any of which an infeasible problem is no longer proved to be infeasible.
+
+    One after the other is left out for good if what remains is still proved to have no point (Chinneck's deletion
+    filter). Nothing is told of a problem of more than 25 constraints, since each takes a solve.
+    """
+    kept = named_constraints(problem)
+    for name in list(kept) if len(kept) <= _FILTERED else ():
+        fewer = {label: one for label, one in kept.items() if label != name}
+        with contextlib.suppress(cp.SolverError):
+            if attempted(cp.Problem(cp.Minimize(0), list(fewer.values())), "CLARABEL", 1e-6).ray is not None:
+                kept = fewer
+    return list(kept) if len(kept) <= _FILTERED else []
 
 
 def _duals(problem: cp.Problem) -> dict[str, FloatArray]:

@@ -118,3 +118,44 @@ def test_a_program_without_bounds_implies_none():
     assert box.low[0] == pytest.approx(0.0, abs=1e-12)
     assert not np.isfinite(box.high).any()
     assert box.within(np.zeros(n), 5.0).high.tolist() == [5.0] * n
+
+
+def decreasing(n, offset=0.0):
+    """Return a program over x_1 + offset >= x_2 >= ... >= x_n >= 0 whose sum is at most 1."""
+    x = cp.Variable(n)
+    size = np.r_[1.0, np.full(n - 2, 3.0)]
+    held = [cp.multiply(size, x[:-1]) + offset >= cp.multiply(size, x[1:])]
+    return cp.Problem(cp.Minimize(cp.sum(x[::2])), [*held, x[-1] >= 0, cp.sum(x) <= 1])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_an_order_of_more_columns_than_there_are_passes_bounds_all(offset):
+    n = 60
+    program = compiled(decreasing(n, offset)).program
+    box = implied_box(program, np.inf, np.zeros(n))
+    assert box.is_finite.all()
+    least = -offset * np.append((n - 2) / 3 + 1, np.arange(n - 2, -1, -1) / 3)
+    np.testing.assert_allclose(box.low, least, atol=1e-12)
+    assert (box.low <= least).all()
+
+
+def test_ends_that_are_handed_on_are_rounded_outward():
+    """x_1 >= (c x_2 - b) / a along a chain of odd coefficients, against fractions."""
+    for seed in range(20):
+        n = 40
+        a, c, b = np.random.default_rng(seed).uniform(0.5, 2.0, (3, n))
+        x = cp.Variable(n + 1)
+        held = [cp.multiply(a, x[:-1]) + b >= cp.multiply(c, x[1:])]
+        program = compiled(cp.Problem(cp.Minimize(x[0]), held)).program
+        low, high = np.full(n + 1, -np.inf), np.full(n + 1, np.inf)
+        low[n], high[0] = 1.1, 0.3
+        box = implied_box(program, np.inf, np.zeros(n + 1), Box(low, high))
+        at_least, at_most = Fraction(1.1), Fraction(0.3)
+        for i in reversed(range(n)):
+            at_least = (Fraction(c[i]) * at_least - Fraction(b[i])) / Fraction(a[i])
+            assert Fraction(box.low[i]) <= at_least
+            assert box.low[i] == pytest.approx(float(at_least), rel=1e-10)
+        for i in range(n):
+            at_most = (Fraction(a[i]) * at_most + Fraction(b[i])) / Fraction(c[i])
+            assert Fraction(box.high[i + 1]) >= at_most
+            assert box.high[i + 1] == pytest.approx(float(at_most), rel=1e-10)

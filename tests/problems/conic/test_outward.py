@@ -1,10 +1,12 @@
 """Bounds rounded outward against the same formula in fractions."""
 
 from fractions import Fraction
+from operator import mul
 
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conic_programs import random_program
 
 from specmargin.problems.conic import cones, existence
@@ -210,3 +212,62 @@ def test_an_upper_end_is_above_the_optimum_and_needs_an_inner_point():
     assert upper == np.inf or upper >= value
     outside = np.full(len(answer.x), -1e3)
     assert upper_end(Outward(form.program), outside) == np.inf
+
+
+def equalities(condition, redundant, seed):
+    """Return a program with equalities of a condition, and a point near them."""
+    rng = np.random.default_rng(seed)
+    U, V = np.linalg.qr(rng.standard_normal((12, 12)))[0][:, :5], np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    E = (U * np.logspace(0, -np.log10(condition), 5)) @ V
+    E = np.column_stack([E, E[:, 0] + E[:, 1]]).T if redundant else E.T
+    x, known = cp.Variable(12), rng.standard_normal(12)
+    program = compiled(cp.Problem(cp.Minimize(cp.sum(x)), [E @ x == E @ known, x >= -50])).program
+    return program, known + 1e-9 * rng.standard_normal(12)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e6, 1e10])
+@pytest.mark.parametrize("factors", ["both", "orthogonal"])
+def test_a_point_on_the_equalities_is_as_near_as_is_said(monkeypatch, condition, factors):
+    if factors == "orthogonal":
+        monkeypatch.setattr(existence, "_by_gram", lambda B, scale: None)
+    for seed in range(10):
+        program, near = equalities(condition, redundant=False, seed=seed)
+        rows = next(cone.rows.ravel() for cone in program.parts if isinstance(cone, cones.Zero))
+        moved, rho = existence._onto_equalities(Outward(program), near, rows)
+        # The distance from the solutions, by elimination in fractions: E E' v = b - E x, |E'v|.
+        E = [[Fraction(float(a)) for a in row] for row in program.A.toarray()[rows]]
+        missed = [Fraction(float(b)) - sum(a * Fraction(float(t)) for a, t in zip(row, moved, strict=True))
+                  for row, b in zip(E, program.b[rows], strict=True)]  # fmt: skip
+        v = solved_in_fractions([[sum(map(mul, one, two)) for two in E] for one in E], missed)
+        step = [sum(v[i] * E[i][j] for i in range(len(E))) for j in range(12)]
+        assert float(sum(a * a for a in step)) ** 0.5 <= rho < 1e-13 * condition
+        assert np.abs(moved - near).max() < 1e-7 * condition
+
+
+def solved_in_fractions(M, y):
+    rows = [[*row, right] for row, right in zip(M, y, strict=True)]
+    for i in range(len(rows)):
+        for k in range(i + 1, len(rows)):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [a - factor * b for a, b in zip(rows[k], rows[i], strict=True)]
+    v = [Fraction(0)] * len(rows)
+    for i in reversed(range(len(rows))):
+        v[i] = (rows[i][-1] - sum(rows[i][k] * v[k] for k in range(i + 1, len(rows)))) / rows[i][i]
+    return v
+
+
+def test_nothing_is_proved_on_equalities_that_depend_on_each_other():
+    program, near = equalities(10.0, redundant=True, seed=0)
+    rows = next(cone.rows.ravel() for cone in program.parts if isinstance(cone, cones.Zero))
+    assert existence._onto_equalities(Outward(program), near, rows)[1] == np.inf
+
+
+def test_both_factorisations_bound_the_same_norm(rng):
+    B = rng.standard_normal((30, 8)) * np.logspace(-3, 3, 8)
+    scale = existence._scale_of_columns(np.linalg.norm(B, axis=0))
+    y = np.abs(rng.standard_normal(8))
+    gram, qr = existence._by_gram(sp.csc_matrix(B), scale), existence._by_qr(B, np.abs(B), scale)
+    least = np.linalg.norm(np.linalg.lstsq((B * scale).T, scale * y, rcond=None)[0])
+    for root in (gram, qr):
+        assert least <= root.least_norm(y) <= 8 * least
+        np.testing.assert_allclose(scale * (B.T @ root.solution(y)), scale * y, rtol=1e-9)
