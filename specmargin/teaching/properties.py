@@ -6,6 +6,7 @@ violates; an empty text says that it is right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -140,6 +141,37 @@ def _lapsvm_of_any_loss(solve: Callable[[Any], Any]) -> str:
     return "The optimum of another problem: compare the penalty and the margins with section 2."
 
 
+def _hurting_graph(rows: FloatArray) -> str:
+    """Check points and classes of lesson 11: LapRLS with the graph errs more than without, which learns something."""
+    X, truth = rows[:, :2], rows[:, 2]
+    if not np.isin(truth, (0, 1)).all() or np.bincount(truth.astype(int), minlength=2).min() < 10:
+        return "The third column must hold the classes 0 and 1, each at least ten times."
+    K, L = gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6))
+    errors = np.zeros((10, 2))
+    for seed in range(10):
+        y = hide_labels(truth.astype(int), per_class=5, random_state=seed)
+        for k, gamma_I in enumerate((0.0, 10.0)):
+            obj = LapSVM(K, L, encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=gamma_I)
+            errors[seed, k] = ((factorized(obj).variables["f"] > 0) != truth)[y == -1].mean()
+    without, with_graph = errors.mean(axis=0)
+    if without >= 0.3:
+        return "Without the graph 30 % or more are wrong: there is little to be learned, whoever tries."
+    return "" if with_graph - without >= 0.1 else "The graph costs less than 10 points of error here, or helps."
+
+
+def _page(text: str) -> str:
+    """Check the form of the page of lesson 12: four parts, numbers where somebody else must be able to look."""
+    parts = re.split(r"(?m)^ *(decision|evidence|doubt|reversal):", text)
+    told = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if len(told) < 4:
+        return "A part is missing: decision, evidence, doubt and reversal begin a line each, with a colon."
+    if not re.search(r"\d", told["evidence"]):
+        return "The evidence holds no number that somebody could look up."
+    if not re.search(r"\d", told["reversal"]):
+        return "The reversal holds no number: nobody could say that it has happened."
+    return "" if len(text.split()) <= 300 else "One page: 300 words at most."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
@@ -147,4 +179,6 @@ PROPERTIES: dict[str, Callable[[Any], str]] = {
     "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
     "04.W": _weights_of_storm,
     "05.W": _lapsvm_of_any_loss,
+    "11.E3": _hurting_graph,
+    "12.E3": _page,
 }
