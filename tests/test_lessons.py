@@ -250,6 +250,20 @@ def test_graphs_that_say_nothing_do_not_pass() -> None:
     assert "Less than two thirds" in sm.teaching.check("01.E4", one_class).hint
 
 
+@pytest.mark.parametrize(
+    ("exercise", "answer", "hint"),
+    [
+        ("02.E4", 2.551824, "the box is missing"),
+        ("02.E4", 1.800811, "the two largest hinges"),
+        ("02.W", np.zeros(4), "All multipliers are 0"),
+        ("03.W", np.full(12, 1e-9), "All multipliers are 0"),
+        ("02.W", [0.3, 0.3, 0.0, 0.0], "no balance, or one with classes 0 and 1"),
+    ],
+)
+def test_answers_that_once_passed_or_had_a_false_hint(exercise: str, answer: Any, hint: str) -> None:
+    assert hint in sm.teaching.check(exercise, answer).hint
+
+
 def test_marks_do_not_tell_answers() -> None:
     """What is in the wheel are hashes: no number of an answer."""
     for entry in EXERCISES.values():
