@@ -42,8 +42,10 @@ def _dual_of_lapsvm(beta: FloatArray, per_class: int, seed: int, liar: int | Non
         return "A multiplier is negative: the constraint beta >= 0 is missing."
     if beta.max() > 1 + _TOL:
         return "A multiplier exceeds 1: the box is missing, so that a slack may be negative."
+    if np.abs(beta).max() < _TOL:
+        return "All multipliers are 0: is a constraint missing, or `*` between vectors, where CVXPY has `cp.multiply`?"
     if abs(labels.sign @ beta) > _TOL:
-        return "y'beta is not 0: the balance is missing, which the free intercept asks for."
+        return "y'beta is not 0, which the free intercept asks for: no balance, or one with classes 0 and 1."
     g = obj.reduction.G @ (labels.sign * beta) / 2
     offsets = labels.sign - g  # the hinges are piecewise linear in the intercept, with a kink for each label
     hinges = min(np.maximum(0.0, 1.0 - labels.sign * (g + b)).sum() for b in offsets)
@@ -83,8 +85,11 @@ def _lying_graph(W: FloatArray) -> str:
         return "The graph is not connected."
     system = np.diag(known + 0.1 * W.sum(axis=1)) - 0.1 * W
     f = np.linalg.solve(system, known * np.where(truth == 1, 1.0, -1.0))
-    wrong = ((f > 0) != truth)[~known].mean()
-    return "" if wrong >= 0.5 else "Less than half of the unlabelled points are wrong with this graph."
+    decided = np.abs(f) > 1e-6  # what is below is rounding, or nearly
+    if not decided[~known].any():
+        return "All unlabelled decisions are 0 but for rounding: this graph does not lie, it says nothing."
+    wrong = (decided & ((f > 0) != truth))[~known].mean()
+    return "" if wrong >= 2 / 3 else "Less than two thirds of the unlabelled points are wrong with this graph."
 
 
 def _not_ordered(delta: FloatArray) -> str:
