@@ -219,6 +219,23 @@ def test_each_registered_wrong_answer_has_its_own_hint(source: Path) -> None:
     assert stored == {name: EXERCISES[name] for name in answers}, "run make lessons ARGS=--marks"
 
 
+@pytest.mark.parametrize(
+    ("exercise", "answer", "hint"),
+    [
+        ("04.E4", [508, 5150], "one triangle"),
+        ("05.E1", [-1 / 3, 1 / 3], "signs are exchanged"),
+        ("05.E2", [191, 22, 86], "the hinge"),  # was passed: its shares were within a thousandth of those of the square
+        ("05.E2", [201, 73, 80], "none of the mistakes"),  # the right ones of the weights that the exercise once had
+        ("05.E4", 158, "heat weights"),  # was passed: 13.73 percent are left, against 13.76
+        ("05.E4", 0.1376, "none of the mistakes"),
+    ],
+)
+def test_wrong_answers_that_a_trial_gave_are_refused_by_name(exercise: str, answer: Any, hint: str) -> None:
+    verdict = sm.teaching.check(exercise, answer)
+    assert not verdict
+    assert hint in verdict.hint
+
+
 def test_marks_do_not_tell_answers() -> None:
     """What is in the wheel are hashes: no number of an answer."""
     for entry in EXERCISES.values():
