@@ -446,7 +446,7 @@ CEILINGS = {
         "problems": 3575,  # certificates, orders of columns and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2355,  # cone programs and rays in balls, their bounds replayed
         "solvers": 6550,  # Solver and Search as objects
-        "teaching": 230,  # checks and guesses of the lessons; a property where no stored value can decide, and its mistakes by name
+        "teaching": 230,  # checks and guesses of the lessons; properties where no value can decide, mistakes by name
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {"(modules)": 2270, "engine": 1155, "papers": 5380},

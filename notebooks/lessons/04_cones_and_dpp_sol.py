@@ -160,7 +160,7 @@ answers["04.W"] = (
         "The bound B on the decisions is missing.": by_hand(bounded=False),
         "The weights do not add up to 1.": by_hand(trace=q),
         "The 1/2 of the fractions is missing.": by_hand(factor=2.0),
-        "The 1/2 of the fractions is there twice: t has it already.": by_hand(factor=0.5),
+        "The loss weighs too much: is the 1/2 of the fractions there twice? t has it already.": by_hand(factor=0.5),
         "This is the optimum with delta_1 in the order, which begins at the second weight.": by_hand(first=True),
     },
 )

@@ -113,14 +113,14 @@ def _weights_of_storm(delta: FloatArray) -> str:
         here = value(replace(there, delta=np.maximum(delta, 0.0)))
         return here / optimum - 1 < 10 * _TOL  # small weights that a solver leaves above zero cost a little
 
-    mistakes = {  # twice the fractions with C are the fractions with C / 2
-        "": {},
-        "The bound B on the decisions is missing.": {"B": np.inf},
-        "The 1/2 of the fractions is missing.": {"C": 0.5},
-        "The 1/2 of the fractions is there twice: t has it already.": {"C": 2.0},
+    mistakes = {  # C and B; twice the fractions with C are the fractions with C / 2
+        "": (1.0, 1.2),
+        "The bound B on the decisions is missing.": (1.0, np.inf),
+        "The 1/2 of the fractions is missing.": (0.5, 1.2),
+        "The loss weighs too much: is the 1/2 of the fractions there twice? t has it already.": (2.0, 1.2),
     }
-    for hint, other in mistakes.items():
-        there = replace(best, **other)
+    for hint, (C, B) in mistakes.items():
+        there = replace(best, C=C, B=B)
         if attained(value(there), there):
             return hint
     weights = (built := storm(best, "primal")).variables["delta"]
