@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,43 @@ def test_a_source_becomes_its_files(tmp_path: Path) -> None:
     assert [cell.source for cell in solution.cells] == ["# Title\n\ntext", f"{head}x = 2\n{check}", "y = 3"]
     assert made["99_slides.md"] == "# Title\n\ntext\n"
     assert made["99_quiz.md"] == "**1.** Two?\n"
+
+
+def test_the_archive_of_teachers_holds_what_the_public_files_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "teacher.zip"
+    lesson_files.write_archive(path, lesson_files.teacher_files())
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    for source in SOURCES:
+        name = source.name.removesuffix("_sol.py")
+        solution, slides = (
+            source.with_name(f"{end}").read_text(encoding="utf-8")
+            for end in (f"{name}_solution.ipynb", f"{name[:2]}_slides.md")
+        )
+        assert texts.pop(f"teacher/solutions/{name}.ipynb") == solution
+        assert texts.pop(f"teacher/slides/{name[:2]}_slides.md") == slides
+        questions = texts.pop(f"teacher/quizzes/{name[:2]}_quiz_answers.md")
+        asked = re.findall(r"(?m)^\*\*\d\.\*\*", questions)
+        assert len(re.findall(r"(?m)^Answer: [a-d]\.?", questions)) == len(asked) >= 3
+        given = texts.pop(f"teacher/answers/{name[:2]}_answers.py")
+        assert set(re.findall(r'answers\["([^"]+)"\] = ', given)) == {e for e in EXERCISES if e[:2] == name[:2]}
+    assert texts.pop("teacher/marks.json") == lesson_files.MARKS.read_text(encoding="utf-8")
+    assert texts.keys() == {"teacher/teaching.md"}
+
+    first = path.read_bytes()
+    lesson_files.write_archive(path, lesson_files.teacher_files())
+    assert path.read_bytes() == first
+
+
+def test_the_archive_of_teachers_is_neither_kept_nor_shipped() -> None:
+    place = lesson_files.ARCHIVE.relative_to(lesson_files.ROOT)
+    assert f"{place.parts[0]}/" in (lesson_files.ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    settings = (lesson_files.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    shipped = tomllib.loads(settings)["tool"]["hatch"]["build"]["targets"]
+    assert shipped["wheel"]["only-include"] == ["specmargin"]
+    assert place.parts[0] not in shipped["sdist"]["include"]
+    assert place.parts[0] != "docs"
 
 
 # The form
@@ -234,6 +273,27 @@ def test_wrong_answers_that_a_trial_gave_are_refused_by_name(exercise: str, answ
     verdict = sm.teaching.check(exercise, answer)
     assert not verdict
     assert hint in verdict.hint
+
+
+def test_lesson_10_quotes_the_recorded_tables() -> None:
+    source = next(source for source in SOURCES if source.name[:2] == "10")
+    told = re.search(r"of tied settings the means are (\d+\.\d+) and (\d+\.\d+)", "\n".join(markdown(source)))
+    assert told is not None
+    for k, folder in enumerate(("qn_s3vm", "qn_s3vm-labels=uniform-rows=few")):
+        table = lesson_files.ROOT / "results" / "recorded" / folder / "table.md"
+        number = r"([\d.]+) \(([\d.]+)\)"
+        row = rf"\| mnist_3_8 \| qn_s3vm \| l=20 u=480, 5 labelled folds, {{}} \| {number} \| 10 \| {number}"
+        first, last = (
+            re.search(row.format(rule), table.read_text(encoding="utf-8")) for rule in ("first", "largest lam")
+        )
+        assert first is not None
+        assert last is not None
+        mean, deviation, *published = first.groups()
+        text = source.read_text(encoding="utf-8")
+        assert f"| {mean} | {deviation} |" in text
+        assert f"({mean}, {deviation})" in text
+        assert f"({', '.join(published)}), [(" in text
+        assert last[1] == told[k + 1]
 
 
 def test_marks_do_not_tell_answers() -> None:

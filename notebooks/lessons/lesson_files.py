@@ -12,6 +12,7 @@ A source is in the percent format of jupytext: ``# %%`` begins a cell of code, `
 
     python notebooks/lessons/lesson_files.py            # notebooks, slides and quizzes
     python notebooks/lessons/lesson_files.py --marks    # runs the sources and writes the marks of the answers, too
+    python notebooks/lessons/lesson_files.py --teacher  # build/teacher.zip: solutions, slides, quizzes with answers
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ import io
 import json
 import re
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nbformat
 
 HERE = Path(__file__).resolve().parent
-MARKS = HERE.parents[1] / "specmargin" / "teaching" / "exercises.json"
+ROOT = HERE.parents[1]
+MARKS = ROOT / "specmargin" / "teaching" / "exercises.json"
+ARCHIVE = ROOT / "build" / "teacher.zip"
 BLANK = "# Write your code here."
 DECIMALS = 3
 
@@ -97,10 +101,16 @@ def slides(source: Path) -> str:
     return "\n\n---\n\n".join(c.text if c.kind == "markdown" else f"```python\n{c.text}\n```" for c in shown) + "\n"
 
 
-def quiz(source: Path) -> str:
-    """Return the questions of the quiz, without their answers."""
-    asked = [re.sub(r"(?ms)\n*^Answer:.*", "", cell.text) for cell in cells(source) if "quiz" in cell.tags]
-    return "\n\n".join(asked) + "\n"
+def quiz(source: Path, *, answers: bool = False) -> str:
+    """Return the questions of the quiz, without their answers or with them."""
+    asked = [cell.text for cell in cells(source) if "quiz" in cell.tags]
+    shown = asked if answers else [re.sub(r"(?ms)\n*^Answer:.*", "", text) for text in asked]
+    return "\n\n".join(shown) + "\n"
+
+
+def registered_answers(source: Path) -> str:
+    """Return the code that registers the right answers and the wrong ones with their hints, as it stands."""
+    return "\n\n".join(cell.text for cell in cells(source) if "answers" in cell.tags) + "\n"
 
 
 def files(source: Path) -> dict[Path, str]:
@@ -112,6 +122,33 @@ def files(source: Path) -> dict[Path, str]:
         source.with_name(f"{name[:2]}_slides.md"): slides(source),
         source.with_name(f"{name[:2]}_quiz.md"): quiz(source),
     }
+
+
+def teacher_files(folder: Path = HERE) -> dict[str, str]:
+    """Return the text of every file of the archive for teachers, by its name."""
+    made = {
+        "teaching.md": (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8"),
+        "marks.json": MARKS.read_text(encoding="utf-8"),
+    }
+    for source in sources(folder):
+        name = source.name.removesuffix("_sol.py")
+        made |= {
+            f"solutions/{name}.ipynb": notebook(source, solution=True),
+            f"slides/{name[:2]}_slides.md": slides(source),
+            f"quizzes/{name[:2]}_quiz_answers.md": quiz(source, answers=True),
+            f"answers/{name[:2]}_answers.py": registered_answers(source),
+        }
+    return made
+
+
+def write_archive(path: Path, texts: dict[str, str]) -> None:
+    """Write a zip file of texts. It has no date, so that the same texts make the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted(texts.items()):
+            entry = zipfile.ZipInfo(f"teacher/{name}")
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, text)
 
 
 def registered(source: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
@@ -163,7 +200,11 @@ def _by_property(properties: dict[str, Any], exercise: str, value: Any) -> str |
 
 
 def main(arguments: list[str]) -> None:
-    """Write all files; with ``--marks`` also those of the answers, which takes some minutes."""
+    """Write all files; with ``--marks`` also those of the answers, which takes some minutes; or the archive alone."""
+    if "--teacher" in arguments:
+        write_archive(ARCHIVE, texts := teacher_files())
+        print(f"{ARCHIVE.relative_to(ROOT)} holds {len(texts)} files of {len(sources())} lessons.")
+        return
     for source in sources():
         for path, text in files(source).items():
             path.write_text(text, encoding="utf-8")

@@ -143,7 +143,8 @@ _check_arguments(
     C=numeric,
     C_star=maybe(numeric),
     balance=maybe(numeric),
-    intercept=choice("balance", "regularized", "free"),
+    intercept=choice("balance", "regularized", "free", "none"),
+    balance_on=choice("decision", "slack"),
 )
 _check_arguments(BlockMargin, **_MARGIN, order=_ORDER)
 _check_arguments(SpectrumMargin, spectrum=_spectra, **_MARGIN, order=flag, ties=flag)

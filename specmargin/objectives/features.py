@@ -1,4 +1,4 @@
-r"""Features of the samples as an affine map of the weights: centred, with one of three intercepts.
+r"""Features of the samples as an affine map of the weights: centred, with one of three intercepts or none.
 
 A classifier in w decides by f = A w + offset. What A and the offset are is the intercept's business:
 
@@ -10,6 +10,7 @@ A classifier in w decides by f = A w + offset. What A and the offset are is the 
   the fly, A w = X w - (mu'w) 1 and A'a = X'a - (1'a) mu.
 - ``"regularized"``: a constant feature of one, whose weight is penalised like the others (SVMlin, liblinear).
 - ``"free"``: the same without the penalty, the intercept of the textbook SVM.
+- ``"none"``: f = X w.
 
 **Far from the origin**, where |mu| is large against the spread of the samples, mu is rounded, and X w and mu'w cancel.
 The rows of dense features are therefore centred twice, on mu and on the mean that rounding has left (`residue`), and no
@@ -35,7 +36,7 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Features", "Intercept"]
 
-Intercept = Literal["balance", "regularized", "free"]
+Intercept = Literal["balance", "regularized", "free", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Features:
         ----------
         X : ndarray or sparse matrix of shape (n, d)
             Features.
-        intercept : {"balance", "regularized", "free"}
+        intercept : {"balance", "regularized", "free", "none"}
             See the chapter above.
         rows : ndarray of int
             Samples whose mean decision is to be `balance`; the unlabelled ones.
@@ -104,7 +105,11 @@ class Features:
             return cls(X, mu, float(balance), residue=None if sp.issparse(X) else _residue(X, mu, rows))
         if intercept in ("regularized", "free"):
             return cls(X, penalty=1.0 if intercept == "regularized" else 0.0)
-        raise InvalidInputError(f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free'.")
+        if intercept == "none":
+            return cls(X)
+        raise InvalidInputError(
+            f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free', 'none'."
+        )
 
     @property
     def n_samples(self) -> int:

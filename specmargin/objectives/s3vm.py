@@ -30,6 +30,7 @@ from specmargin.losses import better_label, get_loss, get_unlabeled_loss, smooth
 from specmargin.objectives.contract import Arrays, ByName, Shapes
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.rounding.s3vm import exact_value, value_rounding
+from specmargin.objectives.s3vm_slack import require_slack_balance, slack_certificate, slack_value
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.typing import FloatArray, IntArray
@@ -64,9 +65,13 @@ class S3VM(ByName):
     balance : float, optional
         r in [-1, 1], the mean of the labels of the unlabelled samples; default: the mean of the known labels. Give it
         where it is known: the estimate from few labels is often the largest error.
-    intercept : {"balance", "regularized", "free"}, default "balance"
+    intercept : {"balance", "regularized", "free", "none"}, default "balance"
         How the intercept is found, see `specmargin.objectives.Features`. Without unlabelled samples "balance" becomes
         "free": the supervised SVM.
+    balance_on : {"decision", "slack"}, default "decision"
+        What the balance is on where it is not the intercept's business: "slack" confines the mean of x, decision plus
+        signed slack, to r (SDP-S3VM), for squared hinges and intercept "none". Points are (w, x) then, and
+        `specmargin.solvers.branch_and_bound` alone minimises J (`specmargin.objectives.s3vm_slack`).
 
     Raises
     ------
@@ -75,7 +80,9 @@ class S3VM(ByName):
 
     Notes
     -----
-    ``w`` (size,) decides the value. Where nothing is charged for unlabelled samples the objective is convex, and
+    ``w`` (size,) decides the value, with ``x`` (n,) where the balance is on slack.
+
+    Where nothing is charged for unlabelled samples the objective is convex, and
     `certificate` proves a gap: its multipliers are ``plus`` and ``minus`` (n,), those of `WeightedSVM`, by default the
     slopes of the losses.
 
@@ -101,6 +108,7 @@ class S3VM(ByName):
     C_star: Any = None
     balance: Any = None
     intercept: Intercept = "balance"
+    balance_on: Any = "decision"
 
     def __post_init__(self) -> None:
         X, labels, loss, intercept = self.X, self.labels, get_loss(self.loss), self.intercept
@@ -130,6 +138,8 @@ class S3VM(ByName):
         normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C_star": C_star, "balance": balance}
         for name, value in {"X": X, **normalized, "intercept": intercept}.items():
             object.__setattr__(self, name, value)
+        if self.balance_on == "slack":
+            require_slack_balance(self)
 
     @property
     def features(self) -> Features:
@@ -141,7 +151,8 @@ class S3VM(ByName):
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
-        return {"w": (self.size,)}
+        w: Shapes = {"w": (self.size,)}
+        return {**w, "x": (self.features.n_samples,)} if self.balance_on == "slack" else w
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Return `prove` at ``w``: J and its stationarity, and no claim to optimality, as J is not convex.
@@ -149,7 +160,9 @@ class S3VM(ByName):
         Where it is, without unlabelled losses, it is the certificate of the supervised `WeightedSVM`, with the
         multipliers ``plus`` and ``minus`` where they are given.
         """
-        (w,) = self._read(variables)
+        w, *x = self._read(variables)
+        if x:
+            return slack_certificate(self, w, *x)
         if not self.is_supervised:
             return self.prove(w)
         return self.guessed(np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
@@ -171,10 +184,20 @@ class S3VM(ByName):
 
     def with_(self, **changes: Any) -> S3VM:
         """Return this objective with other weights or losses, on the same features; the balance is part of those."""
-        forbidden = {"X", "labels", "balance", "intercept"} & changes.keys()
+        forbidden = {"X", "labels", "balance", "intercept", "balance_on"} & changes.keys()
         if forbidden:
             raise InvalidInputError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
         return super().with_(**changes)
+
+    def require_weights(self) -> None:
+        """Raise where J is no function of w alone: with a balance on slack."""
+        if self.balance_on == "slack":
+            slack_value(self, np.zeros(self.size), None)
+
+    @property
+    def total(self) -> float | None:
+        """What x adds up to over the unlabelled samples where the balance is on slack, else None."""
+        return len(self.unlabeled) * float(self.balance) if self.balance_on == "slack" else None
 
     @property
     def costs(self) -> float | FloatArray:
@@ -207,6 +230,7 @@ class S3VM(ByName):
         **changes
             Fields of `WeightedSVM`: another loss, a linear term.
         """
+        self.require_weights()
         sign = np.zeros(self.features.n_samples)
         cost = np.full(len(sign), self.C_star if weight is None else weight)
         sign[self.labels.labeled] = self.labels.sign
@@ -229,12 +253,14 @@ class S3VM(ByName):
             unlabeled_loss=smoothed(unlabeled_loss, length[self.unlabeled]),
         )
 
-    def decisions_at(self, w: FloatArray) -> FloatArray:
+    def decisions_at(self, w: FloatArray, x: FloatArray | None = None) -> FloatArray:
         """Return f at all samples, (n,)."""
         return self.features.decisions(w)
 
     def value_at(self, w: FloatArray, f: FloatArray | None = None) -> float:
-        """Return J(w); `f` are its decisions where they are known."""
+        """Return J(w); `f` are its decisions where they are known, and x where the balance is on slack."""
+        if self.balance_on == "slack":
+            return slack_value(self, w, f)
         f = self.decisions_at(w) if f is None else f
         value = 0.5 * float(self.features.weights @ w**2)
         value += self.charged(self.loss.value(self.labels.sign * f[self.labels.labeled]))
@@ -244,6 +270,7 @@ class S3VM(ByName):
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,): the gradient of J is P w + A' slopes."""
+        self.require_weights()
         y = self.labels.sign
         out = np.zeros(len(f))
         out[self.labels.labeled] = self.costs * y * self.loss.gradient(y * f[self.labels.labeled])
@@ -253,6 +280,7 @@ class S3VM(ByName):
 
     def curvatures(self, f: FloatArray) -> FloatArray:
         """Return the second derivative of the losses by every decision, (n,): the Hessian is P + A' diag(.) A."""
+        self.require_weights()
         out = np.zeros(len(f))
         out[self.labels.labeled] = self.costs * self.loss.curvature(self.labels.sign * f[self.labels.labeled])
         if self.C_star:
@@ -356,7 +384,7 @@ class S3VM(ByName):
             problem="S3VM",
             status=status,
             variables={**own, **variables},
-            certificate=self.prove(w),
+            certificate=self.prove(w) if self.total is None else slack_certificate(self, w, variables["x"]),
             history=History() if history is None else history,
             solver=solver,
             n_iter=n_iter,

@@ -88,6 +88,7 @@ class S3VMRelaxation(ByName):
 
     def __post_init__(self) -> None:
         obj, signs = self.obj, self.signs
+        obj.require_weights()
         if obj.features.penalty not in (None, 1.0):
             raise InvalidInputError(
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "

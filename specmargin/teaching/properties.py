@@ -6,6 +6,7 @@ violates; an empty text says that it is right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -15,12 +16,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from specmargin.checks import NUMBERS
-from specmargin.datasets import make_two_moons
+from specmargin.datasets import digits_pair, make_two_moons
 from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
-from specmargin.objectives import LapSVM, SpectrumMargin
-from specmargin.solvers import factorized, spectrum_margin
+from specmargin.objectives import Alignment, LapSVM, SpectrumMargin
+from specmargin.solvers import alignment, factorized, spectrum_margin
 from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray
 
@@ -86,6 +87,15 @@ def _lying_graph(W: FloatArray) -> str:
     return "" if wrong >= 0.5 else "Less than half of the unlabelled points are wrong with this graph."
 
 
+def _not_ordered(delta: FloatArray) -> str:
+    """Check that a spectrum is nonnegative, and does not increase from its second weight on."""
+    if delta.min() < -_TOL:
+        return "A weight is negative."
+    if np.diff(delta[1:]).max() > _TOL:
+        return "The weights are not ordered: from the second on they must not increase."
+    return ""
+
+
 def _weights_of_storm(delta: FloatArray) -> str:
     """Check the spectrum of lesson 04: feasible, and an SVM on it that attains the optimum over all spectra."""
     import cvxpy as cp
@@ -97,12 +107,10 @@ def _weights_of_storm(delta: FloatArray) -> str:
     chosen = np.isin(digit, (3, 8))
     y = hide_labels((digit[chosen] == 8).astype(int), per_class=10, random_state=0)
     spectrum = laplacian_eigenpairs(knn_graph(images[chosen], n_neighbors=5), q=20)
-    if delta.min() < -_TOL:
-        return "A weight is negative."
     if abs(delta.sum() - 1) > _TOL:
         return "The weights do not add up to 1."
-    if np.diff(delta[1:]).max() > _TOL:
-        return "The weights are not ordered: from the second on they must not increase."
+    if hint := _not_ordered(delta):
+        return hint
 
     best = SpectrumMargin(spectrum, encode_labels(y), B=1.2, ties=False)
 
@@ -165,6 +173,65 @@ def _lapsvm_of_any_loss(solve: Callable[[Any], Any]) -> str:
     return "The optimum of another problem: compare the penalty and the margins with section 2."
 
 
+def _weights_of_alignment(delta: FloatArray) -> str:
+    """Check the spectrum of lesson 07: ordered, and aligned as well as any, whatever its scale."""
+    X, truth = digits_pair(3, 8)
+    labels = encode_labels(hide_labels(truth, n_labeled=16, random_state=0))
+    best = Alignment(laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=60), labels, ties=False)
+    if hint := _not_ordered(delta):
+        return hint
+    gap = 1 - best.value_at(np.maximum(delta, 0.0)) / alignment(best).certificate.primal_objective
+    return "" if gap < _TOL else "Ordered, but another spectrum is aligned better: compare with section 2."
+
+
+def _dual_of_stoam(gamma: FloatArray) -> str:
+    """Check the multipliers of lesson 08: the balance, the box, and a dual value that meets the optimum."""
+    X, truth = digits_pair(3, 8)
+    labels = encode_labels(hide_labels(truth, n_labeled=20, random_state=0))
+    stoam = SpectrumMargin(laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=40), labels, C=1.0, ties=False)
+    if (labels.sign * gamma).min() < -_TOL:
+        return "The sign: y gamma must not be negative. (With Y alpha in the place of gamma, hand in Y alpha.)"
+    if (labels.sign * gamma).max() > 1 + _TOL:
+        return "y gamma exceeds C = 1: the box is missing."
+    if abs(gamma.sum()) > _TOL:
+        return "The entries of gamma do not add up to 0: the balance is missing."
+    p = (stoam.U.T @ gamma) ** 2 / 2
+    worst = max(p[0], (np.cumsum(p[1:]) / np.arange(1, p.size)).max())
+    gap = 1 - (labels.sign @ gamma - worst) / spectrum_margin(stoam).certificate.primal_objective
+    return "" if gap < _TOL else "Feasible, but not optimal: compare S, c and the objective with section 2."
+
+
+def _hurting_graph(rows: FloatArray) -> str:
+    """Check points and classes of lesson 11: LapRLS with the graph errs more than without, which learns something."""
+    X, truth = rows[:, :2], rows[:, 2]
+    if not np.isin(truth, (0, 1)).all() or np.bincount(truth.astype(int), minlength=2).min() < 10:
+        return "The third column must hold the classes 0 and 1, each at least ten times."
+    K, L = gram(X, gamma=4.0), laplacian(knn_graph(X, n_neighbors=6))
+    errors = np.zeros((10, 2))
+    for seed in range(10):
+        y = hide_labels(truth.astype(int), per_class=5, random_state=seed)
+        for k, gamma_I in enumerate((0.0, 10.0)):
+            obj = LapSVM(K, L, encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=gamma_I)
+            errors[seed, k] = ((factorized(obj).variables["f"] > 0) != truth)[y == -1].mean()
+    without, with_graph = errors.mean(axis=0)
+    if without >= 0.3:
+        return "Without the graph 30 % or more are wrong: there is little to be learned, whoever tries."
+    return "" if with_graph - without >= 0.1 else "The graph costs less than 10 points of error here, or helps."
+
+
+def _page(text: str) -> str:
+    """Check the form of the page of lesson 12: four parts, numbers where somebody else must be able to look."""
+    parts = re.split(r"(?m)^ *(decision|evidence|doubt|reversal):", text)
+    told = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if len(told) < 4:
+        return "A part is missing: decision, evidence, doubt and reversal begin a line each, with a colon."
+    if not re.search(r"\d", told["evidence"]):
+        return "The evidence holds no number that somebody could look up."
+    if not re.search(r"\d", told["reversal"]):
+        return "The reversal holds no number: nobody could say that it has happened."
+    return "" if len(text.split()) <= 300 else "One page: 300 words at most."
+
+
 PROPERTIES: dict[str, Callable[[Any], str]] = {
     "01.W": _least_squares_on_a_graph,
     "01.E4": _lying_graph,
@@ -172,4 +239,8 @@ PROPERTIES: dict[str, Callable[[Any], str]] = {
     "03.W": partial(_dual_of_lapsvm, per_class=6, seed=1, liar=4),
     "04.W": _weights_of_storm,
     "05.W": _lapsvm_of_any_loss,
+    "07.W": _weights_of_alignment,
+    "08.W": _dual_of_stoam,
+    "11.E3": _hurting_graph,
+    "12.E3": _page,
 }

@@ -12,6 +12,9 @@ beyond the margin.
 **Order.** Every second node is the open one of the lowest bound, the others go depth first: the proof at a stop is the
 lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
+**Squared hinges** of up to 600 samples are minimised in decision plus slack instead, by boxes, their products and few
+nodes (`specmargin.solvers.exact_s3vm.box_search`).
+
 **exp(-s f^2)** has no labels. Its sign is branched upon all the same, with the convex envelope of the loss on the
 decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split further, into intervals of the decisions
 (`specmargin.solvers.exact_s3vm.exp_boxes`), until it is closed or the time is up.
@@ -30,6 +33,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.exact_s3vm import bound
+from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.exact_s3vm.tree_log import TreeLog
@@ -114,12 +118,14 @@ def branch_and_bound(
         Called as ``progress(nodes, lower, upper)`` after every node.
     log : bool, default False
         Whether to write down the proof: the tree, and the multipliers that bound its leaves, as the result's ``log``
-        (`specmargin.results.ProofLog`). It changes nothing else.
+        (`specmargin.results.ProofLog`). The search by boxes writes none: squared hinges go the way of the others then.
 
     Returns
     -------
     SolveResult
-        Variables as of any S3VM solver, and ``n_nodes``. ``certificate.dual_objective`` is a proved lower bound
+        Variables as of any S3VM solver, and ``n_nodes``; of a search by boxes also ``n_cuts`` (products in its largest
+        relaxation), ``n_fixed`` (labels that the root's boxes fix) and ``root_bound``, and ``x`` where the balance is
+        on slack. ``certificate.dual_objective`` is a proved lower bound
         whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and that of J included;
         else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch upon (exp(-s f^2)
         with more than 300 labelled samples alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves
@@ -144,6 +150,11 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if not log and is_for_boxes(obj, tol):
+        result = by_boxes(obj, w, tol=tol, time_limit=time_limit, max_nodes=max_nodes, progress=progress)
+        if result.status is not Status.NUMERICAL or obj.total is not None:
+            return result
+    obj.require_weights()
     written = TreeLog(obj.features.n_samples) if log else None
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit, written)
     n_nodes = search.run(w, max_nodes, progress)

@@ -429,7 +429,7 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
     assert "above the objective" in certified.message
     assert certified.certificate.gap < 0
     for solver in (branch_and_bound, probe):
-        result = solver(obj)
+        result = solver(obj, log=True)
         assert result.status is Status.NUMERICAL
         assert result.certificate.dual_objective == 1e3
     assert s3vm_bound(obj).status is Status.NUMERICAL
@@ -439,7 +439,7 @@ def test_leaves_that_are_not_solved_are_a_numerical_failure(monkeypatch):
     """With labels there is always something left to branch upon, or the arithmetic has failed."""
     lower = LabelQP.lower
     monkeypatch.setattr(LabelQP, "lower", lambda self, point: 0.9 * lower(self, point))
-    result = branch_and_bound(hard())
+    result = branch_and_bound(hard(), log=True)
     assert result.status is Status.NUMERICAL
     assert "leaves not solved" in result.message
     assert 1e-3 < result.certificate.relative_gap < 0.12
@@ -494,11 +494,12 @@ def test_a_given_start_is_used():
     missed = 0
     for seed in range(4):
         obj = problem("gaussians", C=100.0, u=16, seed=seed)
-        exact = branch_and_bound(obj)
+        exact = branch_and_bound(obj, log=True)
         optimum = exact.certificate.primal_objective
         missed += exact.history["objective"][0] > optimum * (1 + 1e-6)
-        warm = branch_and_bound(obj, exact.variables["w"])
-        assert warm.history["objective"][0] == pytest.approx(optimum, rel=1e-9)
+        for log in (True, False):
+            warm = branch_and_bound(obj, exact.variables["w"], log=log)
+            assert warm.history["objective"][0] == pytest.approx(optimum, rel=1e-9)
     assert missed > 0
 
 

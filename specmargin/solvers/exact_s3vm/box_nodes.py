@@ -1,0 +1,187 @@
+"""Nodes of the exact search in x: boxes, cuts and bounds of a part of the label tree of an S3VM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from specmargin.solvers.exact_s3vm.box_products import Cut, Products, separate
+from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
+from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
+from specmargin.solvers.exact_s3vm.product_bound import ProductBound, product_bound
+from specmargin.solvers.exact_s3vm.product_sdp import Multipliers, product_sdp
+from specmargin.typing import FloatArray
+
+__all__ = ["BoxNode", "Bounding"]
+
+_KEPT = 1e-4
+"""Share of the largest multiplier above which a cut is kept."""
+_TOLERANCE = {True: 2e-3, False: 4e-3}
+"""Relative gap of the relaxation, at the root and elsewhere."""
+_SHARES = {True: (0.5, 0.8, 0.95), False: (0.8,)}
+"""Shares of the diagonal multipliers in the quadratics that boxes are tightened by."""
+_GAIN = {True: 0.03, False: 0.2}
+"""Share of what is missing to the level that another round of cuts must gain."""
+
+
+@dataclass(eq=False)
+class BoxNode:
+    """A part of the tree: a box, a proved bound over it, and what its relaxation left for its children.
+
+    `lower` is infinite where the box is empty. What it proves for the part is `proved`: outside the box J is only known
+    to be at least the level that the box was cut at.
+    """
+
+    lower: float
+    box: MarginBox
+    cuts: list[Cut] = field(default_factory=list)
+    proof: ProductBound | None = None
+    x: FloatArray | None = None
+    path: tuple[tuple[int, float], ...] = ()
+    """Samples and labels that were branched upon, from the root."""
+
+    @property
+    def proved(self) -> float:
+        """The proved bound of the part."""
+        return min(self.lower, self.box.level)
+
+    def child(self, j: int, sign: float) -> BoxNode:
+        """Return the part where sample j has that label."""
+        box = self.box.with_label(j, sign)
+        return BoxNode(self.lower, box, list(self.cuts), self.proof, self.x, (*self.path, (j, sign)))
+
+    def branching(self) -> int:
+        """Return the free sample that costs the relaxation most: theta_j (1 - x_j^2)."""
+        free = np.flatnonzero(self.box.labels == 0)
+        if self.proof is None or self.x is None:
+            return int(free[0])
+        theta = np.zeros(len(self.box.low))
+        squares = self.proof.products.squares
+        theta[self.proof.products.i[squares]] = self.proof.lam[squares]
+        score = theta * np.maximum(1.0 - self.x**2, 0.0)
+        # Where no variance is left, the sample that is nearest to zero.
+        return int(free[np.lexsort((np.abs(self.x[free]), -score[free]))[0]])
+
+
+@dataclass(eq=False)
+class Bounding:
+    """How nodes are bounded: rounds of an SDP, cuts and boxes.
+
+    Parameters
+    ----------
+    search : MarginSearch
+        Search that holds the incumbent.
+    tol : float
+        Relative gap that is to be proved.
+    per_round, most : float
+        Cuts that a round may add, and that a node may have, per sample.
+    """
+
+    search: MarginSearch
+    tol: float
+    per_round: float = 3.0
+    most: float = 5.0
+    n_sdp: int = 0
+    n_cuts: int = 0
+    """The most cuts that a relaxation had."""
+
+    @property
+    def space(self) -> MarginSpace:
+        """The problem."""
+        return self.search.space
+
+    @property
+    def level(self) -> float:
+        """The value that a better point would have to be below."""
+        return self.search.value * (1.0 - 0.999 * self.tol)
+
+    def views(self, node: BoxNode, root: bool) -> list[Quadratic]:
+        """Return quadratics below J in the node: J itself, and J less diagonal products."""
+        views = [self.space.quadratic]
+        if node.proof is not None:
+            diagonal = node.proof.products.diagonal
+            products, lam = node.proof.products.chosen(diagonal), node.proof.lam[diagonal]
+            for share in _SHARES[root]:
+                bound = product_bound(self.space, products, share * lam)
+                if bound is not None:
+                    views.append(bound.quadratic())
+        return views
+
+    def tighten(self, node: BoxNode, root: bool) -> bool:
+        """Tighten the node's box; False where it holds no better point."""
+        for view in self.views(node, root):
+            rounds = 3 if root else 1
+            if not node.box.tighten(view, self.level, rounds=rounds, deadline=self.search.deadline):
+                node.lower = np.inf
+                return False
+        return True
+
+    def relax(self, node: BoxNode, box: MarginBox | None, root: bool) -> Multipliers | None:
+        """Solve the relaxation and prove its bound; None where nothing is proved."""
+        diagonal = None
+        if node.proof is not None and not root:
+            # Of known samples those whose product counted.
+            of, lam = node.proof.products, node.proof.lam
+            counted = of.diagonal & (of.sign < 0) & (lam > _KEPT * lam.max(initial=0.0))
+            diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
+        products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else ())
+        relaxed = product_sdp(
+            self.space,
+            products,
+            box,
+            tol=_TOLERANCE[root],
+            level=self.level if box is not None else np.inf,
+            hopeless=not root,
+            deadline=self.search.deadline,
+        )
+        self.n_sdp += 1
+        self.n_cuts = max(self.n_cuts, len(node.cuts))
+        proof = product_bound(self.space, products, relaxed.lam)
+        if proof is None:
+            return None
+        node.lower, node.proof, node.x = max(node.lower, proof.lower), proof, relaxed.X[-1, :-1]
+        return relaxed
+
+    def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:
+        """Bound a node by rounds of cuts and boxes; whether it holds no better point."""
+        for round_ in range(rounds):
+            before, labels = node.lower, node.box.labels
+            relaxed = self.relax(node, node.box, root)
+            if node.lower >= self.level:
+                return True
+            if relaxed is None or node.proof is None:
+                return False
+            better = self.search.offer(self.search.signs(relaxed.X[-1, :-1]), flips=root and round_ < 2)
+            if root:
+                better |= self.search.sample(relaxed.X, 10, round_)
+            if not self._reduced(node):
+                return True
+            renewed = better or root or bool((node.box.labels != labels).any())
+            if renewed and not self.tighten(node, root):
+                return True
+            if not (node.box.labels == 0).any() or self.search.late:
+                return False
+            self._cut(node, relaxed.X)
+            if round_ > 0 and node.lower - before < _GAIN[root] * (self.level - node.lower):
+                break
+        return False
+
+    def _reduced(self, node: BoxNode) -> bool:
+        """Cut the box by the proof of the bound; False where that leaves nothing."""
+        assert node.proof is not None
+        level = self.level
+        if node.proof.reduce(node.box, level) and node.box.meet(*node.proof.quadratic().box(level), level):
+            return True
+        node.lower = np.inf
+        return False
+
+    def _cut(self, node: BoxNode, X: FloatArray) -> None:
+        """Drop the cuts that do nothing, and take those that X violates most."""
+        assert node.proof is not None
+        n, lam = len(node.box.low), node.proof.lam
+        first = len(lam) - len(node.cuts)
+        kept = [cut for cut, one in zip(node.cuts, lam[first:], strict=True) if one > _KEPT * lam.max(initial=0.0)]
+        count = int(min(self.per_round * n, max(self.most * n - len(kept), 0)))
+        node.cuts = kept + separate(X, node.box, kept, count)

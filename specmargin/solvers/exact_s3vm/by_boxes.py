@@ -1,0 +1,95 @@
+"""The search by boxes as a solver: from an S3VM to a `SolveResult`, for `specmargin.solvers.branch_and_bound`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Certificate, SolveResult, Status
+from specmargin.solvers.exact_s3vm.box_search import BoxSearch
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_space
+from specmargin.typing import FloatArray
+
+__all__ = ["by_boxes", "is_for_boxes"]
+
+_SAMPLES = 600
+"""Samples up to which the relaxation with all products of one sample each is the one to take."""
+_ROUNDING = 1e-2
+"""Share of the tolerance that the rounding of Q may take."""
+
+
+def is_for_boxes(obj: S3VM, tol: float) -> bool:
+    """Whether boxes are the way to minimise an objective: a quadratic in x, of few samples, that float64 resolves."""
+    if not has_margin_space(obj) or obj.features.n_samples > _SAMPLES:
+        return False
+    space = MarginSpace.of(obj)
+    return space.allowance <= _ROUNDING * tol * space.highest
+
+
+def by_boxes(
+    obj: S3VM,
+    w: FloatArray | None,
+    *,
+    tol: float,
+    time_limit: float,
+    max_nodes: int,
+    progress: Callable[[int, float, float], None] | None,
+) -> SolveResult:
+    """Minimise an objective that `is_for_boxes`; arguments and answer are those of `branch_and_bound`."""
+    start = time.perf_counter()
+    space = MarginSpace.of(obj)
+    search = BoxSearch(space, tol, start + time_limit)
+    given = [] if w is None else [search.search.signs(obj.decisions_at(w))]
+    search.run(given, max_nodes, progress)
+    best = search.search.best
+    if best is None:  # no labels were solved to any accuracy
+        return _numerical(obj, start)
+    p = space.quadratic.completed(best.p)
+    weights = space.A.T @ p
+    own: dict[str, Any] = {"labels": best.labels[obj.unlabeled]}
+    if obj.total is not None:
+        own["x"] = best.x
+    elif w is not None and obj.value_at(w) < obj.value_at(weights):
+        weights, own = w, {}
+    elif (obj.labels_of(weights) != own["labels"]).any():
+        own = {}  # samples that cost nothing either way
+    fixed = 0 if search.root_box is None else int(np.count_nonzero(search.root_box.labels[space.free]))
+    result = obj.result(
+        weights,
+        solver="branch_and_bound",
+        history=search.history,
+        n_iter=search.nodes,
+        seconds=time.perf_counter() - start,
+        n_nodes=np.asarray(search.nodes),
+        n_cuts=np.asarray(search.bounding.n_cuts),
+        n_fixed=np.asarray(fixed),
+        root_bound=np.asarray(search.root),
+        **own,
+    )
+    certificate = replace(result.certificate, dual_objective=max(search.lower, search.search.known.lower, 0.0))
+    status, reason = _judged(certificate, tol, search)
+    message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {search.nodes} nodes"
+    return replace(result, status=status, certificate=certificate, message=message)
+
+
+def _judged(certificate: Certificate, tol: float, search: BoxSearch) -> tuple[Status, str]:
+    if certificate.is_optimal(tol):
+        return Status.OPTIMAL, "global optimum proved"
+    if not certificate.gap >= 0:
+        return Status.NUMERICAL, "a lower bound above the objective"
+    if search.stopped:
+        return Status.MAX_ITER, "stopped"
+    return Status.NUMERICAL, "leaves not solved to the tolerance"
+
+
+def _numerical(obj: S3VM, start: float) -> SolveResult:
+    w, more = np.zeros(obj.size), dict[str, Any]()
+    if obj.total is not None:
+        more["x"] = np.zeros(obj.features.n_samples)
+    result = obj.result(w, solver="branch_and_bound", seconds=time.perf_counter() - start, **more)
+    return replace(result, status=Status.NUMERICAL, message="no labels were solved to any accuracy")

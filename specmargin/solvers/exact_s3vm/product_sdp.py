@@ -1,0 +1,271 @@
+r"""Multipliers of products in x that make the bound of an S3VM large: an interior point method for the dual SDP.
+
+With Y the moments of (v, 1), x = c + F v (the balance at its price), B_c the symmetric matrix of a product g_c there,
+
+    max t:  S = C - sum lam_c B_c - t e e' >= 0,  lam >= 0;      min <C, Y>:  g_c(Y) >= 0,  Y_ee = 1,
+    C = diag(1/2, ..., 1/2, kappa).
+
+The direction is that of Helmberg, Rendl, Vanderbei & Wolkowicz and of Kojima, Shindoh & Hara, with Mehrotra's
+predictor and corrector; S and lam are feasible all along, Y becomes so. With X = U Y U', R = U S^-1 U', U = (F c; 0 1),
+the Schur matrix consists of entries of X and R alone: B_c has rank two.
+
+Nothing here proves a bound: `specmargin.solvers.exact_s3vm.product_bound` does, from the multipliers.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.solvers.exact_s3vm.box_products import Products
+from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["Multipliers", "product_sdp"]
+
+_SHORT = 0.95
+_BLOCK = 128
+"""Rows of the Schur matrix that are made at once."""
+_HOPELESS = 0.05
+"""Share of what is missing to the level, below which the primal value says that it will not be reached."""
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """End of the method: multipliers (m,), their bound in floating point, moments X of (x, 1), and its steps."""
+
+    lam: FloatArray
+    value: float
+    X: FloatArray
+    n_iter: int
+
+
+def product_sdp(
+    space: MarginSpace,
+    products: Products,
+    box: MarginBox | None = None,
+    *,
+    tol: float = 2e-3,
+    level: float = np.inf,
+    hopeless: bool = False,
+    deadline: float = np.inf,
+    max_iter: int = 60,
+) -> Multipliers:
+    """Maximise the bound of products.
+
+    Parameters
+    ----------
+    space, products
+        The problem, and what is not negative in it.
+    box : MarginBox, optional
+        The box that the products are of: the start lies inside of it.
+    tol : float, default 2e-3
+        Gap of the relaxation, relative to its bound, at which it is solved.
+    level : float, default inf
+        A bound above it is good enough.
+    hopeless : bool, default False
+        Whether to stop as well when the primal value shows that the level is out of reach.
+    deadline : float, default inf
+        Time of `time.perf_counter` to stop at.
+    max_iter : int, default 60
+        Steps.
+    """
+    state = _State(space, products, box)
+    best = Multipliers(state.lam, -np.inf, state.X, 0)
+    for n_iter in range(max_iter + 1):
+        value = state.bound()
+        if value > best.value or not np.isfinite(best.value):
+            best = Multipliers(state.lam, value, state.X, n_iter)
+        else:
+            best = Multipliers(best.lam, best.value, state.X, n_iter)
+        primal, missed = state.primal()
+        gap = primal - best.value
+        if best.value > level or time.perf_counter() > deadline:
+            break
+        if missed < 1e-4 and gap < (tol if primal < level else 1e-9) * abs(best.value):
+            break
+        if hopeless and missed < 1e-3 and primal < level < np.inf and gap < _HOPELESS * (level - best.value):
+            break
+        if not state.step():
+            break
+    return best
+
+
+class _State:
+    """An interior point: lam, t, S; Y and the slacks z of the products."""
+
+    def __init__(self, space: MarginSpace, products: Products, box: MarginBox | None) -> None:
+        F, c, kappa = space.priced
+        n = len(c)
+        self.products, self.n = products, n
+        self.U = np.zeros((n + 1, n + 1))
+        self.U[:n, :n], self.U[:n, n], self.U[n, n] = F, c, 1.0
+        self.C = np.zeros((n + 1, n + 1))
+        self.C[np.arange(n), np.arange(n)], self.C[n, n] = 0.5, kappa
+        x, spread = self._middle(space, box)
+        v = solve_triangular(F, x - c, lower=True)
+        self.Y = spread * np.eye(n + 1)
+        self.Y[:n, :n] += np.multiply.outer(v, v)
+        self.Y[:n, n] = self.Y[n, :n] = v
+        self.Y[n, n] = 1.0
+        self.X = self.U @ self.Y @ self.U.T
+        g = products.values(self.X)
+        self.z = np.maximum(g, 0.3 * float(np.median(np.abs(g))) + 1e-12)
+        mu = 0.5 * spread
+        self.lam = mu / self.z
+        D = self._adjoint(self.lam)
+        quarter = 0.25 * np.eye(n)
+        while cholesky(np.asfortranarray(quarter - D[:n, :n]), clean=False) is None:
+            self.lam, D = 0.6 * self.lam, 0.6 * D
+        self.S = self.C - D
+        top = cholesky(np.asfortranarray(self.S[:n, :n]))
+        assert top is not None
+        h = self.S[:n, n]
+        least = float(self.S[n, n] - h @ lapack.dpotrs(top, h, lower=1)[0])
+        self.t = least - max(mu, float(self.lam @ self.z) / len(self.lam))
+        self.S[n, n] -= self.t
+        self._factored()
+
+    @staticmethod
+    def _middle(space: MarginSpace, box: MarginBox | None) -> tuple[FloatArray, float]:
+        """Return a mean of x inside the boxes, and the spread (of v, in all directions) that the start has there.
+
+        The spread is to satisfy most of x^2 >= 1 without leaving most of the boxes.
+        """
+        own, n = (space.priced[0] ** 2).sum(axis=1), len(space.y)
+        free = space.y == 0
+        if box is None:
+            x = 1.2 * space.y
+            return x, 1.15 / float(np.quantile(own[free], 0.1)) if free.any() else 1.0
+        width = box.high - box.low
+        finite = np.isfinite(width)
+        low = np.where(finite, box.low + 0.3 * width, np.where(np.isfinite(box.low), box.low + 0.3, -np.inf))
+        high = np.where(finite, box.high - 0.3 * width, np.where(np.isfinite(box.high), box.high - 0.3, np.inf))
+        x = np.clip(np.zeros(n), low, high)
+        open_ = (box.low < 0) & (box.high > 0)
+        spread = 1.15 / float(np.quantile(own[open_], 0.1)) if open_.any() else np.inf
+        if finite.any():
+            room = 0.9 * (x - box.low)[finite] * (box.high - x)[finite] / own[finite]
+            spread = min(spread, float(np.median(room)))
+        return x, max(spread, 1e-8) if np.isfinite(spread) else 1.0
+
+    def _adjoint(self, lam: FloatArray) -> FloatArray:
+        """Return sum lam_c B_c."""
+        return np.asarray(self.U.T @ self.products.matrix(lam) @ self.U)
+
+    def _factored(self) -> bool:
+        factor = cholesky(np.asfortranarray(self.S))
+        if factor is None:
+            return False
+        inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
+        self.inverse = inverse + np.tril(inverse, -1).T
+        self.R = self.U @ self.inverse @ self.U.T
+        return True
+
+    def bound(self) -> float:
+        """Return the bound of lam: t and what it may still rise by."""
+        return self.t + 1.0 / float(self.inverse[-1, -1])
+
+    def primal(self) -> tuple[float, float]:
+        """Return <C, Y>, and how far Y is from feasible, relative to the products."""
+        g = self.products.values(self.X)
+        missed = float(np.abs(g - self.z).max(initial=0.0)) / (1.0 + float(np.abs(g).max(initial=0.0)))
+        return float(np.sum(self.C * self.Y)), max(missed, abs(float(self.X[-1, -1]) - 1.0))
+
+    def _schur(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return the factor of the Schur matrix of (lam, t), its diagonal scaled to one, and the scales.
+
+        H_cd = sign_c sign_d / 4 (bXa bRa' + bXb aRa + aXa bRb + aXb bRa'), with the factors of c on the left and those
+        of d on the right: entries of the products of X and R with all factors, gathered by whole rows.
+        """
+        of, m = self.products, len(self.lam)
+        a, b, every = (of.i, of.p), (of.j, of.q), np.arange(m)
+        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (self.X, self.R) for side in (a, b))
+        terms = [(X, R, s, r) for X, R in ((Xa, Rb), (Xb, Ra)) for s, r in ((a, b), (b, a))]
+
+        def entry(M: FloatArray, side: tuple[IntArray, FloatArray]) -> FloatArray:
+            return np.asarray(M[side[0], every] - side[1] * M[-1])
+
+        diagonal = sum(entry(X, s) * entry(R, r) for X, R, s, r in terms)
+        corner = float(self.X[-1, -1] * self.R[-1, -1])
+        scale = 1.0 / np.sqrt(np.append(0.25 * diagonal + self.z / self.lam, corner))
+        weight = 0.5 * of.sign * scale[:-1]
+        H = np.zeros((m + 1, m + 1))
+        for start in range(0, m, _BLOCK):
+            c, rest = slice(start, start + _BLOCK), slice(start, m)
+            block = H[:m, :m][c, rest]
+            for X, R, s, r in terms:
+                part = _rows(X[:, rest], s[0][c], s[1][c])
+                part *= _rows(R[:, rest], r[0][c], r[1][c])
+                block += part
+            block *= weight[rest]
+            block *= weight[c, None]
+        H[:m, m] = weight * scale[-1] * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
+        for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-7):
+            H[np.arange(m + 1), np.arange(m + 1)] = 1.0 + ridge
+            factor = cholesky(H.T, clean=False)
+            if factor is not None:
+                return factor, scale
+        return None
+
+    def step(self) -> bool:
+        """Take a step; False where the arithmetic has come to its end."""
+        schur = self._schur()
+        if schur is None:
+            return False
+        m, size = len(self.lam), self.n + 1
+        mu = (float(np.sum(self.S * self.Y)) + float(self.lam @ self.z)) / (m + size)
+        dlam, dt, dS, dY, dz = self._direction(schur, 0.0, np.zeros((size, size)), np.zeros(m))
+        dual, primal = self._longest(self.S, dS, self.lam, dlam), self._longest(self.Y, dY, self.z, dz)
+        left = float(np.sum((self.S + dual * dS) * (self.Y + primal * dY)))
+        left += float((self.lam + dual * dlam) @ (self.z + primal * dz))
+        sigma = min(0.7, max(0.02, (max(left, 0.0) / (m + size) / mu) ** 2))
+        product = dY @ dS @ self.inverse
+        dlam, dt, dS, dY, dz = self._direction(schur, sigma * mu, (product + product.T) / 2.0, dlam * dz)
+        dual, primal = self._longest(self.S, dS, self.lam, dlam), self._longest(self.Y, dY, self.z, dz)
+        if max(dual, primal) < 1e-7:
+            return False
+        self.lam, self.t, self.S = self.lam + dual * dlam, self.t + dual * dt, self.S + dual * dS
+        self.Y, self.z = self.Y + primal * dY, self.z + primal * dz
+        self.X = self.U @ self.Y @ self.U.T
+        return self._factored()
+
+    def _direction(
+        self, schur: tuple[FloatArray, FloatArray], mu: float, second: FloatArray, cross: FloatArray
+    ) -> tuple[FloatArray, float, FloatArray, FloatArray, FloatArray]:
+        """Return the changes of lam, t, S, Y, z towards mu; `second` and `cross` are of second order."""
+        factor, scale = schur
+        aim = mu * self.inverse - second
+        moments = self.U @ aim @ self.U.T
+        target = (mu - cross) / self.lam
+        right = np.append(target - self.products.values(moments), 1.0 - moments[-1, -1])
+        step = scale * lapack.dpotrs(factor, scale * right, lower=1)[0]
+        dlam, dt = step[:-1], float(step[-1])
+        dS = -self._adjoint(dlam)
+        dS[-1, -1] -= dt
+        product = self.Y @ dS @ self.inverse
+        dY = aim - self.Y - (product + product.T) / 2.0
+        return dlam, dt, dS, dY, target - self.z - self.z / self.lam * dlam
+
+    @staticmethod
+    def _longest(M: FloatArray, dM: FloatArray, x: FloatArray, dx: FloatArray) -> float:
+        """Return a step that leaves M and x inside of their cones."""
+        falling = dx < 0
+        length = min(1.0, _SHORT * float(np.min(-x[falling] / dx[falling], initial=np.inf)))
+        while length > 1e-9:
+            if cholesky((M + (length / _SHORT) * dM).T, clean=False, overwrite=True) is not None:
+                return length
+            length *= 0.88
+        return 0.0
+
+
+def _rows(M: FloatArray, k: IntArray, s: FloatArray) -> FloatArray:
+    """Return the rows k of M, less s times the last one."""
+    out = np.take(M, k, axis=0)
+    out -= s[:, None] * M[-1]
+    return out

@@ -1,0 +1,99 @@
+"""Branch and bound by boxes: what is answered, which problems go that way, and what its failures look like."""
+
+import numpy as np
+import pytest
+from margin_problems import enumerated
+
+from specmargin import solvers
+from specmargin.labels import encode_labels
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Status
+from specmargin.solvers.exact_s3vm import box_search
+from specmargin.solvers.exact_s3vm.box_search import BoxSearch
+from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
+
+KINDS = [
+    {},
+    {"intercept": "regularized", "C_star": 0.3},
+    {"intercept": "none", "C": 30.0},
+    {"intercept": "none", "balance_on": "slack", "balance": 0.1},
+]
+
+
+def objective(seed=0, u=7, **options):
+    rng = np.random.default_rng(seed)
+    y = np.append([0, 1, 0, 1], np.full(u, -1))
+    return S3VM(rng.standard_normal((u + 4, 3)), encode_labels(y), **{"C": 1.0, **options})
+
+
+def solved(obj, **options):
+    return by_boxes(obj, None, **{"tol": 1e-6, "time_limit": 60.0, "max_nodes": 1000, "progress": None, **options})
+
+
+@pytest.mark.parametrize("options", KINDS)
+def test_the_answer_is_the_optimum_over_all_labelings(options):
+    obj = objective(**options)
+    assert is_for_boxes(obj, 1e-6)
+    result = solved(obj)
+    labelings, values, _ = enumerated(MarginSpace.of(obj))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(values.min(), rel=1e-6)
+    assert result.certificate.dual_objective <= values.min() * (1 + 1e-9)
+    assert result.variables["labels"] == pytest.approx(labelings[values.argmin()][obj.unlabeled])
+    assert result.variables["w"].shape == (obj.size,)
+    assert ("x" in result.variables) == (obj.balance_on == "slack")
+
+
+@pytest.mark.parametrize("options", KINDS[:3])
+def test_the_search_by_labels_agrees(options):
+    obj = objective(seed=1, u=14, **options)
+    ours, theirs = solvers.branch_and_bound(obj), solvers.branch_and_bound(obj, log=True)
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-6)
+    assert "n_cuts" in ours.variables
+    assert "n_cuts" not in theirs.variables
+
+
+def test_labels_that_the_root_fixes_hold_in_the_optimum():
+    obj = objective(u=14)
+    search = BoxSearch(MarginSpace.of(obj), 1e-3)
+    search.run()
+    result = solved(obj, tol=1e-3)
+    fixed = search.root_box.labels[obj.unlabeled]
+    assert int(result.variables["n_fixed"]) == np.count_nonzero(fixed) > 0
+    assert (fixed * result.variables["labels"] >= 0).all()
+
+
+def test_large_weights_hinges_and_many_samples_go_the_way_of_labels():
+    assert not is_for_boxes(objective(C=1e12), 1e-6)
+    assert not is_for_boxes(objective(loss="hinge"), 1e-6)
+    assert not is_for_boxes(objective(u=700), 1e-6)
+    assert solvers.branch_and_bound(objective(C=1e12)).status is Status.OPTIMAL
+
+
+def test_a_given_point_that_is_better_is_the_answer():
+    obj = objective(u=10)
+    w = solved(obj).variables["w"]
+    result = by_boxes(obj, w, tol=1e-6, time_limit=60.0, max_nodes=0, progress=None)
+    assert obj.value_at(result.variables["w"]) <= obj.value_at(w)
+    assert result.status is Status.MAX_ITER
+    assert "stopped" in result.message
+
+
+def test_bounds_that_contradict_themselves_are_an_alarm(monkeypatch):
+    dual_bound = Quadratic.dual_bound
+    monkeypatch.setattr(Quadratic, "dual_bound", lambda self, p, gain: 1.5 * dual_bound(self, p, gain))
+    result = solved(objective())
+    assert result.status is Status.NUMERICAL
+    monkeypatch.setattr(Quadratic, "dual_bound", lambda self, p, gain: 0.9 * dual_bound(self, p, gain))
+    monkeypatch.setattr(box_search, "_ENUMERATED", 0)
+    result = solved(objective(u=5))
+    assert result.certificate.dual_objective <= result.certificate.primal_objective
+
+
+def test_the_time_limit_is_kept():
+    obj = objective(u=40)
+    result = solved(obj, time_limit=0.2)
+    assert result.status is Status.MAX_ITER
+    assert result.seconds < 3.0
+    assert 0.0 < result.certificate.dual_objective < result.certificate.primal_objective

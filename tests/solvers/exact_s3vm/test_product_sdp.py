@@ -1,0 +1,59 @@
+"""The interior point method against CVXPY, and what ends it."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from margin_problems import random_space
+
+from specmargin.solvers.exact_s3vm.box_products import Products, separate
+from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
+from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
+
+
+def relaxation(space, products):
+    """The relaxation over moments [[X, x], [x', 1]] by Clarabel."""
+    n = len(space.y)
+    M = cp.Variable((n + 1, n + 1), PSD=True)
+    X, x = M[:n, :n], M[:n, n]
+    P = np.linalg.inv(space.Q)
+    c = np.full(n, space.offset)
+    constraints = [M[n, n] == 1]
+    for i, j, p, q, sign in zip(products.i, products.j, products.p, products.q, products.sign, strict=True):
+        product = x[i] - p if j == n else X[i, j] - p * x[j] - q * x[i] + p * q
+        constraints.append(sign * product >= 0)
+    if space.total is not None:
+        a = space.balance
+        constraints += [a @ x == space.total, X @ a == space.total * x]
+    value = 0.5 * cp.trace(P @ X) - (P @ c) @ x + 0.5 * c @ P @ c
+    return float(cp.Problem(cp.Minimize(value), constraints).solve("CLARABEL"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_value_is_that_of_clarabel(seed):
+    space = random_space(seed, most=6)
+    plain = Products.of(space.y, None)
+    value = product_sdp(space, plain, tol=1e-7).value
+    # The price of the balance leaves a little.
+    assert value == pytest.approx(relaxation(space, plain), rel=1e-6 if space.total is None else 3e-3)
+    box = MarginBox.of(space.y)
+    assert box.meet(*space.quadratic.box(2.0 * value + 0.1), 2.0 * value + 0.1)
+    found = product_sdp(space, Products.of(space.y, box), box, tol=1e-7)
+    cuts = separate(found.X, box, [], 10)
+    products = Products.of(space.y, box, None, cuts)
+    better = product_sdp(space, products, box, tol=1e-7)
+    assert better.value == pytest.approx(relaxation(space, products), rel=1e-5 if space.total is None else 3e-3)
+    assert better.value >= found.value * (1 - 1e-6) >= value * (1 - 2e-6)
+    assert (better.lam >= 0).all()
+
+
+def test_a_level_that_is_reached_or_out_of_reach_ends_it_early():
+    space = random_space(2)
+    products = Products.of(space.y, None)
+    full = product_sdp(space, products, tol=1e-8)
+    reached = product_sdp(space, products, tol=1e-8, level=0.5 * full.value)
+    assert 0.5 * full.value < reached.value
+    assert reached.n_iter < full.n_iter
+    missed = product_sdp(space, products, tol=1e-8, level=3.0 * full.value, hopeless=True)
+    assert missed.value < 3.0 * full.value
+    assert missed.n_iter < full.n_iter
+    assert product_sdp(space, products, deadline=0.0).n_iter == 0
