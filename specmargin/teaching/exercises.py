@@ -30,9 +30,9 @@ EXERCISES: dict[str, dict[str, Any]] = json.loads(
 )
 """What is registered, by the name of the exercise."""
 _GUESSES: dict[str, Any] = {}
-_UNKNOWN = (
-    "Not right, and none of the mistakes that are registered. Compare signs, factors of 2 and which set is summed."
-)
+_UNKNOWN = "Not right, and none of the mistakes that are registered. "
+_COMPARE = "Compare signs, factors of 2 and which set is summed."
+_ONE_WORD = "Answer by one letter or word, as the exercise says."
 _NEAR = "Nearly: the right answer is less than 0.01 away. Give {} decimals or more."
 
 
@@ -108,8 +108,9 @@ def check(exercise: str, answer: Any) -> Verdict:
         hint = PROPERTIES[exercise](value)
         return Verdict(exercise, not hint, hint)
     right = entry["right"] in given
-    near = not right and _is_near(exercise, value, entry)
-    return Verdict(exercise, right, "" if right else _NEAR.format(entry["decimals"]) if near else _UNKNOWN)
+    if not right and _is_near(exercise, value, entry):
+        return Verdict(exercise, right, _NEAR.format(entry["decimals"]))
+    return Verdict(exercise, right, "" if right else _UNKNOWN + (_ONE_WORD if entry["kind"] == "text" else _COMPARE))
 
 
 def guess(question: str, value: Any = None) -> Any:
@@ -186,7 +187,7 @@ def _valued(exercise: str, answer: Any, kind: Any) -> Any:
     if kind == "text" or kind == "function":
         if not (isinstance(answer, str) if kind == "text" else callable(answer)):
             raise InvalidTypeError(f"the answer to {exercise} must be a {kind}, not {shown(answer)}.")
-        return answer.strip().lower() if kind == "text" else answer
+        return answer.strip(" .:,;()'\"\n").lower() if kind == "text" else answer
     wanted = f"an array of shape {tuple(kind)}" if kind else "a number"
     try:
         value = np.asarray(answer, dtype=float)

@@ -43,6 +43,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
         ("99.E2", np.array([[1.0, 2.0], [3.0, 4.0]]) + 4e-4),
         ("99.E2", [[[1, 2], [3, 4]]]),
         ("99.E3", " B "),
+        ("99.E3", "b)"),
+        ("99.E3", "(b)."),
     ],
 )
 def test_right_answers_pass_up_to_rounding(exercise: str, answer: object) -> None:
@@ -62,6 +64,7 @@ def test_other_answers_are_wrong_without_a_diagnosis(exercise: str, answer: obje
     verdict = check(exercise, answer)
     assert not verdict
     assert "none of the mistakes that are registered" in verdict.hint
+    assert ("one letter or word" if exercise == "99.E3" else "factors of 2") in verdict.hint
 
 
 @pytest.mark.parametrize(
