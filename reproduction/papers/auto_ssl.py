@@ -167,7 +167,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
             mixtures[name] = Mixture(groups, codes, n_classes, constants=constants)
     if cell.dataset in PUBLISHED:
         shares = np.bincount(y) / len(y)
-        mixtures["known"] = Mixture(trained, codes, n_classes, constants=constants, class_prior=shares)
+        mixtures["known"] = Mixture(trained, codes, n_classes, constants=constants, known_shares=(shares, shares))
     predicted = {name: mixture.log_probabilities.argmax(axis=1) for name, mixture in mixtures.items()}
     predicted["tuned"] = tuned_svm(X, y, labeled)
     return {

@@ -101,6 +101,8 @@ class Comparison:
         What to do next.
     error : tuple of float
         Error of the chosen method, corrected for its being chosen by the same labels, and a 95 % interval.
+    false_labels : str
+        How many labels decide how many predictions of the chosen method, or why that is not told; "" for numbers.
     """
 
     rows: tuple[Row, ...]
@@ -113,6 +115,7 @@ class Comparison:
     outcomes: dict[str, Outcome]
     next_steps: tuple[str, ...] = ()
     error: tuple[float, float, float] = (np.nan, np.nan, np.nan)
+    false_labels: str = ""
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
@@ -197,7 +200,7 @@ class Comparison:
         if data.n_labeled >= FEWEST:
             lines += ["", *(f"{name}: {text}" for name, text in explanations(not len(data.classes)))]
         chosen = f"Chosen: {self.row(self.chosen).title}. {self.why}"
-        return [*lines, "", chosen, *([self.told_error] if self.told_error else []), *self.next_steps]
+        return [*lines, "", chosen, *filter(None, [self.told_error, self.false_labels]), *self.next_steps]
 
     @property
     def told_error(self) -> str:

@@ -13,6 +13,7 @@ from specmargin.assessment.choice import choose, next_steps
 from specmargin.assessment.columns import as_texts, objects
 from specmargin.assessment.comparison import compare_outcomes, error_of_choice
 from specmargin.assessment.evaluation import evaluate
+from specmargin.assessment.false_labels import told_false_labels
 from specmargin.assessment.flaws import find_flaws, spellings
 from specmargin.assessment.measurement import Budget
 from specmargin.assessment.methods import BASELINE, Automatic, FittedMethod, choose_methods
@@ -171,6 +172,7 @@ def compare(
         outcomes,
         tuple(next_steps(rows, name, data.n_labeled)),
         error_of_choice(list(outcomes.values()), data.codes, baseline, choose),
+        "" if numbers else told_false_labels(fitted.estimator, best.title),
     )
 
 

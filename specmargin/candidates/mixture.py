@@ -46,8 +46,8 @@ class Mixture:
         Classes of the labels.
     n_classes : int
     constants : Constants
-    class_prior : ndarray of shape (n_classes,), optional
-        Known shares of the classes, which the threshold gives to the predictions.
+    known_shares : tuple of two ndarrays of shape (n_classes,), optional
+        Ends of the intervals of known shares of the classes, one of which the threshold gives to the predictions.
     random_state : int
         Draws the samples from which thresholds are recomputed.
 
@@ -74,13 +74,13 @@ class Mixture:
         n_classes: int,
         *,
         constants: Constants = CONSTANTS,
-        class_prior: FloatArray | None = None,
+        known_shares: tuple[FloatArray, FloatArray] | None = None,
         random_state: int = 0,
     ) -> None:
         self.groups, self.constants, self.n_classes = list(groups), constants, n_classes
-        self._codes, self._class_prior = codes, class_prior
+        self._codes, self._known_shares = codes, known_shares
         self.counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
-        unknown = class_prior is None and n_classes > 2
+        unknown = known_shares is None and n_classes > 2
         self.equal = unknown and bool(chisquare(self.counts).pvalue >= _LEVEL)
         self.families: AnyArray = np.concatenate([[group.family] * len(group.names) for group in groups])
         self.names: AnyArray = np.concatenate([group.names for group in groups])
@@ -122,7 +122,7 @@ class Mixture:
         """Return the offsets of the threshold; none where the scores of equal classes have been standardised."""
         if self.equal:
             return np.zeros(self.n_classes)
-        return log_offsets(log_p, counts, self.constants, start, self._class_prior)
+        return log_offsets(log_p, counts, self.constants, start, self._known_shares)
 
     def _disagreement_ratio(self) -> float:
         """Return the ratio for the families, each cut by its own threshold."""

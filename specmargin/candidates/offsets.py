@@ -49,7 +49,7 @@ def log_offsets(
     counts: FloatArray,
     constants: Constants = CONSTANTS,
     start: FloatArray | None = None,
-    class_prior: FloatArray | None = None,
+    known_shares: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
     """Return what to add to log-probabilities (n, K) so that the predictions have the shares that are aimed at.
 
@@ -65,8 +65,10 @@ def log_offsets(
     constants : Constants
     start : ndarray of shape (K,), optional
         Offsets that are nearly right.
-    class_prior : ndarray of shape (K,), optional
-        Known shares of the classes, to be aimed at whatever the labels say; all above 0.
+    known_shares : tuple of two ndarrays of shape (K,), optional
+        Ends of the intervals in which the shares of the classes are known to be, of
+        `specmargin.labels.shares.known_shares`: aimed at are the shares within that are nearest to what labels and
+        predictions say.
 
     Examples
     --------
@@ -76,7 +78,9 @@ def log_offsets(
     [0, 0, 1, 1]
     """
     n_classes = log_p.shape[1]
-    aim = _estimated_shares(log_p, counts, constants) if class_prior is None else class_prior
+    aim = _estimated_shares(log_p, counts, constants)
+    if known_shares is not None:
+        aim = np.maximum(_nearest_within(aim, *known_shares), 1e-12)
     if n_classes == 2:
         return np.array([cut(log_p[:, 1] - log_p[:, 0], float(aim[1]), unit=1.0), 0.0])
     offsets = np.zeros(n_classes) if start is None else start
@@ -102,3 +106,18 @@ def _estimated_shares(log_p: FloatArray, counts: FloatArray, constants: Constant
         return shares
     shares = np.maximum(shares, _LEAST / n_classes)
     return np.asarray(shares / shares.sum())
+
+
+def _nearest_within(shares: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the shares of sum one between two ends that are nearest to others: these, moved and clipped.
+
+    All move by one number; the sum rises with it, and one is among its values: bisection finds it to rounding.
+    """
+    least, most = -1.0, 1.0
+    for _ in range(60):
+        middle = (least + most) / 2.0
+        if np.clip(shares + middle, low, high).sum() < 1.0:
+            least = middle
+        else:
+            most = middle
+    return np.clip(shares + most, low, high)

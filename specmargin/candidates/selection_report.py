@@ -19,6 +19,10 @@ _FAMILIES = {
     "sup": "supervised ridge",
     "svm": "supervised SVM",
 }
+_FALSE_LABELS = (
+    "not told: weights and threshold follow from the labels, and decisions are no linear map of them. How many labels "
+    "decide is told of one classifier by its label_robustness(): SpectralRidge, LapRLS, SpectralFilterClassifier"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,6 +114,7 @@ class SelectionReport:
             ]
         differently = f"{self.comparison.disagreement:.1%} of all samples are predicted differently by the baseline"
         lines.append(("disagreement", differently))
+        lines.append(("false labels", _FALSE_LABELS))
         lines.append(("verdict", self.verdict))
         return lines
 

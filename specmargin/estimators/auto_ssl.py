@@ -28,12 +28,14 @@ from specmargin.candidates.constants import check_families
 from specmargin.checks import Rule, instance, maybe
 from specmargin.estimators._base.calibrated import Calibration
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.parameters import or_shares
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.neighbors import METRIC
 from specmargin.graphs.parts import whole_seed
 from specmargin.labels import Labels
 from specmargin.labels.encoding import as_they_appear
+from specmargin.labels.shares import known_shares
 from specmargin.objectives.held_out.calibration import calibrated_scale, log_probabilities
 from specmargin.objectives.held_out.leave_one_out import counted, one_left_out
 from specmargin.results import SolveResult
@@ -42,7 +44,6 @@ from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix,
 __all__ = ["AutoSSL", "FittedMixture"]
 
 _LEADING = 5
-_SUM = 1e-6  # that shares may be off 1, as rounded ones are
 _LEAST = 1e-300  # probability of which a logarithm is taken
 
 
@@ -130,11 +131,13 @@ class AutoSSL(SemiSupervisedClassifier):
         Families of candidates; "s3vm" is for two classes.
     metric : str, default "euclidean"
         Metric of the neighbours; "cosine" for text.
-    class_prior : sequence or mapping, optional
-        Shares of the classes among all samples, where they are known: in the order of ``classes_`` (sorted), or by
-        class; positive, of sum 1. The threshold then gives the predictions these shares (with two classes; with
-        more the mean probabilities before `calibration_` are these), whatever the labels say. By default labels and
-        predictions tell the shares.
+    class_balance : {"shrunk"} or dict, default "shrunk"
+        How the scores of the classes are made comparable. "shrunk": for two classes, so that the share of positive
+        training samples is one that l labels make credible; with more by the mean and deviation of each score, unless
+        the label counts reject classes of equal size (chi-square test, 5 % level).
+        A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known: with
+        two classes the predictions of the training samples have this share, with more the mean probabilities, before
+        `calibration_`. Of an interval it is the share nearest to that of "shrunk".
     constants : specmargin.candidates.Constants, optional
         Widths, neighbours, penalties and prior weights instead of the usual ones.
     random_state : int, Generator or None, default 0
@@ -198,13 +201,14 @@ class AutoSSL(SemiSupervisedClassifier):
 
     families: Sequence[str] = FAMILIES
     metric: str = "euclidean"
-    class_prior: Any = None
+    class_balance: Any = "shrunk"
     constants: Constants | None = None
     random_state: Any = 0
     unlabeled: Any = -1
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {
         "families": check_families,
+        "class_balance": or_shares("shrunk"),
         "metric": METRIC,
         "constants": maybe(instance(Constants, "pass dataclasses.replace(specmargin.candidates.CONSTANTS, ...)")),
     }
@@ -247,7 +251,8 @@ class AutoSSL(SemiSupervisedClassifier):
         families = check_families("families", self.families)
         both = tuple(dict.fromkeys([*families, *SUPERVISED]))
         codes, n_classes = labels.sign_codes, len(labels.classes)
-        prior = _known_shares(self.class_prior, labels.classes)
+        given = isinstance(self.class_balance, Mapping)
+        known = known_shares("class_balance", self.class_balance, labels.classes) if given else None
         if families == ("s3vm",) and n_classes > 2:
             raise InvalidInputError(
                 f"families={families!r} is for two classes, and y has {n_classes}; add another family, such as 'graph'."
@@ -259,7 +264,7 @@ class AutoSSL(SemiSupervisedClassifier):
         def mixture(wanted: Sequence[str]) -> Mixture:
             # Samples that are all alike have neither neighbours nor components.
             groups = [group for group in trained if group.family in wanted] or trained
-            return Mixture(groups, codes, n_classes, constants=constants, class_prior=prior, random_state=seed)
+            return Mixture(groups, codes, n_classes, constants=constants, known_shares=known, random_state=seed)
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
         self._fitted, self.baseline_ = FittedMixture.of(chosen, labels), FittedMixture.of(baseline, labels)
@@ -294,29 +299,6 @@ class AutoSSL(SemiSupervisedClassifier):
 def _log_odds(log_p: FloatArray) -> FloatArray:
     """Return the log-odds (m,) of the second of two classes; of more the log-probabilities as they are."""
     return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
-
-
-def _known_shares(value: Any, classes: AnyArray) -> FloatArray | None:
-    """Return `class_prior` as an array in the order of the classes, or None where it is not given."""
-    if value is None:
-        return None
-    names = classes.tolist()
-    remedy = f"pass {len(names)} positive shares of sum 1, in the order {names} or as a mapping from the class."
-    if isinstance(value, Mapping):
-        if set(value) != set(names):
-            raise InvalidInputError(
-                f"class_prior names the classes {list(value)}, but the labels are of {names}; {remedy}"
-            )
-        value = [value[name] for name in names]
-    try:
-        shares = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"class_prior={value!r} are no numbers; {remedy}") from None
-    if shares.shape != (len(names),):
-        raise InvalidInputError(f"class_prior={value!r} does not tell {len(names)} classes apart; {remedy}")
-    if not (shares > 0.0).all() or not abs(shares.sum() - 1.0) <= _SUM:
-        raise InvalidInputError(f"class_prior={value!r} are no shares: their sum is {shares.sum():.6g}; {remedy}")
-    return np.asarray(shares / shares.sum())
 
 
 def _report(fitted: FittedMixture, supervised: FittedMixture, labels: Labels, n_kernels: int) -> SelectionReport:

@@ -27,9 +27,10 @@ from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
 from specmargin.losses import get_loss
+from specmargin.objectives.held_out.flip_bounds import certified_flips
 from specmargin.results import SolveResult
 from specmargin.solvers.requirements import takers
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
 
@@ -280,3 +281,16 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             return columns(each), columns(each if X is None else new)
 
         return answer
+
+    def _certified_flips(self, X: Matrix | None) -> tuple[IntArray | int, str]:
+        """Return numbers of labels that change no decision for certain, and by what; 0 where the loss allows none."""
+        apart, base = self._again()
+        if not getattr(base.margin_loss, "slack_power", 0):
+            return 0, ""
+        reduction, functions = base.reduction, apart._functions
+        cross = np.asarray(base.K @ reduction.X)
+        if X is not None:
+            coefficients = functions.from_dual(reduction.X).T
+            cross = in_batches(lambda rows: functions.values(rows, coefficients), X, len(cross))
+        solution = solvers.factorized(base).variables
+        return certified_flips(base, cross, np.asarray(solution["v"]), float(solution["b"])), "bound of flip_bounds"

@@ -198,7 +198,7 @@ def test_known_shares_take_the_place_of_those_of_the_labels(fitted):
     n_classes = len(np.unique(codes))
     exact = np.bincount(truth) / len(truth)
     for prior in (exact, exact[::-1].copy()):
-        mixture = Mixture(trained, codes, n_classes, class_prior=prior)
+        mixture = Mixture(trained, codes, n_classes, known_shares=(prior, prior))
         assert not mixture.equal
         predicted = mixture.log_probabilities.argmax(axis=1)
         shares = np.exp(mixture.log_probabilities).mean(axis=0)
@@ -209,6 +209,6 @@ def test_known_shares_take_the_place_of_those_of_the_labels(fitted):
             assert np.mean(predicted == truth) > 0.9
     # Labels that are left out have the same threshold: theirs does not depend on the counts.
     held = mixture.held_out_proba()
-    some = Mixture(trained, codes, n_classes, class_prior=prior)
+    some = Mixture(trained, codes, n_classes, known_shares=(prior, prior))
     some.counts = some.counts[::-1].copy()
     np.testing.assert_array_equal(some.held_out_proba(), held)

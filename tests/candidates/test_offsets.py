@@ -1,11 +1,12 @@
 """Offsets: the shares of predictions that they leave, those of several classes against an optimiser."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from specmargin.candidates.offsets import even_labels, log_offsets
+from specmargin.candidates.offsets import _nearest_within, even_labels, log_offsets
 from specmargin.labels.shares import shrunken_shares
 
 
@@ -67,7 +68,7 @@ def test_known_shares_of_two_classes_are_those_of_the_predictions(counts):
     p = np.random.default_rng(1).uniform(0.6, 1.0, 400)
     log_p = np.log(np.column_stack([1 - p, p]))
     for share in (0.01, 0.3, 0.5, 0.99):
-        offsets = log_offsets(log_p, np.array(counts), class_prior=np.array([1.0 - share, share]))
+        offsets = log_offsets(log_p, np.array(counts), known_shares=(np.array([1.0 - share, share]),) * 2)
         assert (log_p + offsets).argmax(axis=1).sum() == round(400 * share)
 
 
@@ -75,6 +76,21 @@ def test_known_shares_of_several_classes_are_the_mean_probabilities():
     rng = np.random.default_rng(2)
     log_p = rng.standard_normal((300, 4)) * 2
     prior = np.array([0.01, 0.09, 0.2, 0.7])  # the first is below what estimates are held above
-    own = log_p + log_offsets(log_p, np.array([1.0, 50.0, 1.0, 1.0]), class_prior=prior)
+    own = log_p + log_offsets(log_p, np.array([1.0, 50.0, 1.0, 1.0]), known_shares=(prior, prior))
     means = np.exp(own - logsumexp(own, axis=1, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(means, prior, atol=1e-4)
+
+
+def test_intervals_are_met_by_the_nearest_shares():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        k = int(rng.integers(2, 6))
+        shares = rng.dirichlet(np.ones(k))
+        low = rng.uniform(0.0, 1.0 / k, k)
+        high = low + rng.uniform(1.0 / k, 1.0, k)
+        nearest = _nearest_within(shares, low, high)
+        x = cp.Variable(k)
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(x - shares)), [x >= low, x <= high, cp.sum(x) == 1])
+        problem.solve(cp.CLARABEL)
+        np.testing.assert_allclose(nearest, x.value, atol=1e-5)
+        assert abs(nearest.sum() - 1.0) < 1e-12

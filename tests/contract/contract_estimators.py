@@ -221,7 +221,7 @@ def conformal_cells() -> Iterator[Cell]:
 
 
 def robustness_cells() -> Iterator[Cell]:
-    for name in (*CONFORMAL, "LapSVM"):
+    for name in (*CONFORMAL, "LapSVM", "MKL", "STOAM", "STORM"):
         bad = (0, -1, 1.5, "two", 10**6, True, NOTHING)
         cases = [(f"max_flips={_shown(value)}", value, refused(told(value), "max_flips")) for value in bad]
         run = lambda value, name=name: plain(name)[1].label_robustness(max_flips=value)
@@ -371,7 +371,6 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "assign": (*WORD, None),
     "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
     "class_balance": WORD,
-    "class_prior": (0.5, "even", [0.5, 0.6], [1.5, -0.5], [0.5, np.nan], [0.2, 0.3, 0.5], {7: 1.0}, [1j, 0.5], NOTHING),
     "class_weight": ("heavy", 0, np.nan, [1.0, 2.0], {7: 1.0}, {0: -1.0}, {0: 0.0}, {1: np.nan}, {0: "much"}, NOTHING),
     "criterion": (*WORD, None),
     "constants": ({}, (), "usual", 3, np.nan, NOTHING),

@@ -261,21 +261,33 @@ def test_known_shares_of_the_classes():
         y[np.flatnonzero(names == name)[:3]] = name
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.exceptions.ClassShareWarning)  # labels do not speak against known shares
-        clf = sm.AutoSSL(class_prior=shares, unlabeled="?").fit(X, y)
+        clf = sm.AutoSSL(class_balance=shares, unlabeled="?").fit(X, y)
     for one in (clf, clf.baseline_):
         p = np.exp(log_probabilities(np.log(one.probabilities_) / one.calibration_))
         np.testing.assert_allclose(p.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
-    with pytest.warns(sm.exceptions.ClassShareWarning, match="or give class_prior= where the shares are known"):
+    with pytest.warns(sm.exceptions.ClassShareWarning, match="or give class_balance= where the shares are known"):
         plain = sm.AutoSSL(unlabeled="?").fit(X, y)
     assert np.mean(clf.transduction_ == names) >= np.mean(plain.transduction_ == names)
-    ordered = sm.AutoSSL(class_prior=[shares[name] for name in "abc"], unlabeled="?").fit(X, y)
-    np.testing.assert_array_equal(ordered.probabilities_, clf.probabilities_)
+    intervals = {name: (share, share) for name, share in shares.items()}
+    ends = sm.AutoSSL(class_balance=intervals, unlabeled="?").fit(X, y)
+    np.testing.assert_array_equal(ends.probabilities_, clf.probabilities_)
+    with pytest.raises(TypeError, match=r"class_prior.*write class_balance=\{'a': 0.5, 'b': 0.5\}"):
+        sm.AutoSSL(class_prior={"a": 0.5, "b": 0.5})
+    with pytest.raises(TypeError, match=r"write class_balance=\{'classes_\[0\]': 0.3, 'classes_\[1\]': 0.7\}"):
+        sm.AutoSSL(class_prior=[0.3, 0.7])
+    with pytest.raises(ValueError, match="never 1"):
+        sm.AutoSSL(class_balance={"a": 0.5, "b": 0.1, "c": 0.1}, unlabeled="?").fit(X, y)
 
 
 def test_shares_of_labels_do_not_matter_where_those_of_the_classes_are_known():
     X, truth = blobs(200)
     y = np.full(200, -1)
     y[np.flatnonzero(truth == 0)[:3]], y[np.flatnonzero(truth == 1)[:40]] = 0, 1
-    clf = sm.AutoSSL(class_prior=(0.5, 0.5)).fit(X, y)
+    clf = sm.AutoSSL(class_balance={0: 0.5, 1: 0.5}).fit(X, y)
     assert np.mean(clf.transduction_) == 0.5
     assert np.mean(clf.transduction_ == truth) > 0.99
+    plain = sm.AutoSSL().fit(X, y)
+    wide = sm.AutoSSL(class_balance={0: (0.0, 1.0), 1: (0.0, 1.0)}).fit(X, y)
+    np.testing.assert_allclose(wide.probabilities_, plain.probabilities_, atol=1e-12)
+    above = sm.AutoSSL(class_balance={0: (0.0, 0.4), 1: (0.6, 0.7)}).fit(X, y)
+    assert 0.59 < np.mean(above.transduction_) < 0.71

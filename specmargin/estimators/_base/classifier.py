@@ -232,11 +232,17 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         follow from them, and the weights of ``class_weight`` are those of the changed labels. What is certified is
         the answer of the problem with these parameters, not that of a search that would choose others.
 
-        Decisions are linear in the labels, and the worst r labels the r largest terms of a sum (`specmargin.objectives.
-        held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight` that is the whole
-        answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds or weights follow
-        from the labels, too; then every set of labels is tried, moved in every way: exact as well, up to ``limit``
-        labels. Decisions of `LapSVM` are not linear: there each set is a fit, on the factorisation of one.
+        Decisions of least squares are linear in the labels, and the worst r labels the r largest terms of a sum
+        (`specmargin.objectives.held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight`
+        that is the whole answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds
+        or weights follow from the labels, too; then every set of labels is tried, moved in every way: exact as well, up
+        to ``limit`` labels. Decisions of `LapSVM`, `STORM`, `STOAM` and `MKL` are not linear: there each set is a fit,
+        whose spectrum is learned anew.
+
+        Beyond the limit the answer lies between ``radius`` and ``attacked``, the size of a set that was found,
+        ``flips``. For two classes of a `LapSVM` with the hinge or its square, ``class_balance=None`` and no
+        `class_weight` a bound proves the radius (`specmargin.objectives.held_out.flip_bounds`); else nothing is proved
+        there, and ``bound`` is empty.
 
         Parameters
         ----------
@@ -244,20 +250,21 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             New samples; by default the training samples.
         max_flips : int, optional
             Largest number of false labels that is asked for. By default all of them; where sets have to be tried,
-            as many as 5,000 sets (300 fits) allow, one at least.
+            as many as 5,000 sets (300 fits) allow, one at least, and bounds and sets that are found (another 300) say
+            something of more.
 
         Returns
         -------
         LabelRobustness
-            Arrays ``radius`` and ``flips``, and ``certified(r)``, ``share(r)``.
+            Arrays ``radius``, ``attacked`` and ``flips``, and ``certified(r)``, ``share(r)``.
             `specmargin.plots.LabelRobustnessDisplay` draws it.
 
         Raises
         ------
         ValueError
             If there are fewer labels than `max_flips`, a class has one label only, or neither holds: decisions are
-            linear in the labels, or it is a `LapSVM`. The text names the classifiers; ``refine="kmeans"`` and another
-            `model` are refused, too.
+            linear in the labels, or it is one of these four. The text names the classifiers; ``refine="kmeans"`` and
+            another `model` are refused, too.
 
         Examples
         --------

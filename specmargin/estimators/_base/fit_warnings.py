@@ -125,12 +125,15 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
 
 def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
     """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
-    known = isinstance(getattr(estimator, "class_balance", None), Mapping)
-    if known or getattr(estimator, "class_prior", None) is not None:
+    if isinstance(getattr(estimator, "class_balance", None), Mapping):
         return  # who gives the shares knows better than the labels
     low, high = credible_shares(label_counts(labels))
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
-    cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
+    cut = (
+        labels.is_binary
+        and hasattr(estimator, "balance_")
+        and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
+    )
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
     before = shares
     if moved:
@@ -164,8 +167,8 @@ def _other_cut(estimator: Any) -> str:
     """Say which parameter of the classifier moves the shares, if any."""
     if hasattr(estimator, "balance"):
         return ", or give balance= where the shares are known"
-    if hasattr(estimator, "class_prior"):
-        return ", or give class_prior= where the shares are known"
+    if getattr(estimator, "class_balance", None) in _CUTS and not hasattr(estimator, "balance_"):
+        return ", or give class_balance= where the shares are known"
     known = getattr(estimator, "class_balance", "shrunk") not in _CUTS and len(estimator.classes_) == 2
     return ", or take class_balance='shrunk'" if known else ""
 

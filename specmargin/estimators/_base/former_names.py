@@ -1,4 +1,4 @@
-"""What to write instead of parameters that estimators had before they were composed of parts: `now_of`."""
+"""What to write instead of parameters that estimators had once, most before they were composed of parts: `now_of`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,9 @@ def now_of(name: str, value: Any, known: Sequence[str]) -> tuple[str, Any] | Non
         return "kernel", RBF(value) if name == "gamma" else Polynomial(**{name: value})
     if "gamma_I" in known and name == "ratio":
         return "gamma_I", value if isinstance(value, str) else f"{value} gamma_A"
+    if "class_balance" in known and name == "class_prior":
+        in_order = isinstance(value, list | tuple)
+        return "class_balance", {f"classes_[{k}]": one for k, one in enumerate(value)} if in_order else value
     return None
 
 

@@ -1,4 +1,4 @@
-"""False labels that change predictions: `label_robustness` of classifiers whose decisions are least squares."""
+"""False labels that change predictions: `label_robustness` of classifiers by linear maps, refits and bounds."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from specmargin.labels import Labels
 from specmargin.labels.shares import label_counts
 from specmargin.objectives.held_out.label_flips import (
     LabelRobustness,
+    attacked_flips,
     enumerated_flips,
     label_sets_up_to,
     linear_flips,
@@ -47,7 +48,7 @@ class Products(NamedTuple):
 _MOST = 5_000
 """Sets of false labels that are tried unless more are asked for: seconds."""
 _MOST_FITS = 300
-"""The same where each is a fit."""
+"""The same where each is a fit; and as many are tried beyond the limit."""
 FIXED = "kernel, graph, penalties and learned weights are those of fit"
 """What stays while labels change."""
 _REPRODUCED = 1e-5
@@ -69,14 +70,15 @@ def count_flips(estimator: Any, X: Matrix | None, max_flips: int | None) -> Labe
     if not linear and not hasattr(estimator, "_refits"):
         raise InvalidInputError(
             f"{type(estimator).__name__} decides by no linear map of the labels: the worst false labels are not "
-            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier, or LapSVM for one or two."
+            "known in closed form; take LapRLS, SpectralRidge or SpectralFilterClassifier, or by fits LapSVM, STORM, "
+            "STOAM or MKL."
         )
     refuse_changed(estimator, "label robustness")
     labels: Labels = estimator._remembered().labels
     _check(labels, max_flips)
     if X is not None:
         X = check_features(estimator, X, reset=False)
-    known, n_classes, l = labels.sign_codes, len(labels.classes), labels.n_labeled
+    known, n_classes, l, bound = labels.sign_codes, len(labels.classes), labels.n_labeled, ""
     weigh = weights_when_relabelled(labels, estimator.class_weight)
     with numerical_failures(estimator):
         answers = _products(estimator, X, labels) if linear else estimator._refits(X)
@@ -90,19 +92,29 @@ def count_flips(estimator: Any, X: Matrix | None, max_flips: int | None) -> Labe
             most = _MOST if linear else _MOST_FITS
             limit = label_sets_up_to(l, n_classes, most) if max_flips is None else max_flips
 
-            def decide(codes: IntArray) -> IntArray:
+            def answer(codes: IntArray) -> tuple[IntArray, FloatArray]:
                 other = labels.with_codes(codes)
                 other = replace(other, weights=weigh(other))
                 f, at = answers(other)
                 balance = Balance.of(f, other, estimator.class_balance)
                 rounding = UNDECIDED * float(np.abs(balance(f)).max(initial=0.0))
-                return codes_of(balance(at), rounding)
+                return codes_of(balance(at), rounding), balance(at)
 
-            codes, radius, flips, decides = enumerated_flips(decide, known, n_classes, limit)
+            codes, radius, flips, decides = enumerated_flips(lambda one: answer(one)[0], known, n_classes, limit)
+            if max_flips is None and limit < l:
+                flips = attacked_flips(answer, known, n_classes, flips, limit, _MOST_FITS)
+                if estimator.class_balance is None and estimator.class_weight is None and n_classes == 2:
+                    proved, bound = getattr(estimator, "_certified_flips", _nothing)(X)
+                    radius = np.where(radius > limit, np.maximum(radius, proved + 1), radius)
     counted = np.ones(len(codes), dtype=bool)
     if X is None:
         counted[labels.labeled] = False
-    return LabelRobustness(codes, radius, flips, decides, labels.labeled, labels.classes, limit, counted, FIXED)
+    return LabelRobustness(codes, radius, flips, decides, labels.labeled, labels.classes, limit, counted, FIXED, bound)
+
+
+def _nothing(X: Matrix | None) -> tuple[int, str]:
+    """Return that no set of labels is known to change nothing."""
+    return 0, ""
 
 
 def _products(estimator: Any, X: Matrix | None, labels: Labels) -> Products:

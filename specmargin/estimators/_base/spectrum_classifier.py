@@ -17,6 +17,7 @@ from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
+from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.parameters import RULES, part_of, per_graph
 from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
@@ -120,11 +121,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
             self.B_ = float(bounds[0]) if binary else bounds
         scores = columns([np.asarray(variables["f"]) for variables in classifiers])
         # Each graph extends its own share of the decisions by its own neighbours; they are balanced afterwards.
-        self._parts = [scores]
-        if len(spectra) > 1:
-            v = columns([np.asarray(variables["v"]) for variables in classifiers])
-            pieces = zip(spectra, np.split(v, ends), strict=True)
-            self._parts = [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
+        self._parts = _of_graphs(spectra, scores, classifiers)
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
@@ -191,14 +188,16 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         )
 
     def _decision(self, X: Matrix) -> FloatArray:
-        pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
-        near = [opened(own.graph, place, place) for own, place in pairs]
-        weights = [graph.weights(X, place) for graph, place in near]
+        weights = self._weights_at(X)
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
-        parts = zip(self._parts, weights, strict=True)
-        f = np.sum([extend(part, w) for part, w in parts], axis=0) + self.intercept_
-        return self.balance_(f)
+        return self.balance_(_extended(self._parts, weights) + self.intercept_)
+
+    def _weights_at(self, X: Matrix) -> list[SparseArray]:
+        """Return the weights of the training samples at new ones, graph by graph."""
+        pairs = zip(self._per_graph(len(self._places)), self._places, strict=True)
+        near = [opened(own.graph, place, place) for own, place in pairs]
+        return [graph.weights(X, place) for graph, place in near]
 
 
 class SpectrumClassifier(GraphSpectrumClassifier):
@@ -256,7 +255,29 @@ class JointClassifier(SpectrumClassifier):
     """Spectrum and classifier in one problem, over one graph or several: what `STORM`, `STOAM` and `MKL` share."""
 
     _several_graphs: ClassVar[bool] = True
+    _keeps_training: ClassVar[bool] = True
     _order: ClassVar[bool] = True
+
+    def _refits(self, X: Matrix | None) -> Answers:
+        spectra = self.spectrum_ if isinstance(self.spectrum_, list) else [self.spectrum_]
+        weights = None if X is None else self._weights_at(X)
+
+        def answer(labels: Labels) -> tuple[FloatArray, FloatArray]:
+            each, new = [], []
+            problems = list(labels.one_vs_rest())
+            for one, bound in zip(problems, np.broadcast_to(getattr(self, "B_", np.inf), len(problems)), strict=True):
+                if (one.sign == one.sign[0]).all():  # nobody is left in the class, or out of it
+                    each.append(np.full(labels.n_samples, one.sign[0]))
+                    new.append(np.full(0 if X is None else X.shape[0], one.sign[0]))
+                    continue
+                solution = self._under(Change(None), self._objective(self.spectrum_, one), float(bound)).variables
+                each.append(np.asarray(solution["f"]))
+                if weights is not None:
+                    parts = _of_graphs(spectra, each[-1], [solution])
+                    new.append(_extended(parts, weights) + (float(solution["b"]) if len(parts) > 1 else 0.0))
+            return columns(each), columns(each if X is None else new)
+
+        return answer
 
     def _objective(self, spectrum: Spectra, labels: Labels) -> SpectrumMargin:
         return SpectrumMargin(spectrum, labels, C=self.C, order=self._order, eps=getattr(self, "eps", 0.0))
@@ -289,6 +310,20 @@ class FixedSpectrumClassifier(SpectrumClassifier):
         v = weights * (objective.U.T @ gamma)
         f = objective.decisions_at(v, float(b))
         return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
+
+
+def _of_graphs(spectra: list[Spectrum], scores: FloatArray, solutions: list[Any]) -> list[FloatArray]:
+    """Return what each graph adds to the decisions: of one graph these themselves, of several without the intercept."""
+    if len(spectra) == 1:
+        return [scores]
+    v, ends = columns([np.asarray(one["v"]) for one in solutions]), np.cumsum([s.q for s in spectra])[:-1]
+    pieces = zip(spectra, np.split(v, ends), strict=True)
+    return [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
+
+
+def _extended(parts: list[FloatArray], weights: list[SparseArray]) -> FloatArray:
+    """Return the sum of what each graph adds at new samples."""
+    return np.asarray(np.sum([extend(part, w) for part, w in zip(parts, weights, strict=True)], axis=0))
 
 
 def _delta(objective: SpectrumMargin) -> FloatArray:
