@@ -264,7 +264,7 @@ USUAL = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", SOURCES[:3], ids=lambda source: source.name[:2])
+@pytest.mark.parametrize("source", SOURCES[:3] + SOURCES[5:9], ids=lambda source: source.name[:2])
 def test_usual_names_of_a_program_break_no_later_cell(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = lesson_files.notebook_cells
     check = f'sm.teaching.check("{source.name[:2]}.W"'
