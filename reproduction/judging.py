@@ -8,6 +8,8 @@ the one rule. A quantity is an expression of `pandas.DataFrame.eval` in the colu
 - one number of the whole frame: a fact, which has no interval;
 - an `Interval`, as ``@span`` makes it of readings of a protocol that the paper leaves open.
 
+Of times it is a ratio or a power, whose interval holds what another session would change, too.
+
 Frames have a row for each run, with its data set and its draw ("dataset", "split") as columns or as index. What stands
 in braces in a sentence is an expression, too; a column stands for its mean, one of text for its first.
 """
@@ -35,6 +37,7 @@ from reproduction.engine.equivalence import (
     ANSWERS,
     FEWEST,
     NOT_JUDGED,
+    SESSION,
     Interval,
     answer,
     counted,
@@ -42,12 +45,14 @@ from reproduction.engine.equivalence import (
     draw_of,
     margin,
     mean_interval,
+    power_of_times,
+    ratio_of_times,
     share_interval,
     together,
 )
 from reproduction.engine.records import Row
 
-__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "read_claims", "slope", "wide_frame"]
+__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "reach", "read_claims", "slope", "wide_frame"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class ClaimRow:
         A column or level of the index, each of whose values has quantities of its own: "on every set".
     needs, why : str, default ""
         A condition that holds in one row at least, else the claim is not judged, for the reason `why`.
+    times : str, default ""
+        What the quantities are of times: "ratio", or a power, by an expression of how far a session moves it (`reach`).
     numbers : str, default ""
         A sentence more.
     """
@@ -90,6 +97,7 @@ class ClaimRow:
     by: str = ""
     needs: str = ""
     why: str = ""
+    times: str = ""
     numbers: str = ""
 
     def quantities(self) -> dict[str, str]:
@@ -115,6 +123,29 @@ def _span(*readings: Any) -> Interval:
     return Interval(float(values.mean()), float(values.min()), float(values.max()), 0)
 
 
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the slope of log y over log x.
+
+    Examples
+    --------
+    >>> round(slope([1.0, 2.0, 4.0], [3.0, 12.0, 48.0]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
+
+
+def reach(*sizes: float) -> float:
+    """Return how far a session moves the slope of times over sizes: at worst it slows those above their mean alone.
+
+    Examples
+    --------
+    >>> round(reach(1000.0, 2000.0), 6), round(reach(1000.0, 2000.0, 4000.0), 6)
+    (1.0, 0.5)
+    """
+    logs = np.log(sizes)
+    return slope(sizes, np.where(logs > logs.mean(), SESSION, 1.0).tolist())
+
+
 TESTS: Mapping[str, Callable[..., Any]] = {
     "mean": lambda values: values.groupby(level="dataset", sort=False).mean(),
     "spread": lambda values: abs(values - _mean_of_task(values)),
@@ -123,10 +154,11 @@ TESTS: Mapping[str, Callable[..., Any]] = {
     "sign": lambda values: np.sign(values.mean()),
     "span": _span,
     "margin": margin,
+    "reach": reach,
 }
 """Functions that expressions may call, each with ``@``: the means of data sets, how far a run is from its own, whether
 one column is above another or below, the column of the least mean, the sign of a mean, the range of readings, the
-margin of a published error."""
+margin of a published error, how far a session moves a power."""
 
 
 def _value(frame: pd.DataFrame, expression: str) -> Any:
@@ -254,7 +286,8 @@ def _judged(one: ClaimRow, frame: pd.DataFrame) -> list[str]:
     }
     numbers_of = sorted({each.n for each in told.values()} - {0})
     draws = f"; {' to '.join(map(str, dict.fromkeys((numbers_of[0], numbers_of[-1]))))} draws" if numbers_of else ""
-    sentence = f"{_test(one, frame)}: {_listed(told, answers)}{draws}."
+    session = f", and a factor of {SESSION:g} from session to session" if one.times else ""
+    sentence = f"{_test(one, frame)}: {_listed(told, answers)}{draws}{session}."
     return [f"{together(list(answers.values()))}: {one.text}. {sentence}{numbers}"]
 
 
@@ -302,7 +335,7 @@ def _values(one: ClaimRow, frame: pd.DataFrame) -> Iterator[tuple[str, Callable[
             mine = value.iloc[rows] if isinstance(value, pd.Series) else value
             interval = _interval(mine, frame.iloc[rows])
             if interval is not None:
-                yield f"{of_part} {name}".strip(), interval
+                yield f"{of_part} {name}".strip(), _of_session(one.times, interval, frame.iloc[rows])
 
 
 def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | None:
@@ -319,6 +352,14 @@ def _interval(value: Any, frame: pd.DataFrame) -> Callable[[int], Interval] | No
     return lambda among: of(means, among)
 
 
+def _of_session(times: str, interval: Callable[[int], Interval], frame: pd.DataFrame) -> Callable[[int], Interval]:
+    """Return an interval with what another session changes of times."""
+    if times in ("", "ratio"):
+        return (lambda among: ratio_of_times(interval(among))) if times else interval
+    widest = float(np.max(_value(frame, times)))
+    return lambda among: power_of_times(interval(among), widest)
+
+
 def _keys(frame: pd.DataFrame, name: str) -> Any:
     if name in frame:
         return frame[name].to_numpy()
@@ -327,14 +368,3 @@ def _keys(frame: pd.DataFrame, name: str) -> Any:
 
 TABLE_CLAIMS = read_claims(Path(__file__).with_name("papers") / "table_claims.toml")
 """The claims that tables judge, by the name of the paper among the published numbers."""
-
-
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the slope of log y over log x.
-
-    Examples
-    --------
-    >>> round(slope([1.0, 2.0, 4.0], [3.0, 12.0, 48.0]), 6)
-    2.0
-    """
-    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])

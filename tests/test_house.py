@@ -450,7 +450,7 @@ CEILINGS = {
         "teaching": 300,  # checks and guesses of twelve lessons; a property where no stored value can decide
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
-    "reproduction": {"(modules)": 2270, "engine": 1155, "papers": 5380},
+    "reproduction": {"(modules)": 2280, "engine": 1165, "papers": 5380},  # what a session changes of times
 }
 
 

@@ -9,7 +9,7 @@
 # * read its multipliers: intercept, slacks, labels without effect;
 # * change a constraint of the dual and say which loss that is.
 #
-# **Minutes.** 50: 10 talk, 25 code, 15 exercises.
+# **Minutes.** 50: 10 talk, 25 code, 15 exercises. The proof of E2, and E4, are for at home.
 
 # %% [markdown]
 # **Needs.** Lesson 01 or a graph Laplacian seen before; Lagrange multipliers of a quadratic program; numpy.
@@ -19,7 +19,7 @@
 # | symbol | in code | meaning | section |
 # |---|---|---|---|
 # | $n$, $l$ | `n`, `len(labeled)` | number of points, and of those with a label | 1 |
-# | $x_i$, $y_i$ | `X`, `sign` | point, and its label, $-1$ or $+1$ | 1 |
+# | $x_i$, $y_i$ | `X`, `sign` | point, and its label, $-1$ or $+1$; `seen` has classes: 0, 1, and -1 for none | 1 |
 # | $K$ | `K` | Gram matrix of the kernel | 1 |
 # | $L$ | `L` | normalised Laplacian of the graph | 1 |
 # | $\alpha$, $b$, $f$ | `alpha`, `b`, `f` | coefficients, intercept, decisions | 2 |
@@ -31,7 +31,7 @@
 # | $c$ | `doubt` | cost of a hinge, one for each label | 5 |
 # | $t$, $G$, $v$ | `t`, `G`, `v` | margins $y_i f(x_i)$; matrix and coefficients of the small primal | 5 |
 #
-# **First, a guess.** A program learns from all 200 points. How many unknowns must it have? And of the 196 points without a
+# **First, a guess.** A program learns from all 200 points. With how few unknowns can one do? And of the 196 points without a
 # label, how many will it get wrong? Put your guesses in the place of the dots, then run the cell.
 
 # %%
@@ -50,14 +50,15 @@ sm.teaching.guess("02.q2", ...)  # points that are wrong, of 196
 # ## 1. Four labels
 #
 # There are $n = 200$ points $x_i$ on two half circles, one for each class, and $l = 4$ of them have a label $y_i$. The
-# matrix $K$ holds the values $\exp(-4\,\|x_i - x_j\|^2)$ of the Gaussian kernel. The graph joins each point to its six
+# matrix $K$ holds the values $\exp(-4\,\|x_i - x_j\|^2)$ of the Gaussian kernel (its 4 is `gamma` in code, and none of the
+# weights of section 2). The graph joins each point to its six
 # nearest, and $L$ is its normalised Laplacian: a quadratic form in $L$ is small if neighbours have similar values.
 
 # %%
 X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=5)
-y = sm.hide_labels(truth, per_class=2, random_state=9)  # -1 marks a point without a label
-labeled, n = np.flatnonzero(y != -1), len(X)
-sign = np.where(y[labeled] == 1, 1.0, -1.0)
+seen = sm.hide_labels(truth, per_class=2, random_state=9)  # 0, 1, and -1 marks a point without a label
+labeled, n = np.flatnonzero(seen != -1), len(X)
+sign = np.where(seen[labeled] == 1, 1.0, -1.0)
 
 K = sm.kernels.gram(X, gamma=4.0)
 graph_laplacian = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
@@ -111,10 +112,11 @@ assert np.linalg.eigvalsh(Q).min() > 0
 # %% [markdown]
 # ## 3. Write it
 #
-# Write the dual in CVXPY, with a variable `beta` of four entries, and solve it by Clarabel. Two hints. `cp.psd_wrap(Q)` says
-# that a matrix is known to be positive semidefinite: rounding might hide it. And a quadratic form is
-# `cp.quad_form(beta, ...)`. The check holds no answer: it looks whether your $\beta$ is feasible, and computes the gap to a
-# primal value.
+# Write the dual in CVXPY, with a variable of four entries, and solve it by Clarabel; the labels are `sign`. Two hints.
+# `cp.psd_wrap(Q)` says that a matrix is known to be positive semidefinite: rounding might hide it. And a quadratic form is
+# `cp.quad_form(variable, matrix)`. The check holds no answer: it looks whether your $\beta$ is feasible, and computes the gap to a
+# primal value. With these four labels the box is idle, and a program without it has the same optimum; with the twelve of
+# section 4 it has not.
 
 # %%
 my_beta = ...  # the optimal beta, an array: the value of a variable is its attribute `value`
@@ -135,7 +137,7 @@ sm.teaching.check("02.W", my_beta)
 
 def optimum(matrix, *, half=0.5, constraints=("balance", "box"), sign=sign, cap=1.0):
     z = cp.Variable(len(sign))
-    known = {"balance": sign @ z == 0, "box": z <= cap, "budget": cp.sum(z) <= 2, "budget of one": cp.sum(z) <= 1}
+    known = {"balance": sign @ z == 0, "box": z <= cap, **{f"budget {k}": cp.sum(z) <= k for k in (1, 2, 3)}}
     wrapped = cp.psd_wrap((matrix + matrix.T) / 2)
     solved = cp.Problem(
         cp.Maximize(cp.sum(z) - half * cp.quad_form(z, wrapped)), [z >= 0, *(known[name] for name in constraints)]
@@ -147,27 +149,28 @@ def optimum(matrix, *, half=0.5, constraints=("balance", "box"), sign=sign, cap=
 answers["02.W"] = (
     optimum(Q)[1],
     {
-        "y'beta is not 0: the balance is missing, which the free intercept asks for.": optimum(Q, constraints=["box"])[
-            1
-        ],
+        "y'beta is not 0, which the free intercept asks for: no balance, or one with classes 0 and 1.": optimum(
+            Q, constraints=["box"]
+        )[1],
         "The factor 1/2 before the quadratic form is missing.": optimum(Q, half=1.0)[1],
         "This is the answer for a matrix without the labels: Q has Y on both sides.": optimum(Y @ Q @ Y)[1],
     },
 )
 
 # %% [markdown]
-# **The solver without CVXPY.** `sm.solvers.factorized` reduces the objective to $l$ unknowns and solves them in numpy.
-# Compare its $\beta$ with yours. The supervised SVM is the same program with $\gamma_I = 0$.
+# **The solver without CVXPY.** `sm.objectives.LapSVM` is the model with its data. `sm.solvers.factorized` reduces it to $l$
+# unknowns and solves them in numpy. Compare its $\beta$ with yours. The supervised SVM is the same program with $\gamma_I = 0$.
 
 # %%
-objective = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y), gamma_A=gamma_A, gamma_I=gamma_I)
-supervised = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y), gamma_A=gamma_A, gamma_I=0.0)
+labels = sm.encode_labels(seen)  # which points have a label, and their signs
+objective = sm.objectives.LapSVM(K, graph_laplacian, labels, gamma_A=gamma_A, gamma_I=gamma_I)
+supervised = sm.objectives.LapSVM(K, graph_laplacian, labels, gamma_A=gamma_A, gamma_I=0.0)
 wrong = {}
 for name, one in {"SVM": supervised, "LapSVM": objective}.items():
     result = sm.solvers.factorized(one, tol=1e-12)
-    wrong[name] = int(((result.variables["f"] > 0) != truth)[y == -1].sum())
+    wrong[name] = int(((result.variables["f"] > 0) != truth)[seen == -1].sum())
     print(f"{name}: beta {result.variables['beta'].round(4)}, relative gap {result.certificate.relative_gap:.0e}")
-print("unlabelled points that are wrong:", wrong, "of", (y == -1).sum())
+print("unlabelled points that are wrong:", wrong, "of", (seen == -1).sum())
 assert wrong == {"SVM": 39, "LapSVM": 0}
 assert np.allclose(to_alpha @ result.variables["beta"], result.variables["alpha"])
 
@@ -189,13 +192,13 @@ assert np.allclose(to_alpha @ result.variables["beta"], result.variables["alpha"
 # Four labels show little of this. Take twelve, and turn one round: number 4 is now wrong.
 
 # %%
-y12 = sm.hide_labels(truth, per_class=6, random_state=1)
-labeled12, liar = np.flatnonzero(y12 != -1), 4
-y12[labeled12[liar]] = 1 - y12[labeled12[liar]]
-sign12 = np.where(y12[labeled12] == 1, 1.0, -1.0)
+seen12 = sm.hide_labels(truth, per_class=6, random_state=1)
+labeled12, liar = np.flatnonzero(seen12 != -1), 4
+seen12[labeled12[liar]] = 1 - seen12[labeled12[liar]]
+sign12 = np.where(seen12[labeled12] == 1, 1.0, -1.0)
 
-objective12 = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(y12), gamma_A=gamma_A, gamma_I=gamma_I)
-built12 = sm.problems.lapsvm_dual(objective12)  # the dual as a problem of CVXPY
+objective12 = sm.objectives.LapSVM(K, graph_laplacian, sm.encode_labels(seen12), gamma_A=gamma_A, gamma_I=gamma_I)
+built12 = sm.problems.lapsvm_dual(objective12)  # the dual of section 2 as a problem of CVXPY, with names for its parts
 result12 = sm.solve(built12, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
 b, f = float(result12.variables["b"]), result12.variables["f"]
 slack = np.maximum(0.0, 1.0 - sign12 * f[labeled12])
@@ -219,7 +222,7 @@ assert sign12[liar] * f[labeled12[liar]] < 0  # overruled by the others
 # |---|---|
 # | $\beta_i \le c_i$ | a hinge costs $c_i$: doubt about single labels |
 # | no balance | the same loss, but $b = 0$ |
-# | $\mathbf 1^\top\beta \le k$ | exercise E4 |
+# | $\mathbf 1^\top\beta \le k$, a number | exercise E4 |
 
 # %%
 variable, parts = built12.variables["beta"], built12.constraints  # a dict: balance, nonnegative, box
@@ -239,9 +242,10 @@ for name, constraints in changes.items():
 assert values["doubt"] < values["as it was"] < values["no balance"]
 
 # %% [markdown]
-# Is that true? Let the primal say so. With $G = JK(\gamma_A I + \gamma_I LK)^{-1}J^\top$ and $\alpha =
-# (\gamma_A I + \gamma_I LK)^{-1}J^\top v$ it has $l$ unknowns as well, $v$, and one more: the decisions at the labels are
-# $Gv + b\mathbf 1$, and the penalty is $v^\top G v$.
+# Is that true? Let the primal say so. $J$ now picks the twelve rows. With $G = JK(\gamma_A I + \gamma_I LK)^{-1}J^\top$ and
+# $\alpha = (\gamma_A I + \gamma_I LK)^{-1}J^\top v$ it has $l$ unknowns as well, $v$, and one more: the decisions at the labels
+# are $Gv + b\mathbf 1$, and the penalty is $v^\top G v$. At the optimum $v = \tfrac12 Y\beta$: compare with $\alpha$ in section 2.
+# In code $(\gamma_A I + \gamma_I LK)^{-1}J^\top$ is `objective12.reduction.X`, so that `reduction.X @ v` is $\alpha$.
 
 # %%
 G = objective12.reduction.G
@@ -261,23 +265,33 @@ for name, primal in primals.items():
 # %% [markdown]
 # ## 6. One picture
 #
-# The three surfaces. The wrong label is ringed; lines are where $f$ is $-1$, $0$ and $1$.
+# On the left the decisions $f$ as they were: the black line is the boundary, the dashed ones are where $f$ is $-1$ or $1$, and
+# the red ring is around the wrong label. On the right $f$ along the dotted line through it, for each change. As it was, the wrong label
+# lifts $f$ towards its own class; with doubt about it next to nothing of that is left. Without the balance little changes,
+# since $b$ was small. No change moves the boundary over one of the points: that is printed.
 
 # %%
-from specmargin.plots import DecisionDisplay, LabelDisplay, decision_panels, ring
+from specmargin.plots import CurveDisplay, DecisionDisplay, LabelDisplay, ring, subplots
 
-displays = {}
+
+def decide(points, name):  # the decisions of a change: alpha = reduction.X @ v, with v = sign12 * beta / 2
+    alpha = objective12.reduction.X @ (sign12 * betas[name] / 2)
+    return sm.kernels.gram(points, X, gamma=4.0) @ alpha + intercepts[name]
+
+
 for name in changes:
-    coefficients, b_now = objective12.reduction.X @ (sign12 * betas[name] / 2), intercepts[name]
-
-    def decide(points, coefficients=coefficients, b_now=b_now):
-        return sm.kernels.gram(points, X, gamma=4.0) @ coefficients + b_now
-
-    displays[name] = DecisionDisplay.from_function(decide, X, points=LabelDisplay(X, y12))
-    print(f"{name:10s}   f at the wrong label {sign12[liar] * decide(X)[labeled12[liar]]:+.3f} times its label")
-figure = decision_panels(displays, limit=1.5, margins=True)
-for ax in figure.axes[:3]:
-    ring(ax, X[labeled12[[liar]]], size=15)
+    margin, wrong_now = sign12[liar] * decide(X, name)[labeled12[liar]], (decide(X, name) > 0) != truth
+    print(f"{name:11s}   margin of the wrong label {margin:+.3f}, points wrong {wrong_now[seen12 == -1].sum()}")
+spot, heights = X[labeled12[liar]], np.linspace(-1.0, 1.5, 100)
+line = np.column_stack([np.full(100, spot[0]), heights])
+figure, axes = subplots(1, 2, aspect=0.8)
+before = DecisionDisplay.from_function(lambda points: decide(points, "as it was"), X, points=LabelDisplay(X, seen12))
+before.plot(axes[0, 0], limit=1.5, margins=True, colorbar=False, title="as it was")
+ring(axes[0, 0], [spot], size=13).set(markeredgecolor="red", markeredgewidth=2)
+axes[0, 0].axvline(spot[0], color="black", linestyle=":")
+CurveDisplay({name: (heights, decide(line, name)) for name in changes}).plot(
+    axes[0, 1], xlabel="$x_2$ on the dotted line", ylabel="$f$", vertical={"wrong label": spot[1]}, legend="best"
+)
 figure
 
 # %% [markdown]
@@ -311,20 +325,21 @@ answers["02.E1"] = (
 )
 
 # %% [markdown]
-# **E2. Symmetric, though it does not look it.** $LK$ is not symmetric, and $Q$ is. Prove
-# $K(\gamma_A I + \gamma_I LK)^{-1} = (\gamma_A I + \gamma_I KL)^{-1}K$ (multiply by both brackets), and conclude. Then compute
-# from the right-hand side, with the four labels of section 1, the matrix $G = J(\gamma_A I + \gamma_I KL)^{-1}KJ^\top$.
+# **E2. Symmetric, though it does not look it.** $LK$ is not symmetric, and $Q$ is. By
+# $K(\gamma_A I + \gamma_I LK)^{-1} = (\gamma_A I + \gamma_I KL)^{-1}K$ one can move the bracket to the other side. With the *four*
+# labels of section 1 (`J` still has their rows) compute the matrix $G_4 = J(\gamma_A I + \gamma_I KL)^{-1}KJ^\top$. For at home:
+# prove that equation (multiply by both brackets), and conclude from it that $Q$ is symmetric (transpose one side).
 
 # %%
-my_G = ...  # four rows, four columns
+my_G4 = ...  # four rows, four columns
 # solution
-my_G = J @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, K @ J.T)
-sm.teaching.check("02.E2", my_G)
+my_G4 = J @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, K @ J.T)
+sm.teaching.check("02.E2", my_G4)
 
 # %% tags=["answers"]
-assert np.allclose(my_G, 2 * Y @ Q @ Y)
+assert np.allclose(my_G4, 2 * Y @ Q @ Y)
 answers["02.E2"] = (
-    my_G,
+    my_G4,
     {
         "This is L K in the bracket on the left of K: there it must be K L.": J
         @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * L @ K, K @ J.T),
@@ -332,11 +347,19 @@ answers["02.E2"] = (
         @ K
         @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, J.T),
         "This is Q: G has neither the labels nor the factor 2.": Q,
+        "This is 2 Q: the labels are still in, G has none.": 2 * Q,
+        "Half of it: the bracket of G is gamma_A I + gamma_I K L, without the factor 2 of Q.": my_G4 / 2,
     },
 )
 
+# %% [markdown] tags=["solution"]
+# **The proof.** Both $(\gamma_A I + \gamma_I KL)\,K$ and $K\,(\gamma_A I + \gamma_I LK)$ are $\gamma_A K + \gamma_I KLK$. Multiply by
+# the one inverse from the left and by the other from the right: that is the equation. $K$ and $L$ are symmetric, so that the
+# transpose of its left side is $(\gamma_A I + \gamma_I KL)^{-1}K$, its right side. So the matrix between $YJ$ and $J^\top Y$ in $Q$
+# is its own transpose.
+
 # %% [markdown]
-# **E3. A cost for each class.** Twelve labels again. An error on the class $-1$ shall cost a fifth of one on the class $+1$.
+# **E3. A cost for each class.** Twelve labels again. A hinge of the class $+1$ costs 1 as before, one of the class $-1$ costs 0.2.
 # Change the dual of section 5 and give its optimum, to three decimals or more.
 
 # %%
@@ -361,33 +384,56 @@ answers["02.E3"] = (
             Q12, sign=sign12, cap=cost, constraints=["box"]
         )[0],
         "Nothing has changed: this is the optimum with equal costs.": values["as it was"],
+        "These are the costs 1 and 5: a hinge of the class +1 costs 1, as before.": optimum(
+            Q12, sign=sign12, cap=5 * cost
+        )[0],
     },
 )
 
 # %% [markdown]
-# **E4. Open: the worst two.** Which constraint on $\beta$ makes the loss the sum of the *two largest* hinges? Give the optimum
-# with it. Then look at the surface: does this loss overrule the wrong label, or fit it? Would you use it? Check your answer
-# by the primal, where CVXPY has `cp.sum_largest`.
+# **E4. Open, for at home: the worst three.** Which constraints on $\beta$ make the loss the sum of the *three largest* hinges? Give
+# the optimum with them, to three decimals or more, and check it by the primal, where CVXPY has `cp.sum_largest`. Then add them to
+# `changes` in section 5 as `"worst three"`, and run sections 5 and 6 again: does this loss overrule the wrong label, or fit
+# it? Would you use it?
 
 # %%
 my_budget = ...  # the optimum, a number
 # solution
-my_budget = cp.Problem(built12.problem.objective, [*parts.values(), cp.sum(variable) <= 2]).solve(solver="CLARABEL")
-largest = cp.Problem(cp.Minimize(cp.sum_largest(cp.pos(1 - t), 2) + penalty)).solve(solver="CLARABEL")
+budget = [*parts.values(), cp.sum(variable) <= 3]  # the box stays: without it one hinge may count three times
+my_budget = cp.Problem(built12.problem.objective, budget).solve(solver="CLARABEL")
+largest = cp.Problem(cp.Minimize(cp.sum_largest(cp.pos(1 - t), 3) + penalty)).solve(solver="CLARABEL")
 assert np.isclose(my_budget, largest, rtol=1e-6)
-with_budget = dict(zip(labeled12.tolist(), variable.value.round(3).tolist(), strict=True))
-print("multipliers:", with_budget, "; primal:", round(largest, 4))
+print("dual:", round(my_budget, 5), "  primal:", round(largest, 5), "  multipliers:", variable.value.round(2))
+betas["worst three"], intercepts["worst three"] = variable.value, float(parts["balance"].dual_value)
+margin = sign12 * decide(X, "worst three")[labeled12]
+wrong_now = ((decide(X, "worst three") > 0) != truth)[seen12 == -1].sum()
+print(f"margin of the wrong label {margin[liar]:+.3f}, of the others {np.delete(margin, liar).round(3)}")
+print("points that are wrong:", wrong_now, "of", (seen12 == -1).sum())
 sm.teaching.check("02.E4", my_budget)
 
+# %% [markdown] tags=["solution"]
+# **Would you use it?** Not here. Only the worst hinges cost, and that of the wrong label is the worst: it is fitted (a positive
+# margin), all other margins fall below 1 in exchange, and points around it are wrong now. It would serve where the worst case is
+# what counts, and all labels can be trusted.
+
 # %% tags=["answers"]
+assert margin[liar] > 0
+assert np.delete(margin, liar).max() < 0.4
+assert wrong_now == 15
 answers["02.E4"] = (
     my_budget,
     {
-        "This is the largest hinge alone: the multipliers add up to at most 2, one for each hinge that counts.": optimum(
-            Q12, sign=sign12, constraints=["balance", "box", "budget of one"]
+        "This is three times the largest hinge: the box is missing, so that one hinge may count three times.": optimum(
+            Q12, sign=sign12, constraints=["balance", "budget 3"]
+        )[0],
+        "This is the largest hinge alone: the multipliers add up to at most 3, one for each hinge that counts.": optimum(
+            Q12, sign=sign12, constraints=["balance", "box", "budget 1"]
+        )[0],
+        "These are the two largest hinges: three were asked for.": optimum(
+            Q12, sign=sign12, constraints=["balance", "box", "budget 2"]
         )[0],
         "Without the balance b would be 0; the loss alone was to change.": optimum(
-            Q12, sign=sign12, constraints=["box", "budget"]
+            Q12, sign=sign12, constraints=["box", "budget 3"]
         )[0],
         "This is the sum of all hinges: the constraint on the sum of the multipliers is missing.": values["as it was"],
     },
@@ -414,13 +460,14 @@ print(
 #   of $K$ it is $LK$.
 # * *No balance.* The dual has $y^\top\beta = 0$ because $b$ is free. Who drops it has fixed $b = 0$.
 # * *The factor 2.* The penalties are $\gamma_A\,\alpha^\top K\alpha$, without $\tfrac12$. The brackets of $\alpha$ and $Q$ have it.
-# * *No errors, so the method is good.* One draw of labels proves little: in notebook `01_lapsvm_dual` twenty draws differ a lot.
+# * *No errors, so the method is good.* One draw of labels proves little: in `notebooks/01_lapsvm_dual.ipynb` twenty draws differ
+#   a lot.
 #
 # ## Reading
 #
 # * S. Melacci and M. Belkin. Laplacian support vector machines trained in the primal. *JMLR* 12, 2011. Equations 4 to 6.
 # * M. Belkin, P. Niyogi and V. Sindhwani. Manifold regularization. *JMLR* 7, 2006. Section 4.
-# * The notebook `01_lapsvm_dual`, for an infeasible dual, paths of multipliers, and scikit-learn's SVC as a special case.
+# * `notebooks/01_lapsvm_dual.ipynb`, for an infeasible dual, paths of multipliers, and scikit-learn's SVC as a special case.
 
 # %% [markdown] tags=["quiz"]
 # # Quiz of lesson 02

@@ -18,23 +18,24 @@
 #
 # | symbol | in code | meaning | section |
 # |---|---|---|---|
-# | $l$, $y_i$, $Y$ | `sign` | number of labels, a label ($-1$ or $+1$), the labels on a diagonal | 1 |
+# | $l$, $y_i$, $Y$ | `12`, `sign`, `np.diag(sign)` | number of labels, a label ($-1$ or $+1$), the labels on a diagonal | 1 |
 # | $K$, $L$ | `K`, `L` | Gram matrix of the kernel, Laplacian of the graph | 1 |
 # | $G$, $v$, $b$ | `G`, `v`, `b` | matrix of the small LapSVM, its coefficients, its intercept | 1 |
 # | $\xi$ | `slack` | slacks: the hinges | 1 |
 # | $\mathbf 1$ | `np.ones(l)` | vector of ones | 1 |
-# | $p$, $d$ | `primal`, `dual` | objective of the primal, and of the dual | 2 |
-# | $\beta$, $Q$ | `beta`, `Q` | multipliers of the margins, matrix of the dual | 2 |
+# | $p$, $d$ | `primal_at`, `dual_at` | objective of the primal, and of the dual | 2 |
+# | $\beta$, $Q$ | `best_beta`, `Q` | multipliers of the margins, matrix of the dual | 2 |
 # | $t_i$ | `margin` | margin of a label, $y_i$ times its decision | 4 |
 # | $s$ | `steps` | how far along the ray of the optimal multipliers | 6 |
 #
-# **First, a guess.** A solver is allowed to stop at a gap of 0.1. It stops, and says "optimal". How large is the gap of its answer,
-# in percent of the objective? And how many of twelve labels could be hidden without any change of
-# the decisions?
+# **First, a guess.** A solver is allowed to stop at a relative gap of 0.1. It stops, and says "optimal". How large is the gap of
+# its answer, in percent of the objective? And how many of twelve labels could be hidden without any change of the decisions?
 
 # %%
 # %matplotlib inline
 # %config InlineBackend.figure_formats = ["retina"]
+
+import dataclasses
 
 import cvxpy as cp
 import numpy as np
@@ -59,21 +60,21 @@ sm.teaching.guess("03.q2", ...)  # labels without effect, of 12
 
 # %%
 X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=5)
-y = sm.hide_labels(truth, per_class=6, random_state=1)  # -1 marks a point without a label
-labeled, liar = np.flatnonzero(y != -1), 4
-y[labeled[liar]] = 1 - y[labeled[liar]]
-sign = np.where(y[labeled] == 1, 1.0, -1.0)
+seen = sm.hide_labels(truth, per_class=6, random_state=1)  # 0, 1, and -1 marks a point without a label
+labeled, liar = np.flatnonzero(seen != -1), 4
+seen[labeled[liar]] = 1 - seen[labeled[liar]]
+sign = np.where(seen[labeled] == 1, 1.0, -1.0)
 
 K = sm.kernels.gram(X, gamma=4.0)
 L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
-objective = sm.objectives.LapSVM(K, L, sm.encode_labels(y), gamma_A=0.01, gamma_I=1.0)
-G = objective.reduction.G
-built = sm.problems.lapsvm_dual(objective)  # the dual as a problem of CVXPY
+lapsvm = sm.objectives.LapSVM(K, L, sm.encode_labels(seen), gamma_A=0.01, gamma_I=1.0)  # the model with its data
+G = lapsvm.reduction.G
+lapsvm_dual = sm.problems.lapsvm_dual(lapsvm)  # its dual as a problem of CVXPY
 values = []
 for options in ({"solver": "CLARABEL"}, {"solver": "SCS", "eps": 1e-2}):
-    value = built.problem.solve(**options)
+    value = lapsvm_dual.problem.solve(**options)
     values.append(value)
-    print(f"{options['solver']:9s} says {built.problem.status!r} at {value:.6f}")
+    print(f"{options['solver']:9s} says {lapsvm_dual.problem.status!r} at {value:.6f}")
 
 assert abs(values[1] / values[0] - 1) > 1e-3
 
@@ -97,11 +98,11 @@ assert abs(values[1] / values[0] - 1) > 1e-3
 Q = np.outer(sign, sign) * G / 2
 
 
-def primal(v, b):
+def primal_at(v, b):
     return np.maximum(0.0, 1.0 - sign * (G @ v + b)).sum() + v @ G @ v
 
 
-def dual(beta):
+def dual_at(beta):
     feasible = beta.min() >= -1e-9 and beta.max() <= 1 + 1e-9 and abs(sign @ beta) < 1e-8
     assert feasible, "these multipliers prove nothing"
     return beta.sum() - beta @ Q @ beta / 2
@@ -109,12 +110,12 @@ def dual(beta):
 
 def best_primal(beta):  # v of the formula; the hinges are piecewise linear in b, with one kink for each label
     v = sign * beta / 2
-    return min((primal(v, b), b) for b in sign - G @ v)
+    return min((primal_at(v, b), b) for b in sign - G @ v)
 
 
-result = sm.solvers.factorized(objective, tol=1e-12)  # numpy alone: no CVXPY
-beta = result.variables["beta"]
-upper, lower = best_primal(beta)[0], dual(beta)
+solved = sm.solvers.factorized(lapsvm, tol=1e-12)  # numpy alone: no CVXPY
+best_beta = solved.variables["beta"]
+upper, lower = best_primal(best_beta)[0], dual_at(best_beta)
 print(f"primal {upper:.12f}   dual {lower:.12f}   relative gap {(upper - lower) / upper:.0e}")
 assert abs(upper - lower) < 1e-12 * upper
 
@@ -123,7 +124,9 @@ assert abs(upper - lower) < 1e-12 * upper
 #
 # Write the problem of section 1 in CVXPY with explicit slacks: three variables and two constraints. Solve by Clarabel, and hand
 # in the *multipliers* of the first constraint (`dual_value`). The check asks whether they are feasible, and whether the gap is
-# closed. Leave the `beta` of section 2 as it is: later cells need it.
+# closed. In CVXPY `*` between two vectors is their inner product: take `cp.multiply(sign, ...)`. As in lesson 02,
+# `cp.psd_wrap(G)` says that $G$ is positive semidefinite. Later cells need `lapsvm`, `solved`, `best_beta`, `primal_at` and
+# `dual_at` as they are.
 
 # %%
 my_beta = ...  # 12 multipliers
@@ -142,15 +145,17 @@ def multipliers(factor=1.0, intercept=True):
     v, b, slack = cp.Variable(12), cp.Variable(), cp.Variable(12)
     margins = cp.multiply(sign, G @ v + (b if intercept else 0)) >= 1 - slack
     penalty = factor * cp.quad_form(v, cp.psd_wrap(G))
-    solved = cp.Problem(cp.Minimize(cp.sum(slack) + penalty), [margins, slack >= 0])
-    solved.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+    mistaken = cp.Problem(cp.Minimize(cp.sum(slack) + penalty), [margins, slack >= 0])
+    mistaken.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12)
     return margins.dual_value
 
 
 answers["03.W"] = (
     multipliers(),
     {
-        "y'beta is not 0: the balance is missing, which the free intercept asks for.": multipliers(intercept=False),
+        "y'beta is not 0, which the free intercept asks for: no balance, or one with classes 0 and 1.": multipliers(
+            intercept=False
+        ),
         "These are the multipliers of the slacks, 1 - beta: hand in those of the margins.": 1 - multipliers(),
         "The penalty v'Gv has a factor 1/2 here, which the problem has not.": multipliers(factor=0.5),
     },
@@ -173,26 +178,28 @@ answers["03.W"] = (
 # Together with feasibility these are the KKT conditions. A violated one says *where* an answer is wrong; the gap says *how much*.
 
 # %%
-v, b = sign * beta / 2, best_primal(beta)[1]
+v, b = sign * best_beta / 2, best_primal(best_beta)[1]
 margin = sign * (G @ v + b)
 slack = np.maximum(0.0, 1.0 - margin)
 print("label   beta     margin    slack")
 for i in range(12):
     print(
-        f"{i:4d}   {beta[i]:.4f}   {margin[i]:+.4f}   {slack[i]:.4f}" + ("   <- the wrong label" if i == liar else "")
+        f"{i:4d}   {best_beta[i]:.4f}   {margin[i]:+.4f}   {slack[i]:.4f}"
+        + ("   <- the wrong label" if i == liar else "")
     )
 v_trial, b_trial = v + 0.1, b - 0.2  # the formula of the gap, at a point that is not optimal
 t_trial = sign * (G @ v_trial + b_trial)
-terms = np.maximum(0.0, 1.0 - t_trial) - beta * (1 - t_trial)
+terms = np.maximum(0.0, 1.0 - t_trial) - best_beta * (1 - t_trial)
 assert terms.min() >= 0
-assert np.isclose(primal(v_trial, b_trial) - dual(beta), terms.sum() + (v_trial - v) @ G @ (v_trial - v))
-print("complementary slackness, largest product:", np.abs([beta * (1 - slack - margin), (1 - beta) * slack]).max())
-without_effect = np.flatnonzero(beta < 1e-9)
+assert np.isclose(primal_at(v_trial, b_trial) - dual_at(best_beta), terms.sum() + (v_trial - v) @ G @ (v_trial - v))
+products = np.abs([best_beta * (1 - slack - margin), (1 - best_beta) * slack])
+print("complementary slackness, largest product:", products.max())
+without_effect = np.flatnonzero(best_beta < 1e-9)
 
-y_less = y.copy()
-y_less[labeled[without_effect]] = -1  # the points stay, their labels go
-objective_less = sm.objectives.LapSVM(K, L, sm.encode_labels(y_less), gamma_A=0.01, gamma_I=1.0)
-change = sm.solvers.factorized(objective_less, tol=1e-12).variables["f"] - result.variables["f"]
+seen_less = seen.copy()
+seen_less[labeled[without_effect]] = -1  # the points stay, their labels go
+lapsvm_less = sm.objectives.LapSVM(K, L, sm.encode_labels(seen_less), gamma_A=0.01, gamma_I=1.0)
+change = sm.solvers.factorized(lapsvm_less, tol=1e-12).variables["f"] - solved.variables["f"]
 print("without the labels", without_effect, "the decisions change by", f"{np.abs(change).max():.0e}")
 assert len(without_effect) == 1
 assert np.abs(change).max() < 1e-8
@@ -205,10 +212,10 @@ assert np.abs(change).max() < 1e-8
 # %%
 gaps = {}
 for tol in (1e-1, 1e-2, 1e-4, 1e-8):
-    answer = sm.solve(built, solver="CLARABEL", tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    answer = sm.solve(lapsvm_dual, solver="CLARABEL", tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     gaps[tol] = answer.certificate.relative_gap
     print(
-        f"asked for {tol:.0e}: solver {built.problem.status!r}, gap {100 * gaps[tol]:8.1e} %, our status: {answer.status.name}"
+        f"asked for {tol:.0e}: solver {lapsvm_dual.problem.status!r}, gap {100 * gaps[tol]:8.1e} %, our status: {answer.status.name}"
     )
 assert gaps[1e-1] > 0.05 > 0.01 > gaps[1e-2] > gaps[1e-4] > gaps[1e-8]
 assert gaps[1e-8] < 1e-7
@@ -217,15 +224,15 @@ assert gaps[1e-8] < 1e-7
 # ## 6. One picture, and a proof that is kept
 #
 # Take $s$ times the optimal multipliers. Every point of the lower curve is a proof about the optimum, and so is every point
-# of the upper one. They touch once.
+# of the upper one. They touch once, on the right: $s > 1$ is left out, where a multiplier exceeds its bound.
 
 # %%
 from specmargin.plots import CurveDisplay, subplots
 
-steps = np.linspace(0.0, 1.0, 60)  # beyond 1 a multiplier would exceed its bound
+steps = np.linspace(0.0, 1.0, 60)
 curves = {
-    "primal": (steps, np.array([best_primal(s * beta)[0] for s in steps])),
-    "dual": (steps, np.array([dual(s * beta) for s in steps])),
+    "primal": (steps, np.array([best_primal(s * best_beta)[0] for s in steps])),
+    "dual": (steps, np.array([dual_at(s * best_beta) for s in steps])),
 }
 assert curves["dual"][1].max() <= upper <= curves["primal"][1].min() + 1e-12
 figure, axes = subplots(width=4.6, aspect=0.62)
@@ -240,25 +247,26 @@ figure
 
 # %% [markdown]
 # `sm.verify` computes both numbers again in ball arithmetic, from the data and by other code, so that no rounding is left out.
-# It says more than the certificate: $K$ and $L$ are positive semidefinite only up to rounding, and it adds what that may cost.
+# Its gap is larger than that of the certificate: $K$ and $L$ are positive semidefinite only up to rounding, so that the proof puts
+# a little on their diagonals, `K + 1e-13 I`, and adds what that may cost, the "charge". The certificate takes both as they are.
 # A result and its problem can be saved with `sm.save_result`, and verified elsewhere by `specmargin verify`.
 
 # %%
-print(sm.verify(objective, result))
+print(sm.verify(lapsvm, solved))
 print(
     "gap of the certificate:",
-    f"{result.certificate.gap:.1e}",
+    f"{solved.certificate.gap:.1e}",
     "  of it for rounding:",
-    f"{result.certificate.rounding:.1e}",
+    f"{solved.certificate.rounding:.1e}",
 )
-assert sm.verify(objective, result)
-assert result.certificate.rounding > 0
+assert sm.verify(lapsvm, solved)
+assert solved.certificate.rounding > 0
 
 # %% [markdown]
 # ## Exercises
 #
 # **E1. By hand (5 minutes).** Four labels $y = (+1, -1, +1, +1)$ have at the optimum the margins $t = (1.5,\ 0.4,\ 1,\ 1)$, and
-# $\beta_4 = 0.35$. What is $\beta$?
+# $\beta_4 = 0.35$. What is $\beta$? (Section 4 has what you need, its third bullet too.)
 
 # %%
 my_four = ...  # four numbers
@@ -277,50 +285,64 @@ answers["03.E1"] = (
             0.35,
         ],
         "The balance has signs: beta_1 + beta_3 + beta_4 = beta_2.": [0.0, 1.0, 1.35, 0.35],
+        "A multiplier is negative: the balance has the signs of the labels, and that of the second is -1.": [
+            0.0,
+            1.0,
+            -1.35,
+            0.35,
+        ],
+        "The balance does not hold: beta_1 + beta_3 + beta_4 is to be beta_2.": [0.0, 1.0, 0.35, 0.35],
         "Beyond the margin (the first) a multiplier is 0, below it (the second) it is 1.": [1.0, 0.0, 0.65, 0.35],
         "On the margin a multiplier may be anything between 0 and 1: the balance says what.": [0.0, 1.0, 1.0, 0.35],
     },
 )
 
 # %% [markdown]
-# **E2. The intercept.** It is the multiplier of the balance, and can also be read off a label with $0 < \beta_i < 1$. Compute
-# $b$ from the `beta` of section 2 in this way, without a solver (three decimals).
+# **E2. The intercept.** It is the multiplier of the balance, and can also be read off a label with $0 < \beta_i < 1$. Here is
+# the same problem with a heavier norm, its matrix $G$ and its $\beta$. Compute its $b$ in this way, without a solver, to three
+# decimals or more.
 
 # %%
+heavy = sm.objectives.LapSVM(K, L, sm.encode_labels(seen), gamma_A=0.1, gamma_I=1.0)
+G_heavy, beta_heavy = heavy.reduction.G, sm.solvers.factorized(heavy, tol=1e-12).variables["beta"]
+print("beta:", beta_heavy.round(3), "  labels:", sign)
 my_b = ...  # a number
 # solution
-i = np.flatnonzero((beta > 1e-6) & (beta < 1 - 1e-6))[0]
-my_b = sign[i] - (G @ (sign * beta / 2))[i]  # y f = 1 is f = y
+i = np.flatnonzero((beta_heavy > 1e-6) & (beta_heavy < 1 - 1e-6))[0]
+my_b = sign[i] - (G_heavy @ (sign * beta_heavy / 2))[i]  # y f = 1 is f = y
 sm.teaching.check("03.E2", my_b)
 
 # %% tags=["answers"]
-assert np.isclose(my_b, result.variables["b"])
-g = G @ (sign * beta / 2)
-negative = np.flatnonzero((beta > 1e-6) & (beta < 1 - 1e-6) & (sign < 0))[0]
+assert np.isclose(my_b, sm.solvers.factorized(heavy, tol=1e-12).variables["b"])
+g = G_heavy @ (sign * beta_heavy / 2)
+negative = np.flatnonzero((beta_heavy > 1e-6) & (beta_heavy < 1 - 1e-6) & (sign < 0))[0]
 answers["03.E2"] = (
     my_b,
     {
         "The sign: f = Gv + b on the margin is y, so that b = y - Gv. (A solver that minimises the negative dual returns -b.)": -my_b,
         "A margin of 1 is y f = 1, that is f = y: for a label -1 it is not 1 - Gv.": 1 - g[negative],
-        "This label is at its bound: its margin is not 1.": sign[liar] - g[liar],
+        **{
+            f"Label {k} has the multiplier {beta_heavy[k]:.0f}: its margin is not 1. Take one between 0 and 1.": sign[k]
+            - g[k]
+            for k in np.flatnonzero((beta_heavy < 1e-6) | (beta_heavy > 1 - 1e-6)).tolist()
+        },
         "This is with v = Y beta: the formula has a factor 1/2.": sign[i] - 2 * g[i],
+        "This is the intercept of section 2, a problem with another G.": solved.variables["b"],
     },
 )
 
 # %% [markdown]
 # **E3. A forged certificate.** Somebody saves the result with $0.9\,\beta$ in the place of $\beta$, and leaves the claimed dual
-# value as it is. `dataclasses.replace(result, variables={**result.variables, "beta": 0.9 * beta})` is that forgery: let
+# value as it is. `dataclasses.replace(solved, variables={**solved.variables, "beta": 0.9 * best_beta})` is that forgery: let
 # `sm.verify` judge it. Which lower bound do these multipliers prove?
 
 # %%
 my_bound = ...  # a number, three decimals
 # solution
-from dataclasses import replace
-
-forged = replace(result, variables={**result.variables, "beta": 0.9 * beta})
-print(sm.verify(objective, forged))  # refused: and it names the bound that is proved
-assert not sm.verify(objective, forged)
-my_bound = dual(0.9 * beta)
+forged = dataclasses.replace(solved, variables={**solved.variables, "beta": 0.9 * best_beta})
+print(sm.verify(lapsvm, forged))  # refused: and it names the bound that is proved
+assert not sm.verify(lapsvm, forged)
+my_bound = dual_at(0.9 * best_beta)
 sm.teaching.check("03.E3", my_bound)
 
 # %% tags=["answers"]
@@ -335,14 +357,20 @@ answers["03.E3"] = (
 
 # %% [markdown]
 # **E4. Rounding; open.** A program reports a primal value of 3.155, and a gap of 1e-17. Doubles between 2 and 4 are $2^k$ apart.
-# What is $k$, and what do you say to the program's author? (What does `certificate.rounding` in section 6 say?)
+# What is $k$, and what do you say to the program's author? (What does `solved.certificate.rounding` in section 6 say?)
 
 # %%
 my_k = ...  # a whole number
 # solution
 my_k = int(np.log2(np.spacing(3.155)))
 print("doubles near 3.155 are", np.spacing(3.155), "apart: a difference of two of them is 0, or at least that")
+print("what rounding may hide in our gap:", solved.certificate.rounding)
 sm.teaching.check("03.E4", my_k)
+
+# %% [markdown] tags=["solution"]
+# **What to say.** Between 2 and 4 no two doubles are closer than $2^{-51}$, so that 1e-17 is no difference of a primal and a dual
+# value. Either it was computed in another way, which should be told, or both were equal after rounding and something small was
+# added. A gap below what rounding may hide proves nothing more than that.
 
 # %% tags=["answers"]
 assert 2.0**my_k == np.nextafter(3.155, 4) - 3.155
@@ -375,7 +403,7 @@ print("labels without effect: you guessed", sm.teaching.guess("03.q2"), "- there
 #
 # * S. Boyd and L. Vandenberghe. *Convex Optimization*. Cambridge, 2004. Section 5.5, optimality conditions.
 # * The page `docs/proofs.md`: what a certificate proves, what is exact, what is trusted.
-# * The notebook `01_lapsvm_dual`, sections 4 and 5.
+# * `notebooks/01_lapsvm_dual.ipynb`, sections 4 and 5.
 
 # %% [markdown] tags=["quiz"]
 # # Quiz of lesson 03

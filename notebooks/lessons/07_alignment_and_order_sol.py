@@ -9,7 +9,7 @@
 # * name the extreme kernels of a family of spectra, and read from multipliers which of them are used;
 # * change the family in one line, and tell what it does to the alignment and to the errors.
 #
-# **Minutes.** 50: 10 talk, 25 code, 15 exercises.
+# **Minutes.** 50: 10 talk, 25 code, 15 exercises; E4 is for at home.
 
 # %% [markdown]
 # **Needs.** Lessons 01 and 03; eigenvectors; nonnegative least squares is explained.
@@ -80,8 +80,8 @@ print("eigenvalues:", spectrum.eigenvalues[:6].round(3), "...")
 # %% [markdown] tags=["slide"]
 # ## 2. Alignment
 #
-# The ideal kernel on the $l$ labelled points is $yy^\top$. **Alignment** is the cosine of the angle between it and $K$, both
-# taken as long vectors: with $u_i$ the labelled rows of $\sqrt n\,\phi_i$, $a_i = (u_i^\top y)^2$ and
+# The ideal kernel on the $l$ labelled points is $yy^\top$. **Alignment** is the cosine of the angle between it and the labelled
+# block of $K$, both taken as long vectors: with $u_i$ the labelled rows of $\sqrt n\,\phi_i$, $a_i = (u_i^\top y)^2$ and
 # $M_{ij} = (u_i^\top u_j)^2$,
 #
 # $$ A(\delta) = \frac{y^\top K y}{l\, \|K\|} = \frac{a^\top \delta}{l \sqrt{\delta^\top M \delta}} . $$
@@ -98,7 +98,7 @@ print("eigenvalues:", spectrum.eigenvalues[:6].round(3), "...")
 # $\kappa_q = \delta_q$), and $\kappa_1 = \delta_1$ by itself, $\delta = R\kappa$. The columns of $R$ are the first unit vector,
 # and ones from 2 to $i$. Instead of an order there is only $\kappa \ge 0$.
 #
-# Write the quadratic program in CVXPY with the variable $\kappa$, solve it by Clarabel, and hand in $\delta = R\kappa$.
+# Write the quadratic program in CVXPY with the variable $\kappa$, solve it by Clarabel, and hand in $\delta = R\kappa$, not rounded.
 
 # %%
 prefixes = np.triu(np.ones((q, q)))
@@ -141,8 +141,8 @@ answers["07.W"] = (
 
 # %%
 def best_of(rays, a, M, l):
-    B = np.linalg.cholesky(M + 1e-12 * np.trace(M) * np.eye(q))
-    kappa, _ = nnls(B.T @ rays, np.linalg.solve(B, a), maxiter=100 * q)
+    B = np.linalg.cholesky(M + 1e-12 * np.trace(M) * np.eye(len(a)))
+    kappa, _ = nnls(B.T @ rays, np.linalg.solve(B, a), maxiter=100 * len(a))
     delta = rays @ kappa
     return kappa, delta, a @ delta / (l * np.sqrt(delta @ M @ delta))
 
@@ -166,7 +166,8 @@ assert np.isclose(A, package.certificate.primal_objective, rtol=1e-8)
 # | $\lambda_i = 0$, $\kappa_i > 0$ | it is used, and nothing in the residual is left for it |
 # | $\lambda_i < 0$ | impossible: more of it would help |
 #
-# An eigenvector is worth its part in a *prefix*, not its own $a_i$.
+# An eigenvector is worth its part in a *prefix*, not its own $a_i$. The constant one is not used at all for these labels: see the
+# first row below.
 
 # %%
 residual = np.outer(y, y) - U @ (delta[:, None] * U.T)
@@ -177,6 +178,7 @@ for i in (0, 1, 2, 3, 4, 49, 50, 51):
     print(f"{i + 1:4d}   {kappa[i]:10.4f}   {multipliers[i]:10.3f}   {a[i]:6.1f}")
 used, better = kappa > 1e-9 * kappa.max(), np.flatnonzero(a > a[1] / 2) + 1
 print("eigenvectors with at least half the a of the second:", better)
+places_of_drops = used.sum()
 print(f"a'delta {a @ delta:.4f}, delta'M delta {delta @ M @ delta:.4f}")
 assert np.allclose(multipliers, [-(residual * one).sum() for one in extreme])
 assert np.abs(multipliers[used]).max() < 1e-6 < 1e-3 < multipliers[~used].min()
@@ -205,47 +207,63 @@ for j in range(1, q):
 families = {"ordered": prefixes, "free": np.eye(q), "convex": ramps}
 diffusions = np.exp(-np.divide.outer(spectrum.eigenvalues, np.logspace(-1.5, 1.5, 31)))
 diffusions[0] = 0.0  # the first weight does nothing for an SVM with an intercept
-table = {name: [] for name in (*families, "diffusion")}
-for seed in range(20):
-    drawn, _, signs, a_now, M_now = seen(seed)
-    learned = {name: best_of(rays, a_now, M_now, len(signs))[1] for name, rays in families.items()}
-    cosines = a_now @ diffusions / np.sqrt((diffusions * (M_now @ diffusions)).sum(axis=0))
-    learned["diffusion"] = diffusions[:, cosines.argmax()]
-    for name, one in learned.items():
-        svm = sm.objectives.SpectrumMargin(spectrum, drawn, C=1.0, delta=one / one.sum())
-        wrong = (sm.solvers.spectrum_margin(svm).variables["f"] > 0) != (truth == drawn.classes[1])
-        value = a_now @ one / (len(signs) * np.sqrt(one @ M_now @ one))
-        table[name].append((value, 100 * np.delete(wrong, drawn.labeled).mean()))
-means = {name: np.mean(rows, axis=0) for name, rows in table.items()}
-for name, (value, error) in means.items():
-    print(f"{name:10s} alignment {value:.3f}, errors {error:.2f} % on average")
+
+
+def best_width(a, M):
+    return (a @ diffusions / np.sqrt((diffusions * (M @ diffusions)).sum(axis=0))).argmax()
+
+
+def four(a, M, l):
+    learned = {name: best_of(rays, a, M, l)[1] for name, rays in families.items()}
+    return learned | {"diffusion": diffusions[:, best_width(a, M)]}
+
+
+# %%
+def errors_of(spectra):  # spectra(a, M, l): weights by name. For each name 20 rows: alignment, error in percent
+    rows = {}
+    for seed in range(20):
+        drawn, _, signs, a_now, M_now = seen(seed)
+        for name, one in spectra(a_now, M_now, len(signs)).items():
+            svm = sm.objectives.SpectrumMargin(spectrum, drawn, C=1.0, delta=one / one.sum())
+            wrong = (sm.solvers.spectrum_margin(svm).variables["f"] > 0) != (truth == drawn.classes[1])
+            cosine = a_now @ one / (len(signs) * np.sqrt(one @ M_now @ one))
+            rows.setdefault(name, []).append((cosine, 100 * np.delete(wrong, drawn.labeled).mean()))
+    return {name: np.array(one) for name, one in rows.items()}
+
+
+table_of_four = errors_of(four)
+for name, rows in table_of_four.items():
+    print(f"{name:10s} alignment {rows[:, 0].mean():.3f}, errors {rows[:, 1].mean():.2f} % on average of 20 draws")
 
 # %% [markdown]
-# The free family is aligned best, in every draw, and errs most: sixty free weights find sixteen labels anywhere. The other three
-# differ little. Alignment compares families on the labelled points only; the order is what is known about the others.
+# The free family is aligned best, in every draw, and errs most on average (not in every draw): sixty free weights find sixteen
+# labels anywhere. The other three differ little. Alignment compares families on the labelled points only; the order is what is
+# known about the others. The best diffusion is often the narrowest of the grid, which is the second eigenvector by itself.
 #
 # ## 6. One picture
 #
-# The four spectra of the first draw, over the index of the eigenvector; each sums to 1 without the first weight.
+# The four spectra of the first draw, over the index of the eigenvector; each sums to 1 without the first weight. Marks are at some
+# indices only, so that a drop need not have one; a hollow mark at the lower end stands for all that is smaller.
 
 # %%
 from specmargin.plots import SpectrumDisplay, subplots
 
-assert all(free[0] >= ordered[0] - 1e-9 for free, ordered in zip(table["free"], table["ordered"], strict=True))
-assert means["free"][1] > max(error for name, (_, error) in means.items() if name != "free") + 1
-shown = {name: best_of(rays, a, M, len(y))[1] for name, rays in families.items()}
-cosines = a @ diffusions / np.sqrt((diffusions * (M @ diffusions)).sum(axis=0))
-shown["diffusion"] = diffusions[:, cosines.argmax()]
+mean_errors = {name: rows[:, 1].mean() for name, rows in table_of_four.items()}
+free, ordered = table_of_four["free"], table_of_four["ordered"]
+assert (free[:, 0] >= ordered[:, 0] - 1e-9).all()
+assert mean_errors["free"] > max(error for name, error in mean_errors.items() if name != "free") + 1
+print("draws in which the free spectrum errs more than the ordered:", (free[:, 1] > ordered[:, 1]).sum(), "of 20")
+narrowest = sum(best_width(*seen(seed)[3:]) == 0 for seed in range(20))
+print("draws in which the narrowest diffusion is aligned best:", narrowest, "of 20")
 figure, axes = subplots(width=5.4, aspect=0.6)
-SpectrumDisplay(shown).plot(axes[0, 0], floor=1e-4)
+SpectrumDisplay(four(*seen(0)[3:], len(y))).plot(axes[0, 0], floor=1e-4)
 figure
 
 # %% [markdown]
 # ## Exercises
 #
 # **E1. By hand (5 minutes).** Five weights, $\delta = (1, 3, 2, 2, 0.5)$. What are the drops $\kappa$? Check that
-# $R\kappa = \delta$. Then prove that prefixes are extreme: if a prefix is a sum of two ordered spectra, both are multiples of
-# it.
+# $R\kappa = \delta$.
 
 # %%
 my_drops = ...  # five numbers
@@ -259,6 +277,13 @@ answers["07.E1"] = (
     my_drops,
     {
         "The first weight is in no order: its drop is itself, not 1 - 3.": [-2, 1, 0, 1.5, 0.5],
+        "The first drop is the first weight, 1; 3 is the second weight, whose drop goes to the third.": [
+            3,
+            1,
+            0,
+            1.5,
+            0.5,
+        ],
         "The last drop is to zero: it is the last weight.": [1, 1, 0, 1.5, 0],
         "Those are the parts of averaged prefixes: divide each by the number of its ones.": [1, 1, 0, 4.5, 2],
     },
@@ -266,7 +291,8 @@ answers["07.E1"] = (
 
 # %% [markdown]
 # **E2. Scale free.** The program of section 2 has a scale, the alignment has none. Put $s\,\delta$ for $\delta$, minimise over
-# $s$, and express the optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment?
+# $s$, and express the optimum by $A$. A solver reports the optimum $-72$ for $l = 20$ labels: what is the alignment (three
+# decimals)?
 
 # %%
 my_alignment = ...  # a number
@@ -283,13 +309,17 @@ answers["07.E2"] = (
         "That is the square of A.": 2 * 72 / 400,
         "The length of yy' is l, the number of labels: divide by it.": np.sqrt(2 * 72),
         "One l is missing under the root: it is l^2 A^2.": np.sqrt(2 * 72 / 20),
+        "The factor 1/2 is there once too often: the optimum is minus l^2 A^2 / 2, so A^2 is 2 * 72 / l^2.": np.sqrt(
+            72 / 2
+        )
+        / 20,
     },
 )
 
 # %% [markdown]
 # **E3. Why is the first weight exempt?** Zhu and others leave $\delta_1$ out of the order, since $\phi_1$ is constant. Put it
-# in, $\delta_1 \ge \delta_2$, and give the optimum of the quadratic program, with the labels of section 1. Which eigenvector has
-# to pay for it? What would it change for an SVM with an intercept?
+# in, $\delta_1 \ge \delta_2$, and give the optimum of the quadratic program (three decimals), with the labels of section 1. Which
+# eigenvector has to pay for it? What would it change for an SVM with an intercept?
 
 # %%
 my_optimum = ...  # a number, negative
@@ -298,6 +328,7 @@ tied = np.triu(np.ones((q, q)))
 delta_tied = best_of(tied, a, M, len(y))[1]
 my_optimum = delta_tied @ M @ delta_tied / 2 - a @ delta_tied
 print("optimum", my_optimum, "instead of", delta @ M @ delta / 2 - a @ delta, "  weights", delta_tied[:4].round(3))
+# The second pays: its weight falls, since the constant must have as much. An SVM with an intercept has the constant for nothing.
 sm.teaching.check("07.E3", my_optimum)
 
 # %% tags=["answers"]
@@ -313,9 +344,12 @@ answers["07.E3"] = (
 )
 
 # %% [markdown]
-# **E4. Open: your own shape.** Each weight shall be at most nine tenths of the one before, from the second on. What are the
-# extreme spectra? Give the optimum of the quadratic program. Then invent a shape that you believe in, write down its extreme
-# spectra, and put it into section 5: does it err less than the ordered family? In how many of the twenty draws?
+# **E4. Open, at home: your own shape.** Each weight shall be at most nine tenths of the one before, $\delta_3 \le 0.9\, \delta_2$,
+# $\delta_4 \le 0.9\, \delta_3$ and so on; $\delta_1$ is free. What are the extreme spectra? Give the optimum of the quadratic
+# program (three decimals). Prove that your spectra are extreme: if one is a sum of two of this shape, both are multiples of it.
+# Then invent a shape that you believe in, and compare it by
+# `errors_of(lambda a, M, l: {"mine": best_of(rays, a, M, l)[1]})["mine"]` with `table_of_four["ordered"]`: in how many of the
+# twenty draws does it err less?
 
 # %%
 my_shape = ...  # the optimum, a number, negative
@@ -326,6 +360,10 @@ for j in range(1, q):
     geometric[1 : j + 1, j] = 0.9 ** np.arange(j)  # all inequalities are tight but the one after j
 delta_geometric = best_of(geometric, a, M, len(y))[1]
 my_shape = delta_geometric @ M @ delta_geometric / 2 - a @ delta_geometric
+mine = errors_of(lambda a, M, l: {"mine": best_of(geometric, a, M, l)[1]})["mine"][:, 1]
+print(
+    f"errors {mine.mean():.2f} %; less than the ordered:", (mine < table_of_four["ordered"][:, 1]).sum(), "of 20 draws"
+)
 sm.teaching.check("07.E4", my_shape)
 
 # %% tags=["answers"]
@@ -341,6 +379,11 @@ answers["07.E4"] = (
         "At least nine tenths: the inequality is the other way round.": projected(
             prefixes, extra=lambda delta: [delta[2:] >= 0.9 * delta[1:-1]]
         )[0],
+        "The second weight is free of the first here: only from the third on is each tied to the one before.": projected(
+            prefixes, extra=lambda delta: [delta[1:] <= 0.9 * delta[:-1]]
+        )[0],
+        "That is an alignment: give the optimum of the quadratic program.": np.sqrt(-2 * my_shape) / len(y),
+        "The sign: the optimum of the program is negative.": -my_shape,
     },
 )
 
@@ -348,14 +391,14 @@ answers["07.E4"] = (
 # **What did you guess?**
 
 # %%
-print("drops: you guessed", sm.teaching.guess("07.q1"), "- of 60 places it drops at", used.sum())
-best = min(means, key=lambda name: means[name][1])
+print("drops: you guessed", sm.teaching.guess("07.q1"), "- of 60 places it drops at", places_of_drops)
+least = min(mean_errors, key=mean_errors.get)
 print(
     "least errors: you guessed",
     sm.teaching.guess("07.q2"),
     "- here it is",
-    best,
-    {n: m[1].round(2) for n, m in means.items()},
+    least,
+    {name: round(float(error), 2) for name, error in mean_errors.items()},
 )
 
 # %% [markdown]

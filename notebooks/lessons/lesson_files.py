@@ -10,6 +10,8 @@ A source is in the percent format of jupytext: ``# %%`` begins a cell of code, `
 * answers: in no file. It fills ``answers[exercise] = right, {hint: wrong answer}``, of which
   ``specmargin/teaching/exercises.json`` keeps the marks.
 
+Only ``NN_feedback.md`` is written by hand: who tried the lesson, where one stumbles, what was changed for it.
+
     python notebooks/lessons/lesson_files.py            # notebooks, slides and quizzes
     python notebooks/lessons/lesson_files.py --marks    # runs the sources and writes the marks of the answers, too
     python notebooks/lessons/lesson_files.py --teacher  # build/teacher.zip: solutions, slides, quizzes with answers

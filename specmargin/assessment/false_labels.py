@@ -36,7 +36,7 @@ def told_false_labels(estimator: Any, title: str) -> str:
         return _NONE.format(title)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of fewer labels, and what fit has said
+            warnings.simplefilter("ignore")  # of fewer labels, and what fit reported
             robust = own.label_robustness(max_flips=1)
     except (SpecmarginError, MemoryError) as error:
         return f"False labels: of {title} it is not told how many labels decide: {error}"

@@ -30,9 +30,10 @@ EXERCISES: dict[str, dict[str, Any]] = json.loads(
 )
 """What is registered, by the name of the exercise."""
 _GUESSES: dict[str, Any] = {}
-_UNKNOWN = (
-    "Not right, and none of the mistakes that are registered. Compare signs, factors of 2 and which set is summed."
-)
+_UNKNOWN = "Not right, and none of the mistakes that are registered. "
+_COMPARE = "Compare signs, factors of 2 and which set is summed."
+_ONE_WORD = "Answer by one letter or word, as the exercise says."
+_NEAR = "Nearly: the right answer is less than 0.01 away. Give {} decimals or more."
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +108,9 @@ def check(exercise: str, answer: Any) -> Verdict:
         hint = PROPERTIES[exercise](value)
         return Verdict(exercise, not hint, hint)
     right = entry["right"] in given
-    return Verdict(exercise, right, "" if right else _UNKNOWN)
+    if not right and _is_near(exercise, value, entry):
+        return Verdict(exercise, right, _NEAR.format(entry["decimals"]))
+    return Verdict(exercise, right, "" if right else _UNKNOWN + (_ONE_WORD if entry["kind"] == "text" else _COMPARE))
 
 
 def guess(question: str, value: Any = None) -> Any:
@@ -156,6 +159,14 @@ def marks(exercise: str, value: Any, decimals: int) -> set[str]:
     return {_hashed(exercise, (value.shape, *cells)) for cells in rounded}
 
 
+def _is_near(exercise: str, value: Any, entry: dict[str, Any]) -> bool:
+    """Tell whether the right answer is within half a unit of the decimal before the last; up to four numbers."""
+    if not isinstance(value, np.ndarray) or value.size > 4:
+        return False
+    cells = [np.rint(mean) + np.arange(-5, 6) for mean in _means(value, entry["decimals"])]
+    return any(_hashed(exercise, (value.shape, *near)) == entry["right"] for near in product(*cells))
+
+
 def _means(value: FloatArray, decimals: int) -> FloatArray:
     """Return six weighted means (or the entries, if there are no more) in units of the last decimal.
 
@@ -176,16 +187,16 @@ def _valued(exercise: str, answer: Any, kind: Any) -> Any:
     if kind == "text" or kind == "function":
         if not (isinstance(answer, str) if kind == "text" else callable(answer)):
             raise InvalidTypeError(f"the answer to {exercise} must be a {kind}, not {shown(answer)}.")
-        return answer.strip().lower() if kind == "text" else answer
+        return answer.strip(" .:,;()'\"\n").lower() if kind == "text" else answer
     wanted = f"an array of shape {tuple(kind)}" if kind else "a number"
     try:
         value = np.asarray(answer, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InvalidTypeError(f"the answer to {exercise} must be {wanted}, not {shown(answer)}.") from error
-    if value.shape != tuple(kind):
-        raise InvalidInputError(
-            f"the answer to {exercise} must be {wanted}, not of shape {value.shape}; a variable of CVXPY has `.value`."
-        )
+        remedy = "; hand in its attribute `value`" if hasattr(answer, "value") else ""
+        raise InvalidTypeError(f"the answer to {exercise} must be {wanted}, not {shown(answer)}{remedy}.") from error
+    if value.squeeze().shape != tuple(kind):
+        raise InvalidInputError(f"the answer to {exercise} must be {wanted}, not of shape {value.shape}.")
+    value = value.squeeze()  # a row or a column of the right length is what was asked for
     if not np.isfinite(value).all():
         raise InvalidInputError(f"the answer to {exercise} holds NaN or inf; look for a division by zero.")
     return value

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain, product
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
 
-from reproduction.judging import ClaimRow, frame_of, judge, read_claims, wide_frame
+from reproduction.engine.equivalence import SESSION
+from reproduction.judging import TABLE_CLAIMS, ClaimRow, frame_of, judge, reach, read_claims, slope, wide_frame
+from reproduction.papers._claims.study import CLAIMS
 
 ERRORS = {"near": (1.0, 2.0, 3.5), "far": (4.0, 5.5, 6.0), "odd": (9.0, 1.0, 2.0), "idle": (1.0, 2.0, 3.5)}
 
@@ -118,6 +122,89 @@ def test_one_of_many_quantities_differs_by_a_wider_interval():
     assert (
         verdict("", frame=frame, values={"x": "x", **{f"y{k}": "y" for k in range(7)}}, at_least=0) == "cannot be told"
     )
+
+
+SIZES = (1000, 2000, 4000, 9000)
+POWER = {"times": f"@reach{SIZES}"}
+
+
+def timed(power, at_sizes=(1.0, 1.0, 1.0, 1.0), at_rival=1.0):
+    """Times that grow as a power of the size, those of a rival three times as long; a session changes some of them."""
+    rows = []
+    for draw, noise in enumerate((0.98, 1.0, 1.02)):
+        times = [(n / 1000) ** (power * noise) * factor for n, factor in zip(SIZES, at_sizes, strict=True)]
+        rows.append({"dataset": "d", "split": f"s{draw}", "slope": slope(SIZES, times), "ratio": 3 * noise * at_rival})
+    return frame_of(rows)
+
+
+@pytest.mark.parametrize(
+    ("power", "bounds", "expected"),
+    [
+        (1.0, {"at_most": 2.3}, "agrees"),
+        (2.0, {"at_most": 2.3}, "cannot be told"),
+        (2.6, {"at_most": 2.3}, "cannot be told"),
+        (3.0, {"at_most": 2.3}, "differs"),
+        (3.0, {"at_least": 2.3}, "agrees"),
+        (3.0, {"at_least": 2.7, "at_most": 3.3}, "cannot be told"),
+        (3.0, {"at_least": 2.2, "at_most": 3.8}, "agrees"),
+        (2.0, {"at_least": 2.7, "at_most": 3.3}, "differs"),
+    ],
+)
+def test_a_session_cannot_turn_what_is_told_of_a_power(power, bounds, expected):
+    """Of the sizes a session slows any, each by its factor or not at all: what is told by one is told by all."""
+    sessions = [
+        verdict("slope", frame=timed(power, factors), **bounds)
+        for factors in product((1.0, SESSION), repeat=len(SIZES))
+    ]
+    assert verdict("slope", frame=timed(power), **bounds, **POWER) == expected
+    assert {*sessions} == {expected} if expected != "cannot be told" else len({*sessions}) > 1
+
+
+def test_reach_is_the_worst_of_all_sessions():
+    assert reach(2000, 4000) == pytest.approx(np.log(SESSION) / np.log(2))
+    for sizes in (SIZES, (1500, 9000), (100, 110, 5000)):
+        slopes = [slope(sizes, factors) for factors in product((1.0, SESSION), repeat=len(sizes))]
+        assert reach(*sizes) == pytest.approx(max(slopes), rel=1e-12)
+        assert -reach(*sizes) == pytest.approx(min(slopes), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ({"at_least": 1.4}, "agrees"),
+        ({"at_least": 2.0}, "cannot be told"),
+        ({"at_least": 5.0}, "cannot be told"),
+        ({"at_least": 7.0}, "differs"),
+        ({"at_most": 6.5}, "agrees"),
+        ({"at_most": 1.3}, "differs"),
+    ],
+)
+def test_a_session_cannot_turn_what_is_told_of_a_ratio(bounds, expected):
+    line = sentence("ratio", timed(1.0), times="ratio", **bounds)
+    assert line.startswith(f"{expected}: ")
+    assert line.endswith("; 3 draws, and a factor of 2 from session to session.")
+    told = {verdict("ratio", frame=timed(1.0, at_rival=factor), **bounds) for factor in (1 / SESSION, SESSION)}
+    assert told == {expected} if expected != "cannot be told" else len(told) > 1
+    assert "session" not in sentence("ratio", timed(1.0), **bounds)
+
+
+def test_a_power_may_be_moved_in_each_part_by_its_own():
+    # Where draws of a part have other sizes, the widest counts.
+    moved = {"a": [0.2] * 3, "b": [2.0, 0.1, 1.0]}
+    frame = pd.concat([timed(1.0).assign(dataset=name, reach=each) for name, each in moved.items()])
+    line = sentence("slope", frame, by="dataset", at_most=1.5, times="reach")
+    half = t.isf(0.05, 2) * 0.02 / np.sqrt(3)
+    assert f": a gain 1.00 [{0.8 - half:.2f}, {1.2 + half:.2f}], b gain 1.00 [{-1 - half:.2f}, {3 + half:.2f}];" in line
+    assert line.startswith("cannot be told: ")
+
+
+def test_all_claims_on_times_hold_what_a_session_changes():
+    """Counts are no times: iterations and memory come back in every session."""
+    claims = [*chain(*TABLE_CLAIMS.values()), *chain(*CLAIMS.values())]
+    of_times = [one for one in claims if "second" in one.test]
+    assert len(of_times) == 16
+    assert all(bool(one.times) == (one in of_times) for one in claims)
+    assert all((one.times != "ratio") == one.test.startswith(("slope", "power")) for one in of_times)
 
 
 def test_a_rival_that_does_nothing_is_not_judged():

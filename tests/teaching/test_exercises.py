@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -38,8 +39,12 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
         ("99.E1", 2.5009),
         ("99.E1", 2.4991),
         ("99.E2", [[1, 2], [3, 4]]),
+        ("99.E1", [[2.5]]),
         ("99.E2", np.array([[1.0, 2.0], [3.0, 4.0]]) + 4e-4),
+        ("99.E2", [[[1, 2], [3, 4]]]),
         ("99.E3", " B "),
+        ("99.E3", "b)"),
+        ("99.E3", "(b)."),
     ],
 )
 def test_right_answers_pass_up_to_rounding(exercise: str, answer: object) -> None:
@@ -53,12 +58,22 @@ def test_a_registered_mistake_has_its_hint(exercise: str, answer: object) -> Non
 
 
 @pytest.mark.parametrize(
-    ("exercise", "answer"), [("99.E1", 2.503), ("99.E1", 2.497), ("99.E2", [[1, 2], [3, 4.1]]), ("99.E3", "a")]
+    ("exercise", "answer"), [("99.E1", 2.507), ("99.E1", 2.493), ("99.E2", [[1, 2], [3, 4.1]]), ("99.E3", "a")]
 )
 def test_other_answers_are_wrong_without_a_diagnosis(exercise: str, answer: object) -> None:
     verdict = check(exercise, answer)
     assert not verdict
     assert "none of the mistakes that are registered" in verdict.hint
+    assert ("one letter or word" if exercise == "99.E3" else "factors of 2") in verdict.hint
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"), [("99.E1", 2.503), ("99.E1", 2.496), ("99.E2", [[1.004, 1.996], [3.0, 4.005]])]
+)
+def test_an_answer_with_two_decimals_is_told_so(exercise: str, answer: object) -> None:
+    verdict = check(exercise, answer)
+    assert not verdict
+    assert verdict.hint == "Nearly: the right answer is less than 0.01 away. Give 3 decimals or more."
 
 
 def test_dots_are_no_answer() -> None:
@@ -74,7 +89,8 @@ def test_dots_are_no_answer() -> None:
         ("99.E1", "2.5 m", InvalidTypeError, "the answer to 99.E1 must be a number, not '2.5 m'"),
         ("99.E1", None, InvalidInputError, "holds NaN or inf"),
         ("99.E1", float("nan"), InvalidInputError, "holds NaN or inf"),
-        ("99.E1", [2.5], InvalidInputError, r"must be a number, not of shape \(1,\)"),
+        ("99.E1", [2.5, 2.5], InvalidInputError, r"must be a number, not of shape \(2,\)\.$"),
+        ("99.E2", cp.Variable((2, 2)), InvalidTypeError, r"\(2, 2\), not .*; hand in its attribute `value`\.$"),
         ("99.E2", [1, 2, 3, 4], InvalidInputError, r"must be an array of shape \(2, 2\), not of shape \(4,\)"),
         ("99.E2", object(), InvalidTypeError, r"must be an array of shape \(2, 2\)"),
         ("99.E3", 2.5, InvalidTypeError, "the answer to 99.E3 must be a text, not 2.5"),

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.engine.records import Row
-from reproduction.judging import TABLE_CLAIMS, judge, slope, wide_frame
+from reproduction.judging import TABLE_CLAIMS, judge, reach, slope, wide_frame
 
 PAPER = "QN-S3VM"
 SVM, UNIVERSVM, TSVMLIN, ANNEALING, QN = "svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm"
@@ -106,9 +106,9 @@ def _many_samples(settings: Sequence[Setting]) -> pd.DataFrame:
         for row in rows:
             if row["status"] == "ok" and row["method"] == QN:
                 curves.setdefault((block.dataset, row["split"]), {})[block.how.n] = row["fit_seconds"]
-    keys = ("dataset", "split", "slope", "n", "seconds")
+    keys = ("dataset", "split", "slope", "reach", "n", "seconds")
     found = [
-        (*key, slope(sorted(each), [each[n] for n in sorted(each)]), max(each), each[max(each)])
+        (*key, slope(list(each), list(each.values())), reach(*each), max(each), each[max(each)])
         for key, each in curves.items()
         if len(each) > 1
     ]

@@ -132,14 +132,14 @@ class _Problem(NamedTuple):
         """Move each multiplier of each sample to the best of its range; `slope` is that of the bound."""
         caps = self.c if self.power == 1 else np.where(self.c > 0, np.inf, 0.0)
         for j, (sign, cap) in enumerate(zip(self.y, caps, strict=True)):
-            curvature = kernel[:, j, j] / 2.0 + self._bend[j]
+            curvature = kernel[:, j, j] / 2.0 + self._curvatures[j]
             step = np.clip(beta[:, j] + slope[:, j] / np.maximum(curvature, _TINY), 0.0, cap) - beta[:, j]
             beta[:, j] += step
             slope -= (step * sign / 2.0)[:, None] * kernel[:, j] * self.y
-            slope[:, j] -= step * self._bend[j]
+            slope[:, j] -= step * self._curvatures[j]
 
     @property
-    def _bend(self) -> FloatArray:
+    def _curvatures(self) -> FloatArray:
         """Second derivatives of -d."""
         return np.where(self.c > 0, 0.5 / np.maximum(self.c, 1e-300), 0.0) * (self.power == 2)
 
@@ -149,7 +149,7 @@ class _Problem(NamedTuple):
         """Return the largest r for which D_S > P_S of all S of r labels, for each sample."""
         l, signed = beta.shape[1], beta * self.y
         Q = kernel * signed[:, :, None] * signed[:, None, :] / 4.0
-        d, rows, own = beta - self._bend * beta**2 / 2.0, Q.sum(axis=2), np.einsum("ijj->ij", Q).copy()
+        d, rows, own = beta - self._curvatures * beta**2 / 2.0, Q.sum(axis=2), np.einsum("ijj->ij", Q).copy()
         terms = d - 2.0 * rows - eta[:, None] * m + self.costs
         gap = d.sum(axis=1) - eta * m.sum(axis=1) - rows.sum(axis=1) - self.value
         total = beta.sum(axis=1)

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from reproduction.engine.equivalence import (
+    SESSION,
     Interval,
     answer,
     difference,
@@ -17,6 +18,8 @@ from reproduction.engine.equivalence import (
     draw_of,
     margin,
     mean_interval,
+    power_of_times,
+    ratio_of_times,
     share_interval,
     together,
 )
@@ -75,6 +78,27 @@ def test_the_sign_of_a_gain_decides(low, high, expected):
     gain = Interval((low + high) / 2, low, high, 10)
     assert answer(gain, at_least=0.0) == expected
     assert answer(Interval(-gain.mean, -high, -low, 10), at_most=0.0) == expected
+
+
+def test_a_ratio_of_times_is_told_only_where_every_session_would_tell_it(rng):
+    """The times above the line of a whole session are multiplied by a factor, or those below it."""
+    seen = set()
+    for level in np.geomspace(0.1, 10.0, 41):
+        ratios = level * rng.uniform(0.95, 1.05, 5)
+        sessions = [mean_interval(ratios * factor) for factor in np.geomspace(1 / SESSION, SESSION, 5)]
+        for bounds in ((1.0, math.inf), (-math.inf, 1.0), (0.2, 5.0)):
+            told = {answer(each, *bounds) for each in sessions}
+            expected = told.pop() if len(told) == 1 else "cannot be told"
+            assert answer(ratio_of_times(mean_interval(ratios)), *bounds) == expected
+            seen.add(expected)
+    assert len(seen) == 3
+    assert SESSION == 2.0
+    # What the repeats leave open on either side of zero, a session leaves open, too.
+    assert ratio_of_times(Interval(1.0, -1.0, 3.0, 3)) == (1.0, -1.0, 6.0, 3)
+
+
+def test_a_power_of_times_is_widened_by_the_same_on_either_side():
+    assert power_of_times(Interval(2.0, 1.75, 2.5, 5), 1.0) == (2.0, 0.75, 3.5, 5)
 
 
 def test_zero_is_no_gain_but_lies_within_a_margin_and_facts_are_as_they_are():

@@ -9,13 +9,16 @@ import math
 import runpy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC
 
 import specmargin as sm
 from reproduction import Cell, Line, Report, Section, SweepInterruptedError, evaluate, select
+from reproduction import tasks as common
 from reproduction.engine.published import published_parameters, published_sizes
 from reproduction.engine.records import make_row
 from reproduction.gallery import run_figures
@@ -55,6 +58,52 @@ def exact_fits(shared, *settings):
 
 def computed(cell, data):
     return methods.fits_of([make_row(cell, {"status": "ok", **methods.work(cell, data=data)})])
+
+
+def test_images_of_mnist_are_centred_by_the_training_images_and_of_unit_length(tmp_path, monkeypatch, rng):
+    X, y = rng.integers(0, 255, (60, 30)).astype(float), np.resize([3, 8, 5], 60)
+    made = SimpleNamespace(X=X, y=y, extras={"n_train": 45}, labeled_idx=None)
+    monkeypatch.setattr(common, "dataset", lambda *args: made)
+    task = replace(methods.TASKS["mnist3vs8"], name="toy", draw=None)  # nothing of it is kept
+    drawn = samples(task, tmp_path)
+    rows = np.flatnonzero(y != 5)
+    mean = X[rows[rows < 45]].mean(axis=0)
+    for i, row in enumerate(rows):
+        centred = X[row] - mean
+        np.testing.assert_allclose(drawn.X[i], centred / np.sqrt((centred**2).sum()), rtol=1e-12)
+    assert (drawn.n_train, drawn.y.tolist()) == (30, (y[rows] == 8).astype(int).tolist())
+    expected = [[sum(a * b for a, b in zip(x, z, strict=True)) ** 9 for z in drawn.X[:4]] for x in drawn.X[:3]]
+    np.testing.assert_allclose(gram(drawn.X[:3], drawn.X[:4], **task.kernel), expected, rtol=1e-10)
+
+
+def test_cells_of_mnist_name_their_kernel(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "splits", lambda *args: ["round0-fold0"])
+    monkeypatch.setattr(table, "tasks_available", lambda names, data: ([methods.TASKS[n] for n in names], []))
+    monkeypatch.setattr(table, "checksums", lambda *args: {})
+    for name, wanted in (("lapsvm_primal_mnist", methods.MNIST_KERNEL), ("lapsvm_primal", None)):
+        plan = all_tables()[name].setup(Options(tmp_path)).plan
+        cells = [*plan.cells(None), *plan.tuned_cells(None)]
+        assert cells
+        assert {cell.parameters.get("kernel") for cell in cells} == {wanted}
+
+
+@pytest.mark.data
+def test_kernel_of_mnist_is_near_the_identity_on_the_labelled_images(data_folder):
+    """The paper says so of its own, and prints one error for SVM and RLSC on U, V and T."""
+    if data_folder is None:
+        pytest.skip("needs mnist")
+    task = methods.TASKS["mnist3vs8"]
+    X, split = samples(task, data_folder).X, splits(task, data_folder)["round0-fold0"]
+    K = gram(X[split.labeled], **task.kernel)
+    assert K.shape == (80, 80)
+    np.testing.assert_allclose(np.diag(K), 1.0)
+    assert np.abs(K - np.eye(80)).sum(axis=1).mean() < 0.02
+    y = np.where(samples(task, data_folder).y == 1, 1.0, -1.0)
+    svm = SVC(C=5e5, kernel="precomputed", tol=1e-8).fit(K, y[split.labeled])
+    rls = np.linalg.solve(K + 1e-6 * np.eye(80), y[split.labeled])
+    outside = gram(X[split.test], X[split.labeled], **task.kernel)
+    signs = np.sign(outside[:, svm.support_] @ svm.dual_coef_[0]) - np.sign(outside @ rls)
+    assert (signs != 0).mean() < 0.005
 
 
 def dealt(y, n_labeled, n_validation, n_train=None):

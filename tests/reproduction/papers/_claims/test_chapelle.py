@@ -46,7 +46,7 @@ def settings(**changes):
         (block("Figure 6", tuning="gamma_I = 10", graph=1000.0), {"svm": (9.0, 0.0), "cs3vm": (9.0, 0.0)}),
         (block("Figure 7", "mnist", landmarks=100), {"seconds": 0.01, "cs3vm": (5.9, 0.0)}),
         (block("Figure 7", "mnist", landmarks=50), {"seconds": 0.001, "cs3vm": (7.9, 0.0)}),
-        (block("Figure 7", "mnist", landmarks=5000), {"seconds": 1.5}),
+        (block("Figure 7", "mnist", landmarks=5000), {"seconds": 2.5}),
         (block("Table 4", table="4"), {"cs3vm": (25.0, 0.0), "grad_hinge": (19.5, 0), "svmlight_s3vm": (21.0, 0)}),
     ]
     return [(each, rows(each.tasks, **(own | changes))) for each, own in (*tables, *more)]
@@ -90,7 +90,10 @@ def test_numbers_of_the_sentences():
     line = line_on("as good on USPS", judged)
     assert "Continuation 5.01, LapSVM 5.21 (gamma_I = 1), hybrid 4.01 % (gamma_I = 1)" in line
     line = line_on("few kernel functions", judged)  # p = 50 is faster still, and errs too much
-    assert "at least 100: ratio 150.00; 3 draws. 100 functions of 5000, 5.91 for 5.01 %" in line
+    assert (
+        "at least 100: ratio 250.00 [125.00, 500.00]; 3 draws, and a factor of 2 from session to session. 100 f" in line
+    )
+    assert "functions of 5000, 5.91 for 5.01 %" in line
 
 
 def test_ends_of_equal_errors_say_nothing_of_which_minima_err_less():

@@ -14,7 +14,7 @@ AS_CONCLUDED = {
     "svm": (20.0, 0.0, 1, 0.1),
     "rls": (21.0, 0.0, 1, 0.1),
     "laprls": (10.2, 0.0, 1, 0.1),
-    "lapsvm_dual": (10.4, 0.0, 9, 4.0),
+    "lapsvm_dual": (10.4, 0.0, 9, 5.0),
     "lapsvm_newton": (10.0, 0.0, 4, 5.0),
     "lapsvm_pcg_stability": (10.5, 0.0, 40, 1.0),
     "lapsvm_pcg_validation": (10.5, 0.0, 20, 1.0),
@@ -68,8 +68,8 @@ def verdict(text, *args, **changes):
         ("really close", {"laprls": (10.6, 0.0, 1, 0.1)}),
         ("right on the labelled", {"svm": (20.0, 2.0, 1, 0.1)}),
         ("less than six steps", {"lapsvm_newton": (10.0, 0.0, 6, 5.0)}),
-        ("appreciably faster", {"lapsvm_dual": (10.4, 0.0, 9, 1.9)}),
-        ("about the same time", {"lapsvm_dual": (10.4, 0.0, 9, 2.4)}),
+        ("appreciably faster", {"lapsvm_dual": (10.4, 0.0, 9, 0.9)}),
+        ("about the same time", {"lapsvm_dual": (10.4, 0.0, 9, 1.2)}),
         ("early stopping errs about", dict.fromkeys(RULES, (11.1, 0.0, 20, 1.0))),
         ("noticeably smaller", dict.fromkeys(RULES, (10.5, 0.0, 600, 1.0))),
         ("stability rule stops later", {"lapsvm_pcg_validation": (10.5, 0.0, 60, 1.0)}),
@@ -87,20 +87,22 @@ def test_over_fitting_is_a_lower_error_than_the_optimum():
 
 
 def test_seconds_are_held_against_either_rival():
-    """Three rules on two sets, a second each: 5 of Newton's and 1.9 of the dual solver's."""
-    _, line = verdict("appreciably faster", lapsvm_dual=(10.4, 0.0, 9, 1.9))
-    assert "6 of 12 agree, 6 differ; not so coil20b dual over stability 1.90" in line
-    assert "to coil20b newton over stability 5.00; 3 draws" in line
+    """Three rules on two sets, a second each: 5 of Newton's and 0.9 of the dual solver's."""
+    _, line = verdict("appreciably faster", lapsvm_dual=(10.4, 0.0, 9, 0.9))
+    assert "6 of 12 agree, 6 differ; not so coil20b dual over stability 0.90 [0.45, 1.80]" in line
+    assert "to coil20b newton over stability 5.00 [2.50, 10.00]; 3 draws, and a factor of 2" in line
 
 
 def test_larger_sets_gain_more():
     slow, fast = fits("coil20b"), fits("g50c")
     chosen = {(row["dataset"], row["method"]): OWN for row in (*slow, *fast)}
-    for factor, expected in ((0.5, "agrees"), (2.0, "differs")):
+    for factor, expected in ((0.2, "agrees"), (0.3, "cannot be told"), (3.0, "cannot be told"), (5.0, "differs")):
         quick = [{**row, "seconds": row["seconds"] * factor} if row["method"] in RULES else row for row in slow]
         line = line_on("the more so", claims.sentences([], [*quick, *fast], chosen))
         assert line.startswith(f"{expected}: ")
-        assert f"two classes slope {(1 if factor < 1 else -1) * np.log(2) / np.log(1040 / 364):.2f}" in line
+        # A session may change the ratio on either set by its factor.
+        slope, moved = (np.log(each) / np.log(1040 / 364) for each in (1 / factor, 4.0))
+        assert f"two classes slope {slope:.2f} [{slope - moved:.2f}, {slope + moved:.2f}]" in line
     # Twenty classes share a product with the kernel: they are no larger set of the same kind.
     assert claims.samples_of("coil20") == 1040
     many = [{**row, "dataset": "coil20"} for row in slow]
