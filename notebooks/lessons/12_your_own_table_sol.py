@@ -13,7 +13,7 @@
 
 # %% [markdown]
 # **Needs.** Lessons 02, 05, 10. Reading tables takes `pip install "specmargin[tables]"`. From now on take your own table where you can. It has no
-# `truth_wine`: leave out what is printed as true, and E2. It needs a group in the place of `south`.
+# `truth_wine`: leave out what is shown as true, and E2. It needs a group in the place of `south`.
 #
 # **Symbols.**
 #
