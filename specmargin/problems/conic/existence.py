@@ -28,6 +28,9 @@ _COLUMNS = 800
 _ENTRIES = 4_000_000
 _WIDEST = 40
 _EQUALITIES = 600
+_STEPS = 8
+_TINY = 1e-250
+"""Far above what underflow hides of a norm, and below every norm that matters."""
 
 
 def cost_of_exact_dual(
@@ -124,8 +127,10 @@ class _Root(NamedTuple):
     """From y to a w with B'w = y, up to what rounding does: to be repeated."""
 
     def least_norm(self, y: FloatArray) -> float:
-        """Return the bound of the lemma, for moduli of y."""
-        return float(np.linalg.norm(np.abs(self.X).T @ (self.scale * y))) / math.sqrt(1 - self.defect) * (1 + 1e-10)
+        """Return the bound of the lemma, for moduli of y; squares of small ones must not vanish."""
+        terms = np.abs(self.X).T @ (self.scale * y)
+        size = float(terms.max(initial=0.0)) + _TINY
+        return size * float(np.linalg.norm(terms / size)) / math.sqrt(1 - self.defect) * (1 + 1e-10) + _TINY
 
 
 def _scale_of_columns(norms: FloatArray) -> FloatArray:
@@ -211,10 +216,13 @@ def _onto_equalities(outward: Outward, x: FloatArray, rows: IntArray) -> tuple[F
     root = _by_gram(B, scale) or _by_qr(B.toarray(), abs(B).toarray(), scale)
     if root is None:
         return x, math.inf
-    rest, last = b[used] - B.T @ x, math.inf
-    while (size := float(np.linalg.norm(rest))) < 0.5 * last:
-        x, last = x + root.solution(rest), size
+    last = math.inf
+    for _ in range(_STEPS):
         rest = b[used] - B.T @ x
+        size = float(np.abs(rest).max(initial=0.0))
+        if not size < 0.5 * last:
+            break
+        x, last = x + root.solution(rest), size
     s, error = outward.slacks(x)
     missed = np.abs(s[rows]) + error[rows]
     return x, math.inf if missed[~used].any() else root.least_norm(missed[used])

@@ -242,8 +242,9 @@ def contradicting(problem: cp.Problem) -> list[str]:
     kept = named_constraints(problem)
     for name in list(kept) if len(kept) <= _FILTERED else ():
         fewer = {label: one for label, one in kept.items() if label != name}
+        rest = cp.Problem(cp.Minimize(0), list(fewer.values()))
         with contextlib.suppress(cp.SolverError):
-            if attempted(cp.Problem(cp.Minimize(0), list(fewer.values())), "CLARABEL", 1e-6).ray is not None:
+            if rest.variables() and attempted(rest, "CLARABEL", 1e-6).ray is not None:
                 kept = fewer
     return list(kept) if len(kept) <= _FILTERED else []
 

@@ -271,3 +271,14 @@ def test_both_factorisations_bound_the_same_norm(rng):
     for root in (gram, qr):
         assert least <= root.least_norm(y) <= 8 * least
         np.testing.assert_allclose(scale * (B.T @ root.solution(y)), scale * y, rtol=1e-9)
+
+
+def test_small_residuals_do_not_vanish_in_a_norm():
+    """Squares of 1e-200 are zero in floats: a point that is off by that much is not exact."""
+    root = existence._by_qr(np.eye(3), np.eye(3), np.ones(3))
+    assert root.least_norm(np.full(3, 1e-200)) >= np.sqrt(3) * 1e-200
+    assert root.least_norm(np.zeros(3)) > 0
+    for t in (1.0, 1e-170, 1e-200):
+        x = cp.Variable(2)
+        program = compiled(cp.Problem(cp.Minimize(x[0]), [x[0] == 1e10 * x[1], 2 * x[1] == 0])).program
+        assert upper_end(Outward(program), np.array([-t, 0.0])) >= 0  # the only feasible point is zero
