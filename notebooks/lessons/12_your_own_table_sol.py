@@ -292,7 +292,6 @@ answers["12.E1"] = (
     {
         "Features of all rows are known when they are predicted; no grade is used.": "a",
         "Chosen on some labels, reported on others: that is how it should be.": "b",
-        "The letter alone, without its bracket.": "c)",
         "That is what semi-supervised means: features of all rows, grades of a few.": "d",
     },
 )
