@@ -104,7 +104,7 @@ class _Propagation:
             crossed = self.low > self.high  # by rounding, or no x below the level is feasible: claim nothing
             self.low[crossed], self.high[crossed] = -np.inf, np.inf
             width = self.high - self.low
-            finite = _finite(self.low, self.high)
+            finite = self._n_ends
             now = finite, float(np.log1p(width[np.isfinite(width)]).sum())
             if before is not None and finite == before[0]:
                 gained = now[1] / before[1] if before[1] > 0 else 1.0
@@ -112,6 +112,10 @@ class _Propagation:
                     break
             before = now
         return Box(self.low, self.high)
+
+    @property
+    def _n_ends(self) -> int:
+        return Box(self.low, self.high).n_ends
 
     def _rows(self) -> None:
         """Tighten slacks by columns, then columns by slacks."""
@@ -144,11 +148,11 @@ class _Propagation:
         j, k, a, c, b = self.chain
         if not len(j):
             return
-        known = _finite(self.low, self.high)
+        known = self._n_ends
         for _ in range(_STEPS):
             np.minimum.at(self.high, j, _outward(c * self.high[k], b, a))
             np.maximum.at(self.low, k, -_outward(-a * self.low[j], b, c))
-            before, known = known, _finite(self.low, self.high)
+            before, known = known, self._n_ends
             if known == before:
                 break
 
@@ -179,10 +183,6 @@ class _Propagation:
             upper = np.where(p > 0, centre + half, np.where(g > 0, edge + edge_pad, np.inf))
             lower = np.where(p > 0, centre - half, np.where(g < 0, edge - edge_pad, -np.inf))
         self.high, self.low = np.fmin(self.high, upper), np.fmax(self.low, lower)
-
-
-def _finite(low: FloatArray, high: FloatArray) -> int:
-    return int(np.isfinite(low).sum() + np.isfinite(high).sum())
 
 
 def _outward(term: FloatArray, b: FloatArray, a: FloatArray) -> FloatArray:

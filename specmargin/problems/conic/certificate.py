@@ -195,7 +195,7 @@ class _Search:
                 break
             proved = best.bound if best.is_unconditional else -math.inf
             box = tightened_box(self.outward, self.level, self.answer.x, best.xh, best.z, self.box, proved)
-            if _finite(box) <= _finite(self.box) and not best.is_unconditional:
+            if box.n_ends <= self.box.n_ends and not best.is_unconditional:
                 break
             self.box, before = box, best.bound
             nearest = sorted(candidates, key=lambda one: float(one.residual.max(initial=0)))[:3]
@@ -231,7 +231,3 @@ class _Search:
         if self.program.convexity[0]:
             stated.append("P is convex up to a rounding that is charged within that radius")
         return tuple(stated) or ("bounds of all columns",)
-
-
-def _finite(box: Box) -> int:
-    return int(np.isfinite(box.low).sum() + np.isfinite(box.high).sum())

@@ -104,17 +104,11 @@ def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
     # Rows that touch no column but those of y, if they are enough; else all.
     own = ~touched[:, y == 0].any(axis=1)
     for rows, columns in ((own, y != 0), (np.ones(len(B), dtype=bool), used)):
-        bound = _of_full_rank(B[rows][:, columns], y[columns], sizes[rows][:, columns])
-        if math.isfinite(bound):
-            return bound
+        part = B[rows][:, columns]
+        root = _by_qr(part, sizes[rows][:, columns], _scale_of_columns(np.linalg.norm(part, axis=0)))
+        if root is not None:
+            return root.least_norm(y[columns])
     return math.inf
-
-
-def _of_full_rank(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
-    """Return what `_least_norm` does for a matrix whose columns are independent."""
-    scale = _scale_of_columns(np.linalg.norm(B, axis=0))
-    root = _by_qr(B, sizes, scale)
-    return math.inf if root is None else root.least_norm(y)
 
 
 class _Root(NamedTuple):

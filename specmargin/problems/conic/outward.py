@@ -34,6 +34,11 @@ class Box(NamedTuple):
         """Columns that have both bounds."""
         return np.isfinite(self.low) & np.isfinite(self.high) & (self.low <= self.high)
 
+    @property
+    def n_ends(self) -> int:
+        """How many bounds are known."""
+        return int(np.isfinite(self.low).sum() + np.isfinite(self.high).sum())
+
     def within(self, x0: FloatArray, radius: float) -> Box:
         """Return this box, and |x - x0| <= radius (1 + |x0|) for the columns that it leaves open."""
         width = radius * (1 + np.abs(x0))

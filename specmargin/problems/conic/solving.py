@@ -6,7 +6,6 @@ violation of every constraint is measured, and the status follows from these two
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Mapping
@@ -21,6 +20,8 @@ from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_
 from specmargin.problems.conic.evidence import evidence, evidence_of_ray
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
+from specmargin.problems.conic.program import compiled
+from specmargin.problems.conic.rays import proved_infeasible
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
 from specmargin.typing import AnyArray, FloatArray
@@ -240,13 +241,26 @@ def contradicting(problem: cp.Problem) -> list[str]:
     filter). Nothing is told of a problem of more than 25 constraints, since each takes a solve.
     """
     kept = named_constraints(problem)
-    for name in list(kept) if len(kept) <= _FILTERED else ():
+    if len(kept) > _FILTERED:
+        return []
+    for name in list(kept):
         fewer = {label: one for label, one in kept.items() if label != name}
-        rest = cp.Problem(cp.Minimize(0), list(fewer.values()))
-        with contextlib.suppress(cp.SolverError):
-            if rest.variables() and attempted(rest, "CLARABEL", 1e-6).ray is not None:
-                kept = fewer
-    return list(kept) if len(kept) <= _FILTERED else []
+        if _has_no_point(list(fewer.values())):
+            kept = fewer
+    return list(kept)
+
+
+def _has_no_point(constraints: list[Any]) -> bool:
+    """Whether Clarabel's first answer proves that no point satisfies the constraints."""
+    problem = cp.Problem(cp.Minimize(0), constraints)
+    if not problem.variables():
+        return False
+    form = compiled(problem)
+    try:
+        answer = form.solved()
+    except cp.SolverError:
+        return False
+    return "infeasible" in answer.status and proved_infeasible(form.program, answer.z) is not None
 
 
 def _duals(problem: cp.Problem) -> dict[str, FloatArray]:
