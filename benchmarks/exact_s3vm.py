@@ -6,7 +6,7 @@
 
 The problem is the reference's: no intercept, the sum of decisions plus slacks of the unlabelled samples fixed to the
 mean of the labels, C for labelled and C l / u for unlabelled samples, a linear kernel or exp(-|x - z|^2 / d), and C on
-0.01 .. 100 by ten-fold cross-validation of the supervised machine on the labelled samples: the smallest best C, the
+0.01 .. 100 by ten-fold cross-validation of the supervised SVM on the labelled samples: the smallest best C, the
 linear kernel only if it is better. Of every class the first floor(0.3 n) samples of a permutation are labelled. Theirs
 is Julia's, ours numpy's: the draws are others. ``--own`` minimises the package's objective instead: centred features,
 the balance on the decisions, C* = C.

@@ -58,6 +58,16 @@ def test_absolute_values_are_bounded_by_the_level():
     np.testing.assert_allclose([low[0], high[0], high[1]], [-2, 2, 2], rtol=1e-12)
 
 
+def test_an_order_of_more_columns_than_passes_bounds_all():
+    n = 60
+    A = np.vstack([np.eye(n, k=1)[:-1] - np.eye(n)[:-1], -np.eye(n)[-1:], np.ones((1, n))])  # x_1 >= x_2 >= ... >= 0
+    low, high = bounds(A, np.append(np.zeros(n), 1.0), (ORTHANT, np.arange(n + 1)[:, None]))
+    assert (low <= 0).all()
+    assert (high >= 1).all()
+    np.testing.assert_allclose(low, 0.0, atol=1e-12)
+    np.testing.assert_allclose(high, 1.0, atol=1e-12)
+
+
 def test_pairs_are_of_inequalities():
     A = [[0.0, 0.0, -1.0], [1.0, -1.0, 0.0], [-1.0, -1.0, 0.0]]
     low, high = bounds(A, np.zeros(3), ("second_order", [[0, 1, 2]]))

@@ -78,8 +78,8 @@ class MarginSearch:
         return better
 
     def decisions(self, point: LabeledPoint) -> FloatArray:
-        """Return f at a point."""
-        return point.x - point.p / (2.0 * self.space.C)
+        """Return f at a point: x less the slack, that of the balance's multiplier included."""
+        return point.x - self.space.quadratic.completed(point.p) / (2.0 * self.space.C)
 
     def _relabeled(self, point: LabeledPoint) -> LabeledPoint:
         """Take the signs of the decisions as labels until that gains nothing."""

@@ -33,6 +33,15 @@ class Audited(BoxSearch):
         self.parts.append((node.path, node.lower, box.low.copy(), box.high.copy(), box.level))
 
 
+@pytest.mark.parametrize("seed", range(6))  # every second one with a balance on x
+def test_decisions_of_a_point_are_those_of_its_weights(seed):
+    space = random_space(seed)
+    search = MarginSearch(space, np.inf)
+    point = search.programs.solve(np.where(space.y != 0, space.y, np.resize([1.0, -1.0], len(space.y))))
+    weights = space.A.T @ space.quadratic.completed(point.p)
+    np.testing.assert_allclose(search.decisions(point), space.A @ weights + space.offset, atol=1e-10)
+
+
 def check(space, tol, at, large=False):
     """The optimum is found, and no part of the tree has a bound or a box that one of its labelings contradicts.
 

@@ -33,8 +33,9 @@ def test_j_is_the_objective_where_the_slack_is_least(intercept):
         assert obj.value_at(w) <= J * (1 + 1e-12)  # slack of the wrong sign is not charged there
 
 
-def test_a_priced_balance_costs_nothing_where_it_holds():
-    space = random_space(1)
+@pytest.mark.parametrize("seed", [1, 3, 5, 7, 9])
+def test_a_priced_balance_costs_nothing_where_it_holds(seed):
+    space = random_space(seed)
     F, c, kappa = space.priced
     rng = np.random.default_rng(0)
     x = rng.standard_normal(len(space.y))
@@ -45,6 +46,8 @@ def test_a_priced_balance_costs_nothing_where_it_holds():
     reduced = space.reduced
     assert space.balance @ reduced.Q == pytest.approx(0.0, abs=1e-10)
     assert reduced.c @ space.balance == pytest.approx(space.total, rel=1e-9)
+    apart = x - reduced.c
+    assert reduced.kappa + 0.5 * apart @ np.linalg.pinv(reduced.Q, rcond=1e-12) @ apart == pytest.approx(J, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))
