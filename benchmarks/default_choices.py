@@ -7,7 +7,7 @@
 
 "weights": LapRLS with the former width and ratio and with those of today, each alone and together, on generated sets
 of two, three and more dimensions and on those of the table ``auto_ssl``. "large": LapRLS(), LapSVM() at 3,000, 12,000
-and 30,000 samples. "graphs": every classifier over a spectrum, with either Laplacian and four thresholds, on teaching
+and 30,000 samples. "graphs": every classifier over a spectrum, with either Laplacian and three thresholds, on teaching
 graphs and on graphs of neighbours. Errors are per cent of the unlabelled samples. Every cell that is done is a line of
 ``results/default_choices.jsonl``: started again, the command computes what is missing.
 """
@@ -234,7 +234,7 @@ def graphs(draws: int, quick: bool) -> Iterator[tuple[list[Any], Callable[[], fl
             spectra: list[Any] = []
             for draw in range(draws):
                 for method in OVER_SPECTRUM:
-                    for rule in (None, "credible", "shrunk", "zscore"):
+                    for rule in (None, "shrunk", "zscore"):
 
                         def compute(
                             W: Any = W, y: Any = y, c: Any = (count, draw, group == "teaching"),
@@ -311,7 +311,7 @@ def _graphs_table(cells: list[Any]) -> list[str]:
     groups = list(dict.fromkeys(key[0] for key in by))
     if not groups:
         return []
-    rules = ("None", "credible", "shrunk", "zscore")
+    rules = ("None", "shrunk", "zscore")
     lines = []
     for group in groups:
         count = len(by[group, OVER_SPECTRUM[0], True, "None"])

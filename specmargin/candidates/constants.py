@@ -81,8 +81,11 @@ class Constants:
     intercept_labels : float
         Pseudo-labels that hold the intercept of the ridge.
     share_labels : float
-        Labels up to which their shares alone decide the shares of the predictions; those of rare classes count less,
-        `specmargin.candidates.offsets.even_labels`.
+        Labels of several classes up to which their shares alone decide the shares of the predictions; those of rare
+        classes count less, `specmargin.candidates.offsets.even_labels`.
+    cut_labels : float
+        Labels of two classes up to which the share above the cut of `specmargin.labels.shares.sparse_share` alone
+        decides the shares of the predictions.
     prior : tuple of (str, float)
         Prior weight of each family.
     temperature : float
@@ -123,6 +126,7 @@ class Constants:
     pseudo_labels: float = 2.0
     intercept_labels: float = 10.0
     share_labels: float = 10.0
+    cut_labels: float = 20.0
     prior: tuple[tuple[str, float], ...] = (
         ("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("s3vm", 1.0), ("sup", 1.0), ("svm", 1.0),
     )  # fmt: skip

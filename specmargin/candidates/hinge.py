@@ -66,8 +66,9 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
     signs = np.broadcast_to(Y.T, (*shape, l))
     flat, b = solve_hinge_duals(G, signs.reshape(-1, l), upper.reshape(-1, l))
     beta, intercept = flat.reshape(*shape, l), b.reshape(shape)
-    held = np.empty((len(Cs), l, n_classes))
+    held, without = np.empty((2, len(Cs), l, n_classes))
     for fold in range(n_folds):
         test = np.flatnonzero(folds == fold)
         held[:, test] = np.einsum("tl,pcl->ptc", G[test], beta[:, fold + 1]) + intercept[:, None, fold + 1]
-    return KernelFits(beta[:, 0].transpose(0, 2, 1), intercept[:, 0], held)
+        without[:, test] = intercept[:, None, fold + 1]
+    return KernelFits(beta[:, 0].transpose(0, 2, 1), intercept[:, 0], held, without)

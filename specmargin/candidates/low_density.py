@@ -43,11 +43,13 @@ class LowDensityFits:
     coefficients : ndarray of shape (r, p, 1)
     intercept : ndarray of shape (p, 1)
     held_out : ndarray of shape (p, l, 1)
+    intercept_without : ndarray of shape (p, l, 1)
     """
 
     coefficients: FloatArray
     intercept: FloatArray
     held_out: FloatArray
+    intercept_without: FloatArray
 
 
 def leading_directions(features: FeatureMap, rank: int) -> FloatArray:
@@ -109,7 +111,8 @@ def held_out_s3vm(
     order = np.argsort(labeled)
     signs = np.where(codes == 1, 1.0, -1.0)
     r, p, l = len(directions), len(shares), len(labeled)
-    coefficients, intercept, held = np.empty((r, p, 1)), np.empty((p, 1)), np.empty((p, l, 1))
+    coefficients, intercept = np.empty((r, p, 1)), np.empty((p, 1))
+    held, without = np.empty((2, p, l, 1))
 
     def fit(kept: IntArray, share: float) -> tuple[FloatArray, float]:
         y, n_kept = signs[kept], len(kept)
@@ -128,5 +131,5 @@ def held_out_s3vm(
         for fold in range(int(folds.max()) + 1):
             test = np.flatnonzero(folds == fold)
             v, b = fit(order[folds[order] != fold], share)
-            held[j, test, 0] = rows[labeled[test]] @ v + b
-    return LowDensityFits(coefficients, intercept, held)
+            held[j, test, 0], without[j, test, 0] = rows[labeled[test]] @ v + b, b
+    return LowDensityFits(coefficients, intercept, held, without)

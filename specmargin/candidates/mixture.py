@@ -86,6 +86,7 @@ class Mixture:
         self.names: AnyArray = np.concatenate([group.names for group in groups])
         held = np.concatenate([group.held_out for group in groups])
         intercepts = np.concatenate([group.intercept for group in groups])
+        without = np.concatenate([group.intercept_without for group in groups])
         deviations = np.concatenate([group.deviations for group in groups])
         if self.equal:
             # Classes of equal size: each score less its mean, over its deviation.
@@ -97,6 +98,8 @@ class Mixture:
         slope = calibrated_scales(held, codes, bounds=_SLOPES)
         self._slopes = slope[:, None] / scales
         self._held = slope[:, None, None] * held
+        # What the threshold makes up for: a fit without a label has another intercept.
+        self._moves = (intercepts[:, None] - without) * self._slopes[:, None]
         at = np.arange(len(codes))
         self.losses = -log_probabilities(self._held)[:, at, codes]
         sizes = {family: np.count_nonzero(self.families == family) for family in set(self.families.tolist())}
@@ -179,7 +182,7 @@ class Mixture:
         """Return probabilities (l, K) of each label when weights, shares and threshold are computed without it."""
         l, K, codes = len(self._codes), self.n_classes, self._codes
         weights = self._weights((self.losses.sum(axis=1, keepdims=True) - self.losses).T)
-        own = np.einsum("ij,jik->ik", weights, class_probabilities(self._held))
+        own = np.einsum("ij,jik->ik", weights, class_probabilities(self._held + self._moves))
         log_p = np.log(np.maximum(own, 1e-300))
         if self.equal:
             return np.exp(_normalized(log_p))
@@ -203,9 +206,9 @@ class Mixture:
                 # In one order in memory: a copy in a file decides the same to the last bit.
                 coefficients = np.ascontiguousarray(group.coefficients[:, own])
                 groups.append(
-                    CandidateGroup(group.family, group.map, names, coefficients, group.intercept[own], nothing)
+                    CandidateGroup(group.family, group.map, names, coefficients, group.intercept[own], nothing, nothing)
                 )
-        self.groups, self._held, self.losses = _reduced(groups), np.empty(0), np.empty(0)
+        self.groups, self._held, self._moves, self.losses = _reduced(groups), np.empty(0), np.empty(0), np.empty(0)
         for name in ("families", "names", "weights", "_centres", "_slopes", "_log_prior"):
             setattr(self, name, getattr(self, name)[kept])
 

@@ -1,8 +1,10 @@
-r"""The threshold: shares of the classes among the predictions, drawn towards those of the labels while labels are few.
+r"""The threshold: shares of the classes among the predictions, told by labels and gaps while labels are few.
 
-With few labels most of the error is that of the threshold. With l labels, of which :math:`l_c` are of the class c, the
-shares :math:`(l_c + 2) / (l + 2 K)` of the labels (two pseudo-labels per class) count :math:`A = \min(1, 10 / l')`,
-those of the predictions 1 - A. Few labels are those of the rarer classes, too: classifiers forget a class of three
+With few labels most of the error is that of the threshold. Two classes are cut where the log-odds are sparse and the
+shares fit those of the labels, `specmargin.labels.shares.sparse_share`: the share above that cut counts
+:math:`A = \min(1, 20 / l')`, that of the predictions 1 - A. Of several classes, :math:`l_c` of l labels in class c,
+the shares :math:`(l_c + 2) / (l + 2 K)` of the labels (two pseudo-labels per class) count
+:math:`A = \min(1, 10 / l')`. Few labels are those of the rarer classes, too: classifiers forget a class of three
 labels however many the others have, while three among 150 say well how rare it is. Hence
 
 .. math:: l' = K^2 \Big/ \sum_c 1 / l_c ,
@@ -16,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from specmargin.candidates.constants import CONSTANTS, Constants
-from specmargin.labels.shares import cut, shrunken_shares, trust_in_shares
+from specmargin.labels.shares import cut, shrunken_shares, sparse_share, trust_in_shares
 from specmargin.typing import FloatArray
 
 __all__ = ["even_labels", "log_offsets"]
@@ -97,13 +99,15 @@ def log_offsets(
 
 
 def _estimated_shares(log_p: FloatArray, counts: FloatArray, constants: Constants) -> FloatArray:
-    """Return the shares to aim at where nobody knows them: those of the labels, and of the predictions."""
-    n_classes = log_p.shape[1]
-    trust = trust_in_shares(even_labels(counts), constants.share_labels)
+    """Return the shares to aim at where nobody knows them: what labels and gaps tell, and those of the predictions."""
+    n_classes, labels = log_p.shape[1], even_labels(counts)
     own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
-    shares = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
     if n_classes == 2:
-        return shares
+        trust = trust_in_shares(labels, constants.cut_labels)
+        share = sparse_share(log_p[:, 1] - log_p[:, 0], counts)
+        return trust * np.array([1.0 - share, share]) + (1.0 - trust) * own
+    trust = trust_in_shares(labels, constants.share_labels)
+    shares = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
     shares = np.maximum(shares, _LEAST / n_classes)
     return np.asarray(shares / shares.sum())
 

@@ -10,7 +10,9 @@ with :math:`M = (G + \lambda I)^{-1}, m = M 1, s = 1^\top m, D = \nu / \lambda +
 
 .. math::
     \beta = 1^\top M (Y - b_0) / D, \qquad v = M (Y - b_0) - m \beta, \qquad f = K v + b_0 + \beta, \\
-    f_{-i}(x_i) = Y_i - \frac{v_i + (m_i - m_i s / D)(b_0 - b_{0,-i})}{M_{ii} - m_i^2 / D} .
+    f_{-i}(x_i) = Y_i - r_i, \qquad
+    r_i = \frac{v_i + m_i (1 - s / D)(b_0 - b_{0,-i})}{M_{ii} - m_i^2 / D} , \\
+    b_{-i} = b - (1 - s / D) (b_0 - b_{0,-i}) - m_i r_i / D .
 
 The second term of the numerator is there because b0 changes, too, without the label i.
 """
@@ -87,11 +89,14 @@ class KernelFits:
     intercept : ndarray of shape (p, C)
     held_out : ndarray of shape (p, l, C)
         Decisions at each labelled sample of the fit without it.
+    intercept_without : ndarray of shape (p, l, C)
+        Intercepts of the fits without each label.
     """
 
     dual: FloatArray
     intercept: FloatArray
     held_out: FloatArray
+    intercept_without: FloatArray
 
 
 def held_out_ridge(
@@ -137,7 +142,7 @@ def held_out_ridge(
     b0, without = shrunken_means(Y, n_classes, pseudo_labels)
     residual = np.column_stack([Y - b0, np.ones(l)])
     projected, squares = U.T @ residual, U * U
-    dual, intercept, held = [], [], []
+    dual, intercept, held, intercept_without = [], [], [], []
     for penalty in penalties:
         lam = penalty * unit
         inverse = 1.0 / (w + lam)
@@ -149,8 +154,10 @@ def held_out_ridge(
         D = intercept_labels / lam + s
         beta = v.sum(axis=0) / D
         v = v - m[:, None] * beta
-        change = (m * (1.0 - s / D))[:, None] * (b0 - without)
+        change = (1.0 - s / D) * (b0 - without)
+        missed = (v + m[:, None] * change) / (diagonal - m * m / D)[:, None]
         dual.append(v)
         intercept.append(b0 + beta)
-        held.append(Y - (v + change) / (diagonal - m * m / D)[:, None])
-    return KernelFits(np.stack(dual), np.stack(intercept), np.stack(held))
+        held.append(Y - missed)
+        intercept_without.append(b0 + beta - change - m[:, None] * missed / D)
+    return KernelFits(np.stack(dual), np.stack(intercept), np.stack(held), np.stack(intercept_without))

@@ -36,6 +36,8 @@ class CandidateGroup:
     intercept : ndarray of shape (J, C)
     held_out : ndarray of shape (J, l, C)
         Decisions about each label of the fit without it.
+    intercept_without : ndarray of shape (J, l, C)
+        Intercept of the fit without each label.
     """
 
     family: str
@@ -44,6 +46,7 @@ class CandidateGroup:
     coefficients: FloatArray
     intercept: FloatArray
     held_out: FloatArray
+    intercept_without: FloatArray
 
     @cached_property
     def deviations(self) -> FloatArray:
@@ -93,7 +96,7 @@ def train_candidates(
         if group.family not in families:
             continue
         P = group.labeled(labeled)
-        coefficients, intercepts, held, names = [], [], [], []
+        coefficients, intercepts, held, without, names = [], [], [], [], []
         for name, d in zip(group.names, group.weights, strict=True):
             fits = held_out_ridge(
                 P * np.sqrt(d),
@@ -106,12 +109,21 @@ def train_candidates(
             coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits.dual, optimize=True))
             intercepts.append(fits.intercept)
             held.append(fits.held_out)
+            without.append(fits.intercept_without)
             names += [f"{name}, penalty {penalty:g}" for penalty in penalties]
         r = P.shape[1]
         joined = np.concatenate(coefficients, axis=1)
         rotated = group.coefficients(joined.reshape(r, -1)).reshape(-1, *joined.shape[1:])
         trained.append(
-            CandidateGroup(group.family, group.map, names, rotated, np.concatenate(intercepts), np.concatenate(held))
+            CandidateGroup(
+                group.family,
+                group.map,
+                names,
+                rotated,
+                np.concatenate(intercepts),
+                np.concatenate(held),
+                np.concatenate(without),
+            )
         )
     if "svm" in families and len(labeled) <= constants.hinge_labels:
         folds = stratified_folds(dealt, constants.folds, np.random.default_rng(random_state))
@@ -122,7 +134,17 @@ def train_candidates(
             hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds)
             names = [f"{group.names[0]}, C {C:g}" for C in Cs]
             coefficients_ = np.einsum("lr,plc->rpc", P, hinge.dual, optimize=True)
-            trained.append(CandidateGroup("svm", group.map, names, coefficients_, hinge.intercept, hinge.held_out))
+            trained.append(
+                CandidateGroup(
+                    "svm",
+                    group.map,
+                    names,
+                    coefficients_,
+                    hinge.intercept,
+                    hinge.held_out,
+                    hinge.intercept_without,
+                )
+            )
     if "s3vm" in families and n_classes == 2 and constants.s3vm_shares and len(labeled) < len(groups[0].map.values):
         folds = stratified_folds(dealt, constants.s3vm_folds, np.random.default_rng(random_state))
         trained += _low_density(groups, labeled, codes, constants, folds)
@@ -148,5 +170,9 @@ def _low_density(
             pseudo_labels=constants.pseudo_labels,
         )
         names = [f"{group.names[0]}, unlabelled {share:g}" for share in constants.s3vm_shares]
-        out.append(CandidateGroup("s3vm", group.map, names, fits.coefficients, fits.intercept, fits.held_out))
+        out.append(
+            CandidateGroup(
+                "s3vm", group.map, names, fits.coefficients, fits.intercept, fits.held_out, fits.intercept_without
+            )
+        )
     return out

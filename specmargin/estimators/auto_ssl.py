@@ -132,9 +132,9 @@ class AutoSSL(SemiSupervisedClassifier):
     metric : str, default "euclidean"
         Metric of the neighbours; "cosine" for text.
     class_balance : {"shrunk"} or dict, default "shrunk"
-        How the scores of the classes are made comparable. "shrunk": for two classes, so that the share of positive
-        training samples is one that l labels make credible; with more by the mean and deviation of each score, unless
-        the label counts reject classes of equal size (chi-square test, 5 % level).
+        How the scores of the classes are made comparable. "shrunk": for two classes, cut where scores are sparse and
+        the share above fits that of the labels; with more by the mean and deviation of each score, unless the label
+        counts reject classes of equal size (chi-square test, 5 % level).
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known: with
         two classes the predictions of the training samples have this share, with more the mean probabilities, before
         `calibration_`. Of an interval it is the share nearest to that of "shrunk".

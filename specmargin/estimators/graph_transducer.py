@@ -50,13 +50,12 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "shrunk", "zscore", "mass"}, dict or None, default "credible"
+    class_balance : {"shrunk", "zscore", "mass"}, dict or None, default "shrunk"
         How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
-        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
-        same where the share that scores have without it is no credible one, else they stay; both for more classes
-        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
-        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
-        classes. None: as they are. `LapSVM` has the formulas.
+        classes, to where the scores of the training samples are sparse and the share above fits that of the labels;
+        for more classes as "zscore". "zscore": by their means and deviations over all samples, unless the label counts
+        reject classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of
+        the classes. None: as they are. `LapSVM` has the formulas.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
     tol : float, default 1e-6
@@ -135,7 +134,7 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
     laplacian: Any = Laplacian()
     q: Any = None
     class_weight: Any = None
-    class_balance: Any = "credible"
+    class_balance: Any = "shrunk"
     tol: float = 1e-6
     random_state: Any = 0
     unlabeled: Any = -1

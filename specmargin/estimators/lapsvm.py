@@ -78,13 +78,12 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "shrunk", "zscore", "mass"}, dict or None, default "shrunk"
+    class_balance : {"shrunk", "zscore", "mass"}, dict or None, default "shrunk"
         How the scores of the classes are made comparable; with two classes the threshold moves. "shrunk": for two
-        classes, so that the share of positive training samples is one that l labels make credible; "credible": the
-        same where the share that scores have without it is no credible one, else they stay; both for more classes
-        as "zscore". "zscore": by their means and deviations over all samples, unless the label counts reject
-        classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of the
-        classes. None: as they are. See the notes.
+        classes, to where the scores of the training samples are sparse and the share above fits that of the labels;
+        for more classes as "zscore". "zscore": by their means and deviations over all samples, unless the label counts
+        reject classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of
+        the classes. None: as they are. See the notes.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
     model : callable, str or tuple, optional
@@ -163,13 +162,12 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     leave-one-out), and where the sum of the log-losses of their calibrated probabilities is larger by more than one
     with the graph, it is left out. A few labels seldom say that, so that the graph is taken then.
 
-    **Shrunken share.** With few labels the error is mostly that of the threshold. Let l1 of l labels be positive, s =
-    (l1 + 2) / (l + 4), and A = min(1, 10 / l). ``class_balance="shrunk"`` cuts the decisions of the training samples
-    where a share A s + (1 - A) t of them is positive, t the share above 0: up to 10 labels their shares alone decide,
-    shrunk to one half; with 100 hardly anything changes. It is right where labels were drawn at random, and where
-    classes are of equal size; where neither holds, take None. ``class_balance="credible"`` asks first whether the share
-    above 0 lies in the 95 % interval of Beta(l1 + 2, l0 + 2): scores that fall into two groups are cut between them,
-    scores that are all but on one side by the labels' shares.
+    **Shrunken share.** With few labels the error is mostly that of the threshold. ``class_balance="shrunk"`` cuts the
+    decisions of the training samples where a share A s + (1 - A) t of them is positive: t is the share above 0, s that
+    above a cut where decisions are sparse and which the labels' share, shrunk to one half, makes likely
+    (`specmargin.labels.shares.sparse_share`), and A = min(1, 20 / l). Up to 20 labels s alone decides; with 200 hardly
+    anything changes. It is right where labels were drawn at random, and where classes are of equal size; where neither
+    holds, take None, or give the shares.
 
     References
     ----------

@@ -87,11 +87,10 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    class_balance : {"credible", "zscore", "shrunk"}, dict or None, default "credible"
+    class_balance : {"shrunk", "zscore"}, dict or None, default "shrunk"
         How the scores of the classes are made comparable. "zscore" compares classes by their z-scores: each class's
         decisions over all samples less their mean, over their standard deviation. See the notes: it supposes
-        classes of similar size. "credible", the same for several classes, and "shrunk" are for two classes whose
-        sizes may differ.
+        classes of similar size. "shrunk", the same for several classes, is for two classes whose sizes may differ.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
     model : callable, str or tuple, optional
@@ -147,7 +146,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
 
     With two classes there is one decision, and "zscore" moves its threshold from 0 to its mean: right for classes of
     equal size, where 0 may put nearly all samples on one side, and wrong where one class is rare, as one digit against
-    nine. "credible" moves it where the labels speak against the share above 0 (`specmargin.LapSVM` has the formula).
+    nine. "shrunk" moves it to a gap between the scores that fits the labels (`specmargin.LapSVM` has the formula).
 
     **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
     eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
@@ -178,14 +177,14 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     eigen_tol: float = 1e-3
     refine: str | None = None
     class_weight: Any = None
-    class_balance: Any = "credible"
+    class_balance: Any = "shrunk"
     model: Any = None
     tol: float = 1e-6
     random_state: Any = 0
     unlabeled: Any = -1
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {
-        "class_balance": or_shares("credible", "zscore", "shrunk", None),
+        "class_balance": or_shares("shrunk", "zscore", None),
         "laplacian": _kind,
         "power": number(least=0),
     }

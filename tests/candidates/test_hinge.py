@@ -30,6 +30,7 @@ def test_decisions_are_those_of_scikit_learn():
             test = folds == 4
             svm = SVC(kernel="linear", C=C).fit(P[~test], Y[~test, c])
             np.testing.assert_allclose(fits.held_out[p, test, c], svm.decision_function(P[test]), atol=2e-2)
+            np.testing.assert_allclose(fits.intercept_without[p, test, c], svm.intercept_[0], atol=2e-2)
 
 
 def test_one_class_in_a_part_is_its_decision():

@@ -38,6 +38,8 @@ def test_each_fold_is_decided_about_by_a_fit_without_its_labels():
         alone = fitted(X, labeled[kept], y[labeled[kept]], np.arange(kept.sum()))
         expected = X[labeled[~kept]] @ alone.coefficients[..., 0] + alone.intercept[:, 0]
         np.testing.assert_allclose(fits.held_out[:, ~kept, 0].T, expected, atol=1e-12)
+        without = np.broadcast_to(alone.intercept, (2, np.count_nonzero(~kept)))
+        np.testing.assert_allclose(fits.intercept_without[:, ~kept, 0], without, atol=1e-12)
 
 
 def test_without_weight_of_the_unlabelled_it_is_the_squared_hinge_of_a_fixed_mean():

@@ -57,7 +57,9 @@ def spelled_out(trained, codes, n_classes):
             p = probabilities(T * held)
             losses.append(-np.log(p[np.arange(len(codes)), codes]))
             everywhere.append(probabilities(T * (f - mean) / scale))
-            held_out.append(p)
+            # The threshold without a label makes up for the intercept without it, so that neither moves twice.
+            moved = held + (group.intercept[j] - group.intercept_without[j]) / scale
+            held_out.append(probabilities(T * moved))
             prior.append(dict(CONSTANTS.prior)[group.family] / size)
     prior, losses, everywhere = np.array(prior), np.array(losses), np.array(everywhere)
     if n_classes == 2:

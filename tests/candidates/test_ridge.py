@@ -40,6 +40,9 @@ def test_held_out_decisions_are_those_of_refits(l, r, n_classes, nu):
             K = G + lam / nu
             held = b0 + K[i, k] @ np.linalg.solve(K[np.ix_(k, k)] + lam * np.eye(l - 1), Y[k] - b0)
             np.testing.assert_allclose(fits.held_out[j, i], held, atol=1e-11)
+            # What is left of the decision beyond the held intercept's own feature.
+            v = np.linalg.solve(K[np.ix_(k, k)] + lam * np.eye(l - 1), Y[k] - b0)
+            np.testing.assert_allclose(fits.intercept_without[j, i], b0 + lam / nu * v.sum(axis=0), atol=1e-11)
 
 
 @pytest.mark.parametrize(("l", "r"), [(10, 20), (30, 4)])

@@ -170,7 +170,6 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "cv": {'"loo"': "Left-out samples follow from a formula, or nearly; a spectrum is learned anew in every fold."},
     "class_balance": {
-        '"shrunk"': "With few labels the error is mostly the threshold's, whatever the decisions' own share.",
         "None": "Weights of filters make decisions of features, whose own threshold serves.",
     },
     "gamma_A": {"0.01": "Without labels there is no unit in which the labels' losses would weigh it."},

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln
+from scipy.stats import gaussian_kde
 
-from specmargin.labels.shares import credible_shares, cut, shrunken_shares, trust_in_shares
+from specmargin.labels.shares import credible_shares, cut, shrunken_shares, sparse_share, trust_in_shares
 
 
 def test_shares_and_trust_by_hand():
@@ -32,6 +33,46 @@ def test_shares_and_intervals_are_those_of_the_posterior(counts):
         assert quad(density, 0, low[k])[0] == pytest.approx(level / 2, rel=1e-6)
         assert quad(density, high[k], 1)[0] == pytest.approx(level / 2, rel=1e-6)
     assert shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("counts", [(5, 5), (2, 8), (9, 1), (40, 60), (300, 100)])
+def test_where_no_gap_is_the_share_is_the_posterior_mean(counts):
+    # Scores of constant density: the share above a cut has the posterior Beta(l1 + a, l0 + a).
+    l0, l1 = counts
+    a = max(2.0, 10.0 * min(1.0, 20.0 / (l0 + l1)))
+    share = sparse_share(np.linspace(0.0, 1.0, 2001), np.array(counts))
+    assert share == pytest.approx((l1 + a) / (l0 + l1 + 2 * a), abs=0.005)
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (5, 5), (2, 8), (30, 12)])
+def test_gaps_and_labels_together_by_another_density(counts):
+    rng = np.random.default_rng(4)
+    scores = np.concatenate([rng.normal(-1.0, 0.5, 700), rng.normal(1.5, 0.7, 300)])
+    low, high = np.quantile(scores, [0.02, 0.98])
+    inside = scores[(scores >= low) & (scores <= high)]
+    mirrored = np.concatenate([inside, 2 * low - inside, 2 * high - inside])  # no density is lost beyond the ends
+    t = np.linspace(low, high, 2000)
+    density = gaussian_kde(mirrored, (high - low) / 20.0 / mirrored.std(ddof=1))(t)
+    density /= density.mean()
+    l0, l1 = counts
+    a = 10.0 * min(1.0, 20.0 / (l0 + l1))
+    s = np.array([np.mean(scores > one) for one in t])
+    weight = s ** (l1 + a - 1) * (1 - s) ** (l0 + a - 1) / (density + 0.1) ** min(5.0, (l0 + l1) / 2.0)
+    expected = np.mean(scores > t @ weight / weight.sum())
+    assert sparse_share(scores, np.array(counts)) == pytest.approx(expected, abs=0.01)
+    assert abs(expected - 0.3) < 0.08 or counts == (1, 1)  # the gap has its say
+
+
+def test_units_signs_and_few_scores_change_no_share():
+    scores = np.random.default_rng(0).standard_t(2, 500)
+    share = sparse_share(scores, np.array([3, 6]))
+    assert sparse_share(1e8 * scores + 1e9, np.array([3, 6])) == share
+    assert sparse_share(1e-150 * scores, np.array([3, 6])) == share
+    assert sparse_share(-scores, np.array([6, 3])) == pytest.approx(1.0 - share, abs=0.01)
+    assert sparse_share(np.zeros(7), np.array([1, 3])) == shrunken_shares(np.array([1, 3]))[1]
+    for few in ([0.0], [0.0, 1.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 5.0]):
+        assert 0.0 <= sparse_share(np.array(few), np.array([1, 1])) <= 1.0
+        assert 0.0 <= sparse_share(np.array(few), np.array([1, 0])) <= 1.0
 
 
 @pytest.mark.parametrize("unit", [None, 1.0])

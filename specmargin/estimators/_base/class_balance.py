@@ -15,13 +15,14 @@ import numpy as np
 from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.labels.shares import credible_shares, cut, known_shares, label_counts, shrunken_shares, trust_in_shares
+from specmargin.labels.shares import cut, known_shares, label_counts, sparse_share, trust_in_shares
 from specmargin.typing import FloatArray, IntArray
 
 UNDECIDED = 1e-9
 """Of the largest decision: up to here the sign of a decision, or the order of two, is that of rounding."""
 
 _LEVEL = 0.05  # at which label counts reject equal classes
+_TRUSTED = 20.0  # labels up to which they and the gaps between the scores alone decide the threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,7 @@ class Balance:
     def of(cls, scores: FloatArray, labels: Labels, rule: Any) -> Balance:
         r"""Return the map that a rule finds on the scores of all training samples, (n,) or (n, K).
 
-        "shrunk": the threshold of two classes at the cut of `shrunken_cut`; "credible": there where the share above 0
-        is outside of `credible_shares`; for more classes both are "zscore".
+        "shrunk": the threshold of two classes at the cut of `shrunken_cut`; for more classes it is "zscore".
         "zscore": each class less its mean, over its standard deviation, which supposes classes of similar size;
         scores stay as they are where the label counts reject equal classes (chi-square test, 5 % level).
         "mass": class mass normalisation (Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields
@@ -70,11 +70,6 @@ class Balance:
             parts = zip(columns.T, low[-k:], high[-k:], strict=True)
             cuts = np.array([_cut_within(f, least, most, rounding) for f, least, most in parts])
             return cls(np.ones(scores.shape[1:]), -cuts.reshape(scores.shape[1:]))
-        if rule == "credible":
-            low, high = credible_shares(label_counts(labels))
-            rule = (
-                None if low[1] <= np.mean(codes_of(scores, UNDECIDED * np.abs(scores).max())) <= high[1] else "shrunk"
-            )
         if rule is None:
             return cls(np.ones(scores.shape[1:]), np.zeros(scores.shape[1:]))
         if rule == "shrunk":
@@ -118,22 +113,22 @@ def in_force(rule: Any, labels: Labels) -> Any:
     """
     if isinstance(rule, Mapping):
         return rule
-    if rule in ("credible", "shrunk") and not labels.is_binary:
+    if rule == "shrunk" and not labels.is_binary:
         rule = "zscore"
     rejected = rule == "zscore" and chisquare(label_counts(labels)).pvalue < _LEVEL
     return None if rejected else rule
 
 
 def shrunken_cut(f: FloatArray, labels: Labels) -> float:
-    """Return the threshold of two classes above which a credible share of the decisions f of all samples lies.
+    """Return the threshold of two classes: in a gap between the decisions f of all samples that fits the labels.
 
-    With s of `shrunken_shares` and A = min(1, 10 / l) it is a share A s + (1 - A) t, t the share above 0.
+    With s of `sparse_share` and A = min(1, 20 / l) it is a share A s + (1 - A) t, t the share above 0.
 
     Examples
     --------
     >>> from specmargin.labels import encode_labels
-    >>> shrunken_cut(np.array([0.1, 0.2, 0.3, 0.9]), encode_labels([0, 1, -1, -1]))  # half of them
-    0.25
+    >>> round(shrunken_cut(np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9]), encode_labels([0, 1, -1, -1, -1, -1])), 3)
+    0.6
     """
-    trust = trust_in_shares(labels.n_labeled)
-    return cut(f, float(trust * shrunken_shares(label_counts(labels))[1] + (1.0 - trust) * np.mean(f > 0)))
+    trust = trust_in_shares(labels.n_labeled, _TRUSTED)
+    return cut(f, float(trust * sparse_share(f, label_counts(labels)) + (1.0 - trust) * np.mean(f > 0)))

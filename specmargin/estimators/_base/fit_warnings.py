@@ -29,8 +29,8 @@ _ROUNDING = 1e-12
 """Range of a column, relative to its largest entry, up to which it is constant."""
 _UNIT = 1e-3
 """By which the squared length of a row may differ from one."""
-_CUTS = ("credible", "shrunk")
-"""Rules of class balance that move the threshold of two classes to a share."""
+_CUT = "shrunk"
+"""Rule of class balance that moves the threshold of two classes to a share."""
 _BY_CHANCE = 0.05
 """Probability up to which the labels contradict that all unlabelled samples are of one class."""
 
@@ -132,7 +132,7 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     cut = (
         labels.is_binary
         and hasattr(estimator, "balance_")
-        and in_force(getattr(estimator, "class_balance", None), labels) in _CUTS
+        and in_force(getattr(estimator, "class_balance", None), labels) == _CUT
     )
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
     before = shares
@@ -167,9 +167,9 @@ def _other_cut(estimator: Any) -> str:
     """Say which parameter of the classifier moves the shares, if any."""
     if hasattr(estimator, "balance"):
         return ", or give balance= where the shares are known"
-    if getattr(estimator, "class_balance", None) in _CUTS and not hasattr(estimator, "balance_"):
+    if getattr(estimator, "class_balance", None) == _CUT and not hasattr(estimator, "balance_"):
         return ", or give class_balance= where the shares are known"
-    known = getattr(estimator, "class_balance", "shrunk") not in _CUTS and len(estimator.classes_) == 2
+    known = getattr(estimator, "class_balance", _CUT) != _CUT and len(estimator.classes_) == 2
     return ", or take class_balance='shrunk'" if known else ""
 
 

@@ -208,7 +208,7 @@ RULES: dict[str, Rule] = {
     "C_star": maybe(or_word(number(least=0), unit="share")),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
-    "class_balance": or_shares("credible", "shrunk", "zscore", "mass", None),
+    "class_balance": or_shares("shrunk", "zscore", "mass", None),
     "class_weight": _class_weight,
     "cv": _cv,
     "eigen_tol": number(least=0),

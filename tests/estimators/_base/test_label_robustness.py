@@ -20,7 +20,7 @@ CLASSIFIERS = {
     "SpectralRidge": lambda **k: sm.SpectralRidge(penalty=0.1, q=15, **k),
     "SpectralFilterClassifier": lambda **k: SpectralFilterClassifier(learn="mean", penalty=0.3, **k),
 }
-BALANCES = {2: (None, "shrunk", "credible", "zscore", "mass"), 3: (None, "zscore", "mass")}
+BALANCES = {2: (None, "shrunk", "zscore", "mass"), 3: (None, "zscore", "mass")}
 
 
 def samples(n_classes, n=36, per_class=3):
