@@ -70,12 +70,12 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     With few labels neither their shares nor the gaps between the scores say well where to cut; both together say more.
     A cut t between a low and a high percentile of the scores gets the weight
 
-    .. math:: s(t)^{l_1 + a - 1} (1 - s(t))^{l_0 + a - 1} \, / \, (p(t) + 0.1)^v ,
+    .. math:: s(t)^{l_1 + a - 1} (1 - s(t))^{l_0 + a - 1} \, / \, (p(t) + 0.1)^5 ,
 
     s the share of the scores above it, p their density in units of its mean, by a kernel of a twentieth of that range,
-    and a the pseudo-labels of each class, 10 up to 20 labels, 200 / l beyond, and at least 2. The power v is 5, and
-    l / 2 below 10 labels, whose scores have gaps anywhere. The share returned is that above the mean cut. The
-    percentiles are the 2nd and the 98th, or lie half the share of the rarer class from either end if that is less.
+    and a the pseudo-labels of each class, 10 up to 20 labels, 200 / l beyond, and at least 2. Below ten labels, whose
+    scores have gaps anywhere, the mean of these shares counts (l - 2) / 8, `shrunken_shares` the rest. The percentiles
+    are the 2nd and the 98th, or lie half the share of the rarer class from either end if that is less.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     Examples
     --------
     >>> scores = np.concatenate([np.linspace(-2, -1, 70), np.linspace(1, 2, 30)])
-    >>> sparse_share(scores, np.array([3, 3])), sparse_share(scores, np.array([300, 300]))
-    (0.3, 0.5)
+    >>> [round(sparse_share(scores, np.array(counts)), 2) for counts in ([1, 1], [5, 5], [300, 300])]
+    [0.5, 0.3, 0.5]
     """
     told = shrunken_shares(counts)
     tail = min(_TAIL, float(told.min()) / 2.0)
@@ -106,11 +106,11 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     share = np.clip(above, 0.5 / len(scores), 1.0 - 0.5 / len(scores))
     l = float(np.sum(counts))
     pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * trust_in_shares(l, 2.0 * _TRUSTED))
-    power = _POWER * min(1.0, l / _TRUSTED)
     l0, l1 = np.asarray(counts, dtype=np.float64) + pseudo - 1.0
-    log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - power * np.log(density + _FLOOR)
+    log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - _POWER * np.log(density + _FLOOR)
     weight = np.exp(log_weight - log_weight.max())
-    return float(np.mean(scores > edges[1:-1] @ weight / weight.sum()))
+    seen = min(1.0, max(0.0, l - 2.0) / (_TRUSTED - 2.0))
+    return float(seen * (share @ weight / weight.sum()) + (1.0 - seen) * told[1])
 
 
 def credible_shares(counts: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:

@@ -41,7 +41,7 @@ def test_where_no_gap_is_the_share_is_the_posterior_mean(counts):
     l0, l1 = counts
     a = max(2.0, 10.0 * min(1.0, 20.0 / (l0 + l1)))
     share = sparse_share(np.linspace(0.0, 1.0, 2001), np.array(counts))
-    assert share == pytest.approx((l1 + a) / (l0 + l1 + 2 * a), abs=0.005)
+    assert share == pytest.approx((l1 + a) / (l0 + l1 + 2 * a), abs=0.005)  # by the integral of s over the cuts
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (5, 5), (2, 8), (30, 12)])
@@ -57,8 +57,9 @@ def test_gaps_and_labels_together_by_another_density(counts):
     l0, l1 = counts
     a = 10.0 * min(1.0, 20.0 / (l0 + l1))
     s = np.array([np.mean(scores > one) for one in t])
-    weight = s ** (l1 + a - 1) * (1 - s) ** (l0 + a - 1) / (density + 0.1) ** min(5.0, (l0 + l1) / 2.0)
-    expected = np.mean(scores > t @ weight / weight.sum())
+    weight = s ** (l1 + a - 1) * (1 - s) ** (l0 + a - 1) / (density + 0.1) ** 5
+    seen = min(1.0, (l0 + l1 - 2) / 8.0)
+    expected = seen * (s @ weight / weight.sum()) + (1.0 - seen) * shrunken_shares(np.array(counts))[1]
     assert sparse_share(scores, np.array(counts)) == pytest.approx(expected, abs=0.01)
     assert abs(expected - 0.3) < 0.08 or counts == (1, 1)  # the gap has its say
 
@@ -66,8 +67,10 @@ def test_gaps_and_labels_together_by_another_density(counts):
 def test_units_signs_and_few_scores_change_no_share():
     scores = np.random.default_rng(0).standard_t(2, 500)
     share = sparse_share(scores, np.array([3, 6]))
-    assert sparse_share(1e8 * scores + 1e9, np.array([3, 6])) == share
-    assert sparse_share(1e-150 * scores, np.array([3, 6])) == share
+    for scaled in (1e8 * scores + 1e9, 1e-150 * scores):
+        assert sparse_share(scaled, np.array([3, 6])) == pytest.approx(share, abs=1e-4)
+    # Two labels: their share alone, to the last bit.
+    assert sparse_share(scores, np.array([1, 1])) == 0.5
     assert sparse_share(-scores, np.array([6, 3])) == pytest.approx(1.0 - share, abs=0.01)
     assert sparse_share(np.zeros(7), np.array([1, 3])) == shrunken_shares(np.array([1, 3]))[1]
     for few in ([0.0], [0.0, 1.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 5.0]):

@@ -127,8 +127,8 @@ def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     Examples
     --------
     >>> from specmargin.labels import encode_labels
-    >>> round(shrunken_cut(np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9]), encode_labels([0, 1, -1, -1, -1, -1])), 3)
-    0.6
+    >>> shrunken_cut(np.array([0.1, 0.2, 0.3, 0.9]), encode_labels([0, 1, -1, -1]))  # half of them
+    0.25
     """
     trust = trust_in_shares(labels.n_labeled, _TRUSTED)
     return cut(f, float(trust * sparse_share(f, label_counts(labels)) + (1.0 - trust) * np.mean(f > 0)))

@@ -8,10 +8,10 @@ import specmargin as sm
 from specmargin.kernels import RBF
 
 RELATIVE = [
-    sm.STORM(C=100.0, q=30, graph=5),
-    sm.MKL(C=100.0, q=30, graph=5),
-    sm.KTA(C=100.0, q=30, B=1.5, graph=5),
-    sm.SpectralKernelSVM(C=100.0, q=30, B=1.5, graph=5, transformation="power"),
+    sm.STORM(class_balance=None, C=100.0, q=30, graph=5),
+    sm.MKL(class_balance=None, C=100.0, q=30, graph=5),
+    sm.KTA(class_balance=None, C=100.0, q=30, B=1.5, graph=5),
+    sm.SpectralKernelSVM(class_balance=None, C=100.0, q=30, B=1.5, graph=5, transformation="power"),
     sm.RMM(C=100.0, kernel=RBF(2.0)),
 ]
 methods = pytest.mark.parametrize("method", RELATIVE, ids=lambda method: type(method).__name__)

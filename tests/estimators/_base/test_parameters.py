@@ -77,7 +77,9 @@ def test_the_seed_reaches_the_search_for_eigenvectors(moons, monkeypatch, method
 def test_eigenvectors_powers_and_laplacians_graph_by_graph(moons):
     X, _, y = moons
     graphs = [sm.graphs.knn_graph(X, n_neighbors=k) for k in (4, 7)]
-    storm = sm.STORM(q=[6, 11], graph=[4, 7], laplacian=[Laplacian(1, False), Laplacian(2, True)]).fit(X, y)
+    storm = sm.STORM(
+        class_balance=None, q=[6, 11], graph=[4, 7], laplacian=[Laplacian(1, False), Laplacian(2, True)]
+    ).fit(X, y)
     L = [sm.graphs.laplacian(W, normalized=bool(g), power=1 + g) for g, W in enumerate(graphs)]
     spectra = [laplacian_eigenpairs(one, q=q) for one, q in zip(L, (6, 11), strict=True)]
     np.testing.assert_array_equal(storm.eigenvalues_, np.concatenate([s.eigenvalues for s in spectra]))
@@ -85,9 +87,9 @@ def test_eigenvectors_powers_and_laplacians_graph_by_graph(moons):
     np.testing.assert_allclose(storm.scores_, result.variables["f"], atol=1e-9)
     np.testing.assert_allclose(storm.graph_weights_, [storm.delta_[:6].sum(), storm.delta_[6:].sum()])
     np.testing.assert_allclose(storm.decision_function(X), storm.scores_, atol=1e-9)
-    passed = sm.STORM(q=[6, 11], graph=[4, 7], laplacian=[Laplacian(1, False), Laplacian(2, True)]).fit(
-        X, y, graph=graphs
-    )
+    passed = sm.STORM(
+        class_balance=None, q=[6, 11], graph=[4, 7], laplacian=[Laplacian(1, False), Laplacian(2, True)]
+    ).fit(X, y, graph=graphs)
     np.testing.assert_array_equal(passed.scores_, storm.scores_)
 
 
