@@ -99,16 +99,20 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     low, high = np.quantile(scores, [tail, 1.0 - tail])
     if high - low <= _TIED * float(np.abs(scores).max()):
         return float(told[1])  # equal scores are sparse nowhere
-    inside, edges = np.histogram(scores, bins=_BINS, range=(low, high))
-    above = (np.count_nonzero(scores > high) + np.cumsum(inside[::-1])[::-1])[1:] / len(scores)
-    smooth = gaussian_filter1d(inside.astype(np.float64), _WIDTH, mode="reflect")
-    density = (smooth[1:] + smooth[:-1]) / (2.0 * smooth.mean() or 1.0)
-    share = np.clip(above, 0.5 / len(scores), 1.0 - 0.5 / len(scores))
+    n, ordered = len(scores), np.clip(np.sort(scores), low, high)
+    at = (ordered - low) / (high - low) * _BINS
+    # Each score is shared by the bins to both sides: all that follows is continuous in the scores, copies or not.
+    left = np.minimum(at.astype(np.intp), _BINS - 1)
+    mass = np.bincount(left, 1.0 - (at - left), _BINS + 1) + np.bincount(left + 1, at - left, _BINS + 1)
+    smooth = gaussian_filter1d(mass, _WIDTH, mode="reflect")
+    gaps = np.flatnonzero(np.diff(at) > 0.0)
+    density = np.interp((at[1:] + at[:-1])[gaps] / 2.0, np.arange(_BINS + 1), smooth / smooth.mean())
+    share = 1.0 - (gaps + 1) / n
     l = float(np.sum(counts))
     pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * trust_in_shares(l, 2.0 * _TRUSTED))
     l0, l1 = np.asarray(counts, dtype=np.float64) + pseudo - 1.0
     log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - _POWER * np.log(density + _FLOOR)
-    weight = np.exp(log_weight - log_weight.max())
+    weight = np.exp(log_weight - log_weight.max()) * np.diff(at)[gaps]
     seen = min(1.0, max(0.0, l - 2.0) / (_TRUSTED - 2.0))
     return float(seen * (share @ weight / weight.sum()) + (1.0 - seen) * told[1])
 

@@ -73,6 +73,9 @@ def test_units_signs_and_few_scores_change_no_share():
     assert sparse_share(scores, np.array([1, 1])) == 0.5
     assert sparse_share(-scores, np.array([6, 3])) == pytest.approx(1.0 - share, abs=0.01)
     assert sparse_share(np.zeros(7), np.array([1, 3])) == shrunken_shares(np.array([1, 3]))[1]
+    copies = np.repeat([0.0, 1.0], [900, 100])  # one gap, however unlikely its share
+    for counts in ([5, 5], [1000, 1000], [10**6, 10**6]):
+        assert sparse_share(copies, np.array(counts)) == pytest.approx(0.1)
     for few in ([0.0], [0.0, 1.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 5.0]):
         assert 0.0 <= sparse_share(np.array(few), np.array([1, 1])) <= 1.0
         assert 0.0 <= sparse_share(np.array(few), np.array([1, 0])) <= 1.0
