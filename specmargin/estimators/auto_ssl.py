@@ -45,6 +45,7 @@ __all__ = ["AutoSSL", "FittedMixture"]
 
 _LEADING = 5
 _LEAST = 1e-300  # probability of which a logarithm is taken
+_ROUNDING = 1e-9  # log-odds nearer to 0 say nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +80,8 @@ class FittedMixture:
         kept = counted(labels.sign, one_left_out(labels.n_labeled))
         log_p = np.log(np.maximum(held, _LEAST))
         # The weights of candidates are not as free of a label as refits are: whole pseudo-samples.
-        scale = calibrated_scale(_log_odds(log_p)[kept], labels.sign[kept], pseudo=1.0)
+        odds = _log_odds(log_p)[kept]
+        scale = calibrated_scale(np.where(np.abs(odds) > _ROUNDING, odds, 0.0), labels.sign[kept], pseudo=1.0)
         return cls(labels.classes, mixture, held, scale)
 
     @property

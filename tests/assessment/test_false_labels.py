@@ -17,7 +17,9 @@ def moons():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("clf", [sm.SpectralRidge(), sm.LapRLS(gamma_A=0.1, gamma_I=1.0, kernel=4.0, graph=5)])
+@pytest.mark.parametrize(
+    "clf", [sm.SpectralRidge(penalty=0.1), sm.LapRLS(gamma_A=0.1, gamma_I=1.0, kernel=4.0, graph=5)]
+)
 def test_the_labels_named_change_as_many_predictions(clf):
     X, y = moons()
     clf = clf.fit(X, y)

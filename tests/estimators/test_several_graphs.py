@@ -107,7 +107,8 @@ def test_lists_of_parameters_build_the_graphs(moons):
 
 def test_new_samples_find_neighbours_graph_by_graph(moons, rng):
     X, _, y = moons
-    fitted = sm.STORM(C=10.0, q=15, graph=[KNN(5), KNN(9, metric="manhattan")]).fit(X, y)
+    graphs = [KNN(5), KNN(9, metric="manhattan")]
+    fitted = sm.STORM(C=10.0, q=15, graph=graphs, class_balance=None).fit(X, y)
     np.testing.assert_allclose(fitted.decision_function(X), fitted.scores_, atol=1e-12)
     new = X[:20] + 0.02 * rng.normal(size=(20, 2))
     expected = np.full(20, fitted.intercept_[0])

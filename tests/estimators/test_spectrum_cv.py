@@ -103,7 +103,7 @@ def test_best_parameters_hold_every_word_that_is_not_the_default(moons, cls):
     y = np.where(y == -1, np.nan, y)
     W = sm.graphs.knn_graph(X, n_neighbors=7)
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=False)
-    words = {"class_balance": "shrunk", "solver": Solver(tol=1e-8), "unlabeled": np.nan}
+    words = {"class_balance": "zscore", "solver": Solver(tol=1e-8), "unlabeled": np.nan}
     template = REFITTED[cls](**words, graph=KNN(weight="heat"), laplacian=Laplacian(1, False))
     grid = {"q": [6, 15], "B": [1.2], "C": [2.0], "graph__n_neighbors": [6]}
     for graph in (None, W, spectrum):

@@ -29,12 +29,12 @@ WITH_A_MARGIN = METHODS[:-1]  # with a margin, and a choice of solvers
 
 @pytest.fixture(params=METHODS, ids=lambda method: repr(method))
 def method(request):
-    return clone(request.param).set_params(q=30, graph=5)
+    return clone(request.param).set_params(q=30, graph=5, class_balance=None)
 
 
 @pytest.fixture(params=WITH_A_MARGIN, ids=lambda method: repr(method))
 def classifier(request):
-    return clone(request.param).set_params(q=30, graph=5)
+    return clone(request.param).set_params(q=30, graph=5, class_balance=None)
 
 
 def test_the_answer_is_certified_and_the_spectrum_admissible(moons, method):
@@ -83,7 +83,7 @@ def test_the_solvers_agree(moons, classifier):
 @pytest.mark.parametrize("method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, B=1.05)])
 def test_the_bound_holds_on_the_labelled_samples(moons, method):
     X, _, y = moons
-    bounded = clone(method).set_params(q=30, graph=5).fit(X, y)
+    bounded = clone(method).set_params(q=30, graph=5, class_balance=None).fit(X, y)
     assert np.abs(bounded.scores_[y != -1]).max() <= 1.05 * (1 + 1e-9)
     free = clone(bounded).set_params(B=np.inf).fit(X, y)
     assert np.abs(free.scores_[y != -1]).max() > (1.2 if isinstance(method, sm.KTA) else 1.06)
@@ -128,7 +128,7 @@ def test_kta_warns_of_either_of_its_two_solves(moons):
 def test_kta_keeps_the_results_of_both_its_solves(moons, blobs):
     X, _, y = moons
     for B, name in ((np.inf, "SVM"), (1.5, "RMM")):
-        kta = sm.KTA(C=10.0, q=20, B=B).fit(X, y)
+        kta = sm.KTA(C=10.0, q=20, B=B, class_balance=None).fit(X, y)
         assert kta.result_.certificate.sense == "maximize"
         assert kta.margin_result_.problem == name
         assert kta.margin_result_.certificate.is_optimal(1e-9)

@@ -75,16 +75,17 @@ def test_random_programs_are_proved(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", RANDOM)
 def test_many_random_programs_are_proved(kind):
-    # One program of 320 has columns that nothing bounds but an exponential cone, which the verifier does not look at.
-    wrong, unbounded = [], {("logdet", 25)}
+    # Columns that nothing bounds but an exponential cone are open: the verifier does not look at it. Whether they have
+    # a residual depends on the last digits of the solver's answer, and these on the processor: one or two of 320 have.
+    wrong, open_ = [], []
     for seed in range(3, 40):
         problem = random_program(kind, seed)
         verification = sm.verify(problem, sm.solve(problem))
-        if (kind, seed) in unbounded:
-            assert "nothing bounds them" in str(verification)
-            continue
-        wrong += [] if verification else [f"{seed}: {verification}"]
+        told = f"{seed}: {verification}"
+        if not verification:
+            (open_ if "nothing bounds them" in told else wrong).append(told)
     assert not wrong
+    assert len(open_) <= (3 if kind == "logdet" else 0), open_
 
 
 def test_changed_problems_of_the_package(tmp_path):
