@@ -173,7 +173,10 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     elif claim.dual == -sign * math.inf:
         message = NOTHING[is_search]
     elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
-        message = f"the multipliers prove the bound {known['bound'][0]:.17g}, not {claim.dual:.17g}"
+        told = known["bound"][0]  # no number where the multipliers leave a term of the bound open
+        message = (
+            f"the multipliers prove {f'the bound {told:.17g}' if told == told else 'no bound'}, not {claim.dual:.17g}"
+        )
     elif not gap <= claimed:
         message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
     else:
