@@ -445,7 +445,7 @@ CEILINGS = {
         "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1780,
         "problems": 3590,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
-        "proofs": 2355,  # cone programs and rays in balls, their bounds replayed
+        "proofs": 2357,  # cone programs and rays in balls, their bounds replayed
         "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
         "teaching": 330,  # checks and guesses of twelve lessons; a property where no stored value can decide
         "spectra": 1400,  # Eigenvectors and Transform as objects
