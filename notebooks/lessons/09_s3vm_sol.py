@@ -222,24 +222,24 @@ settings = {
     "true, r = -0.6": {"balance": -0.6},
     "none": {"intercept": "regularized"},
 }
-table = {name: [] for name in settings}
+table = {how: [] for how in settings}
 for seed in range(5):
     draw = np.random.default_rng(seed)
     classes = np.repeat([0, 1], [18, 6])
     clouds = draw.normal(size=(24, 2)) + np.array([[-1.0, 0.0], [1.0, 0.0]])[classes]
     hidden = (visible := sm.hide_labels(classes, per_class=2, random_state=seed)) == -1
-    for name, options in settings.items():
+    for how, options in settings.items():
         proved = sm.solvers.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
         larger, is_larger = proved.variables["f"][hidden] <= 0, classes[hidden] == 0
         wrong = larger != is_larger
         balanced = (wrong[is_larger].mean() + wrong[~is_larger].mean()) / 2
-        table[name].append((100 * wrong.mean(), 100 * balanced, larger.sum()))
+        table[how].append((100 * wrong.mean(), 100 * balanced, larger.sum()))
         assert proved.status.name == "OPTIMAL"
-means = {name: np.mean(rows, axis=0) for name, rows in table.items()}
-for name, rows in table.items():
-    error, balanced, _ = means[name]
+means = {how: np.mean(rows, axis=0) for how, rows in table.items()}
+for how, rows in table.items():
+    error, balanced, _ = means[how]
     counts = [int(count) for *_, count in rows]
-    print(f"{name:17s} errors {error:4.1f} %, balanced {balanced:4.1f} %; in the larger class {counts} of 20")
+    print(f"{how:17s} errors {error:4.1f} %, balanced {balanced:4.1f} %; in the larger class {counts} of 20")
 one_sided = sum(count in (0, 20) for *_, count in table["none"])
 
 # %% [markdown]
