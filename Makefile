@@ -34,7 +34,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-all test-lowest test-wheel notebooks lessons teacher lint format lock clean house
+.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-all test-lowest test-wheel notebooks lessons marimo teacher lint format lock clean house
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -154,6 +154,11 @@ notebooks: $(READY) ## run every notebook from top to bottom
 # With ARGS=--marks the sources run, and the marks of their answers are written, too: minutes.
 lessons: $(READY) ## notebooks, slides and quizzes of notebooks/lessons from their sources (ARGS="--marks": what checks know)
 	@$(THREADS) $(BIN)/python notebooks/lessons/lesson_files.py $(ARGS)
+
+# uv runs marimo in an environment of its own, which it makes when it is asked for the first time.
+marimo: $(READY) ## marimo files of lessons 02, 05, 07 and 09 from their sources
+	@$(PIP) install uv
+	@$(BIN)/python notebooks/lessons/lesson_files.py --marimo $(BIN)/uv tool run marimo@0.25.2
 
 teacher: $(READY) ## one archive for teachers, build/teacher.zip: solutions, slides, quizzes with answers, answers with hints
 	@$(BIN)/python notebooks/lessons/lesson_files.py --teacher

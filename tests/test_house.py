@@ -447,7 +447,7 @@ CEILINGS = {
         "problems": 3590,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2357,  # cone programs and rays in balls, their bounds replayed
         "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
-        "teaching": 330,  # checks and guesses of twelve lessons; a property where no stored value can decide
+        "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1400,  # Eigenvectors and Transform as objects
     },
     "reproduction": {

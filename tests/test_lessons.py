@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import os
 import re
+import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -118,6 +122,66 @@ def test_the_archive_of_teachers_is_neither_kept_nor_shipped() -> None:
     assert shipped["wheel"]["only-include"] == ["specmargin"]
     assert place.parts[0] not in shipped["sdist"]["include"]
     assert place.parts[0] != "docs"
+
+
+# The marimo files
+
+MARIMO = [source for source in SOURCES if source.name[:2] in lesson_files.MARIMO]
+
+
+def cells_of_marimo(path: Path) -> list[tuple[str, str]]:
+    """Return the cells of a marimo file: the kind, and a text or the syntax tree of code without comments."""
+    made = []
+    for function in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        body = [part for part in function.body if not isinstance(part, ast.Return)]
+        match body:
+            case [ast.Expr(ast.Call(ast.Attribute(ast.Name("mo"), "md"), [ast.Constant(text)]))]:
+                made.append(("markdown", inspect.cleandoc(text)))
+            case _:
+                made.append(("code", ast.dump(ast.Module(body, []))))
+    return made
+
+
+@pytest.mark.parametrize("source", MARIMO, ids=lambda source: source.name[:2])
+def test_marimo_files_are_those_of_the_source(source: Path) -> None:
+    """Without marimo: the same texts and the same code, so that no name is in two cells and none was changed."""
+    student = [
+        (cell.kind, ast.dump(ast.parse(lesson_files.runnable(cell))) if cell.kind == "code" else cell.text.strip())
+        for cell in lesson_files.notebook_cells(source, solution=False)
+    ]
+    path = lesson_files.marimo_path(source)
+    first, *others = cells_of_marimo(path)
+    assert first == ("code", ast.dump(ast.parse("import marimo as mo")))
+    assert others == student, f"{path.name}: run make marimo"
+    head = re.search(r"(?ms)^# /// script\n(.*?)^# ///$", path.read_text(encoding="utf-8"))
+    assert head is not None
+    needed = tomllib.loads(re.sub(r"(?m)^# ?", "", head[1]))
+    assert {"marimo", "specmargin"} <= set(needed["dependencies"])
+    here = path.parent / needed["tool"]["uv"]["sources"]["specmargin"]["path"]
+    assert here.resolve() == lesson_files.ROOT
+
+
+def test_cells_of_a_marimo_file_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "lesson.py"
+    path.write_text(
+        "@app.cell\ndef _():\n    _k = 1\n    return\n\n\n@app.cell\ndef _(mo):\n    mo.md('a')\n    return\n"
+    )
+    assert cells_of_marimo(path) == [("code", ast.dump(ast.parse("_k = 1"))), ("markdown", "a")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", MARIMO, ids=lambda source: source.name[:2])
+def test_marimo_files_run_and_print_what_the_notebook_prints(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("marimo", reason="marimo is not installed; `make marimo` has it in an environment of its own")
+    run(source, solution=False, monkeypatch=monkeypatch)
+    path = lesson_files.marimo_path(source)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MPLBACKEND": "Agg"}
+    done = subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split("\n")) == sorted(capsys.readouterr().out.split("\n"))
 
 
 # The form

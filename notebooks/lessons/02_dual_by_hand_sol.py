@@ -119,7 +119,7 @@ assert np.linalg.eigvalsh(Q).min() > 0
 # section 4 it has not.
 
 # %%
-my_beta = ...  # the optimal beta, an array: the value of a variable is its attribute `value`
+my_beta = ...  # the optimal beta, not rounded: the value of a variable is its attribute `value`
 # solution
 beta = cp.Variable(len(labeled))
 balance = sign @ beta == 0
@@ -160,19 +160,34 @@ answers["02.W"] = (
 # %% [markdown]
 # **The solver without CVXPY.** `sm.objectives.LapSVM` is the model with its data. `sm.solvers.factorized` reduces it to $l$
 # unknowns and solves them in numpy. Compare its $\beta$ with yours. The supervised SVM is the same program with $\gamma_I = 0$.
+# Turn $\gamma_I$: the picture has the decisions, and above it the number of wrong points. Where `ipywidgets` is missing, all pictures are shown.
 
 # %%
+from specmargin.plots import CurveDisplay, DecisionDisplay, LabelDisplay, ring, subplots
+
 labels = sm.encode_labels(seen)  # which points have a label, and their signs
 objective = sm.objectives.LapSVM(K, graph_laplacian, labels, gamma_A=gamma_A, gamma_I=gamma_I)
 supervised = sm.objectives.LapSVM(K, graph_laplacian, labels, gamma_A=gamma_A, gamma_I=0.0)
 wrong = {}
-for name, one in {"SVM": supervised, "LapSVM": objective}.items():
-    result = sm.solvers.factorized(one, tol=1e-12)
-    wrong[name] = int(((result.variables["f"] > 0) != truth)[seen == -1].sum())
-    print(f"{name}: beta {result.variables['beta'].round(4)}, relative gap {result.certificate.relative_gap:.0e}")
+for method, model in {"SVM": supervised, "LapSVM": objective}.items():
+    result = sm.solvers.factorized(model, tol=1e-12)
+    wrong[method] = int(((result.variables["f"] > 0) != truth)[seen == -1].sum())
+    print(f"{method}: beta {result.variables['beta'].round(4)}, relative gap {result.certificate.relative_gap:.0e}")
 print("unlabelled points that are wrong:", wrong, "of", (seen == -1).sum())
 assert wrong == {"SVM": 39, "LapSVM": 0}
 assert np.allclose(to_alpha @ result.variables["beta"], result.variables["alpha"])
+
+
+def turn(ax, weight):  # the decisions with this weight of the graph
+    one = sm.objectives.LapSVM(K, graph_laplacian, labels, gamma_A=gamma_A, gamma_I=weight)
+    alpha, b, f = (sm.solvers.factorized(one).variables[name] for name in ("alpha", "b", "f"))
+    title = f"$\\gamma_I = {weight}$: {((f > 0) != truth)[seen == -1].sum()} wrong"
+    shown = DecisionDisplay.from_function(lambda z: sm.kernels.gram(z, X, gamma=4.0) @ alpha + b, X)
+    shown.plot(ax, colorbar=False, title=title)
+    LabelDisplay(X, seen).plot(ax)
+
+
+sm.teaching.slider(turn, [0.0, 0.001, 0.01, 1.0], name="gamma_I")
 
 # %% [markdown] tags=["slide"]
 # ## 4. Read the multipliers
@@ -202,8 +217,8 @@ built12 = sm.problems.lapsvm_dual(objective12)  # the dual of section 2 as a pro
 result12 = sm.solve(built12, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
 b, f = float(result12.variables["b"]), result12.variables["f"]
 slack = np.maximum(0.0, 1.0 - sign12 * f[labeled12])
-for i, (one, margin) in enumerate(zip(result12.variables["beta"], sign12 * f[labeled12], strict=True)):
-    print(f"{i:2d}   beta {one:.4f}   margin {margin:+.4f}" + ("   <- the wrong label" if i == liar else ""))
+for i, (multiplier, margin) in enumerate(zip(result12.variables["beta"], sign12 * f[labeled12], strict=True)):
+    print(f"{i:2d}   beta {multiplier:.4f}   margin {margin:+.4f}" + ("   <- the wrong label" if i == liar else ""))
 print("b:", round(b, 4), "  multiplier of the balance:", round(float(result12.duals["balance"]), 4))
 
 assert np.isclose(result12.duals["balance"], b, atol=1e-5)
@@ -233,11 +248,11 @@ changes = {
     "no balance": [part for name, part in parts.items() if name != "balance"],
 }
 values, betas, intercepts = {}, {}, {}
-for name, constraints in changes.items():
-    values[name] = cp.Problem(built12.problem.objective, constraints).solve(solver="CLARABEL")
-    betas[name] = variable.value
-    intercepts[name] = 0.0 if name == "no balance" else float(parts["balance"].dual_value)
-    print(f"{name:10s}   optimum {values[name]:.4f}   beta of the wrong label {variable.value[liar]:.4f}")
+for change, constraints in changes.items():
+    values[change] = cp.Problem(built12.problem.objective, constraints).solve(solver="CLARABEL")
+    betas[change] = variable.value
+    intercepts[change] = 0.0 if change == "no balance" else float(parts["balance"].dual_value)
+    print(f"{change:10s}   optimum {values[change]:.4f}   beta of the wrong label {variable.value[liar]:.4f}")
 
 assert values["doubt"] < values["as it was"] < values["no balance"]
 
@@ -271,7 +286,7 @@ for name, primal in primals.items():
 # since $b$ was small. No change moves the boundary over one of the points: that is printed.
 
 # %%
-from specmargin.plots import CurveDisplay, DecisionDisplay, LabelDisplay, ring, subplots
+from specmargin.plots.points import point_handles
 
 
 def decide(points, name):  # the decisions of a change: alpha = reduction.X @ v, with v = sign12 * beta / 2
@@ -279,16 +294,20 @@ def decide(points, name):  # the decisions of a change: alpha = reduction.X @ v,
     return sm.kernels.gram(points, X, gamma=4.0) @ alpha + intercepts[name]
 
 
-for name in changes:
-    margin, wrong_now = sign12[liar] * decide(X, name)[labeled12[liar]], (decide(X, name) > 0) != truth
-    print(f"{name:11s}   margin of the wrong label {margin:+.3f}, points wrong {wrong_now[seen12 == -1].sum()}")
+for kind in changes:
+    lifted, wrong_now = sign12[liar] * decide(X, kind)[labeled12[liar]], (decide(X, kind) > 0) != truth
+    print(f"{kind:11s}   margin of the wrong label {lifted:+.3f}, points wrong {wrong_now[seen12 == -1].sum()}")
 spot, heights = X[labeled12[liar]], np.linspace(-1.0, 1.5, 100)
 line = np.column_stack([np.full(100, spot[0]), heights])
 figure, axes = subplots(1, 2, aspect=0.8)
 before = DecisionDisplay.from_function(lambda points: decide(points, "as it was"), X, points=LabelDisplay(X, seen12))
 before.plot(axes[0, 0], limit=1.5, margins=True, colorbar=False, title="as it was")
-ring(axes[0, 0], [spot], size=13).set(markeredgecolor="red", markeredgewidth=2)
-axes[0, 0].axvline(spot[0], color="black", linestyle=":")
+circle = ring(axes[0, 0], [spot], size=13)
+circle.set(markeredgecolor="red", markeredgewidth=2, label="wrong label")
+dotted = axes[0, 0].axvline(spot[0], color="black", linestyle=":", label="line of the right picture")
+figure.legend(
+    handles=[*point_handles(), circle, dotted], loc="outside lower center", ncols=6, frameon=False, fontsize=7
+)
 CurveDisplay({name: (heights, decide(line, name)) for name in changes}).plot(
     axes[0, 1], xlabel="$x_2$ on the dotted line", ylabel="$f$", vertical={"wrong label": spot[1]}, legend="best"
 )

@@ -327,6 +327,7 @@ answers["03.E2"] = (
             for k in np.flatnonzero((beta_heavy < 1e-6) | (beta_heavy > 1 - 1e-6)).tolist()
         },
         "This is with v = Y beta: the formula has a factor 1/2.": sign[i] - 2 * g[i],
+        "This is a mean over all labels: two of them are not on the margin.": (sign - g).mean(),
         "This is the intercept of section 2, a problem with another G.": solved.variables["b"],
     },
 )

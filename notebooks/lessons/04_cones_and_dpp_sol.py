@@ -231,7 +231,7 @@ assert np.allclose(anew, solved, rtol=1e-4)
 # %% [markdown]
 # ## 6. One picture
 #
-# The matrix $A$ of four forms of one model: a dot is an entry that is not zero. `"literal"` is the program as its paper has it,
+# The matrix $A$ of four forms of one model, a row for each line of the constraints, a column for each unknown: a dot is an entry that is not zero. `"literal"` is the program as its paper has it,
 # with a cone that grows with its index; `"chained"` stores running sums instead of repeating them; `"compact"` has
 # fewer variables besides; `"primal"` is the one of section 2. If yours has more entries than that: $Uv + b\mathbf 1$ is a variable
 # there, with $U$ in one equation, while each of your constraints that holds $Uv + b\mathbf 1$ repeats $U$.
@@ -248,6 +248,8 @@ entries = {form: A.nnz for form, A in matrices.items()}
 for ax, (form, A) in zip(axes.ravel(), matrices.items(), strict=False):
     ax.spy(A, markersize=1, aspect="auto")
     ax.set_title(f"{form}: {A.shape[0]} rows, {A.nnz} entries", fontsize=9)
+    ax.xaxis.tick_bottom()
+    ax.set(xlabel="column: an unknown", ylabel="row: a constraint")
 print({form: (*A.shape, A.nnz) for form, A in matrices.items()}, "rows, columns, entries")
 assert entries["literal"] > 5 * entries["chained"] > 5 * entries["compact"]
 figure

@@ -133,6 +133,7 @@ answers["06.W"] = (
     my_beta,
     {
         "This is the hinge: here the slacks are squared.": multipliers(cp.sum, half=1.0),
+        "This is half of the hinge: here the slacks are squared.": multipliers(cp.sum),
         "The factor 1/2 is before the penalty only: it belongs to the squared slacks, too.": multipliers(half=1.0),
         "The factor 1/2 is missing before the whole: twice the objective has twice the multipliers.": multipliers(
             scale=2.0

@@ -131,6 +131,7 @@ answers["07.W"] = (
         )[1],
         "These are the drops: hand in the weights, R times them.": np.linalg.solve(prefixes, my_delta),
         "Ordered, but another spectrum is aligned better: compare with section 2.": np.exp(-spectrum.eigenvalues),
+        "Aligned best, but of another length than the optimum of the program: is the factor 1/2 there?": my_delta / 2,
     },
 )
 
@@ -260,6 +261,23 @@ SpectrumDisplay(four(*seen(0)[3:], len(y))).plot(axes[0, 0], floor=1e-4)
 figure
 
 # %% [markdown]
+# Turn the width of the diffusion kernel, beside the best ordered spectrum of the first draw. Narrow is the second eigenvector alone,
+# wide is all alike; the alignment is above the picture. Where `ipywidgets` is missing, all pictures are shown.
+
+
+# %%
+def turn(ax, width):
+    diffusion = np.exp(-spectrum.eigenvalues / width)
+    diffusion[0] = 0.0
+    cosine = a @ diffusion / (len(y) * np.sqrt(diffusion @ M @ diffusion))
+    title = f"width {width}: alignment {cosine:.3f}"
+    SpectrumDisplay({"ordered": delta, "diffusion": diffusion}).plot(ax, floor=1e-4, title=title)
+    ax.set_xlabel("index $i$")
+
+
+sm.teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
+
+# %% [markdown]
 # ## Exercises
 #
 # **E1. By hand (5 minutes).** Five weights, $\delta = (1, 3, 2, 2, 0.5)$. What are the drops $\kappa$? Check that
@@ -309,6 +327,7 @@ answers["07.E2"] = (
         "That is the square of A.": 2 * 72 / 400,
         "The length of yy' is l, the number of labels: divide by it.": np.sqrt(2 * 72),
         "One l is missing under the root: it is l^2 A^2.": np.sqrt(2 * 72 / 20),
+        "The optimum over the square of l: it has a factor 1/2 and the square of A.": 72 / 400,
         "The factor 1/2 is there once too often: the optimum is minus l^2 A^2 / 2, so A^2 is 2 * 72 / l^2.": np.sqrt(
             72 / 2
         )
@@ -338,6 +357,7 @@ answers["07.E3"] = (
     {
         "Nothing has changed: the first weight is still out of the order.": projected(prefixes)[0],
         "The order is gone altogether.": projected(np.eye(q))[0],
+        "The factor 1/2 before the quadratic form is missing.": my_optimum / 2,
         "That is an alignment: give the optimum of the quadratic program.": np.sqrt(-2 * my_optimum) / len(y),
         "The sign: the optimum of the program is negative.": -my_optimum,
     },

@@ -128,41 +128,48 @@ for name, start in {"from the right": (1.5, 0), "from the left": (-1.5, 0), "fro
 #
 # Every $w$ gives an $M$ of the same value, so the optimum is a **lower bound** on every value of $J$ (Shor's relaxation). Here
 # $r = 0$, so that the first column of `z` is 0. Write it (`cp.Variable((3, 3), PSD=True)`, `cp.sqrt`), solve it by Clarabel, and
-# hand in the optimum (three decimals).
+# hand in the value of $M$, not rounded. The check holds no answer: it looks whether your $M$ is feasible, and compares its value
+# with a lower bound, so that any optimum passes.
 
 # %%
 z = np.column_stack([np.full(len(Z), offset), Z])  # one row (r, x) for each point
-my_bound = ...  # a number
+my_M = ...  # 3 rows, 3 columns
 # solution
 M = cp.Variable((3, 3), PSD=True)
 q = cp.sum(cp.multiply(z[unlabeled] @ M, z[unlabeled]), axis=1)
 f = z @ M[:, 0]
 losses = cp.sum(cp.pos(1 - cp.multiply(sign, f[labeled]))) + cp.sum(cp.pos(1 - cp.sqrt(q)))
 my_bound = cp.Problem(cp.Minimize((cp.trace(M) - 1) / 2 + C * losses), [M[0, 0] == 1]).solve(solver="CLARABEL")
-sm.teaching.check("09.W", my_bound)
+my_M = M.value
+print(f"lower bound {my_bound:.4f}; eigenvalues of M", np.linalg.eigvalsh(my_M).round(3))
+sm.teaching.check("09.W", my_M)
 
 # %% tags=["answers"]
 
 
-def shor(root=cp.sqrt, norm=0.5, corner=True, guess=1.0, C=C):
+def shor(root=cp.sqrt, norm=0.5, corner=True, guess=1.0):
     M = cp.Variable((3, 3), PSD=True)
     q = cp.sum(cp.multiply(z[unlabeled] @ M, z[unlabeled]), axis=1)
     losses = cp.sum(cp.pos(1 - cp.multiply(sign, (z @ M[:, 0])[labeled]))) + guess * cp.sum(cp.pos(1 - root(q)))
     parts = [M[0, 0] == 1] if corner else []
-    return cp.Problem(cp.Minimize(norm * (cp.trace(M) - 1) + C * losses), parts).solve(solver="CLARABEL")
+    cp.Problem(cp.Minimize(norm * cp.trace(M) + C * losses), parts).solve(solver="CLARABEL")
+    return M.value
 
 
-best_known = sm.solvers.branch_and_bound(s3vm).certificate.primal_objective
+at_best = np.append(1.0, sm.solvers.branch_and_bound(s3vm).variables["w"])
 answers["09.W"] = (
-    my_bound,
+    my_M,
     {
         "The root is missing: q stands for the square of f.": shor(root=lambda q: q),
-        "The factor 1/2 of the norm is missing.": shor(norm=1.0),
+        "This is the optimum for C = 1: C is 2, and the norm has a factor 1/2.": shor(norm=1.0),
         "The losses without a label are missing: this is the SVM of the two labels.": shor(guess=0.0),
-        "The weight of the losses is C = 2.": shor(C=1.0),
         "The corner is free: M_11 = 1 is missing.": shor(corner=False),
-        "The trace holds the 1 of the corner: subtract it.": my_bound + 0.5,
-        "This is a value of J, which other values may undercut: no bound.": best_known,
+        "M has rank one: its value is a value of J, which others may undercut. Drop the rank, and minimise.": np.outer(
+            at_best, at_best
+        ),
+        "M is not positive semidefinite, or not symmetric.": my_M - 0.1 * np.diag([0.0, 1.0, 1.0]),
+        "Feasible, but not optimal: another M has a lower value. Compare the terms with the program.": my_M
+        + 0.1 * np.diag([0.0, 1.0, 1.0]),
     },
 )
 
@@ -215,24 +222,24 @@ settings = {
     "true, r = -0.6": {"balance": -0.6},
     "none": {"intercept": "regularized"},
 }
-table = {name: [] for name in settings}
+table = {how: [] for how in settings}
 for seed in range(5):
     draw = np.random.default_rng(seed)
     classes = np.repeat([0, 1], [18, 6])
     clouds = draw.normal(size=(24, 2)) + np.array([[-1.0, 0.0], [1.0, 0.0]])[classes]
     hidden = (visible := sm.hide_labels(classes, per_class=2, random_state=seed)) == -1
-    for name, options in settings.items():
+    for how, options in settings.items():
         proved = sm.solvers.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
         larger, is_larger = proved.variables["f"][hidden] <= 0, classes[hidden] == 0
         wrong = larger != is_larger
         balanced = (wrong[is_larger].mean() + wrong[~is_larger].mean()) / 2
-        table[name].append((100 * wrong.mean(), 100 * balanced, larger.sum()))
+        table[how].append((100 * wrong.mean(), 100 * balanced, larger.sum()))
         assert proved.status.name == "OPTIMAL"
-means = {name: np.mean(rows, axis=0) for name, rows in table.items()}
-for name, rows in table.items():
-    error, balanced, _ = means[name]
+means = {how: np.mean(rows, axis=0) for how, rows in table.items()}
+for how, rows in table.items():
+    error, balanced, _ = means[how]
     counts = [int(count) for *_, count in rows]
-    print(f"{name:17s} errors {error:4.1f} %, balanced {balanced:4.1f} %; in the larger class {counts} of 20")
+    print(f"{how:17s} errors {error:4.1f} %, balanced {balanced:4.1f} %; in the larger class {counts} of 20")
 one_sided = sum(count in (0, 20) for *_, count in table["none"])
 
 # %% [markdown]
@@ -285,19 +292,20 @@ LandscapeDisplay(w1, w2, surface.reshape(len(w2), len(w1)), trails=trails).plot(
     axes[0, 0], title="$J$, and three descents"
 )
 bounds, places = np.array([one[0] for one in tree]), np.arange(1.0, len(tree) + 1)
-edges = {f"_{k}": (bounds[[one[1], k]], -places[[one[1], k]]) for k, one in enumerate(tree) if one[1] is not None}
+edges = {f"_{k}": (bounds[[one[1], k]], places[[one[1], k]]) for k, one in enumerate(tree) if one[1] is not None}
 done = np.array([one[2] for one in tree])
 CurveDisplay(
     edges,
-    points={"split": (bounds[~done], -places[~done]), "finished": (bounds[done], -places[done])},
+    points={"split": (bounds[~done], places[~done]), "finished": (bounds[done], places[done])},
     looks={**dict.fromkeys(edges, "grey"), "split": "blue", "finished": "vermillion"},
 ).plot(
     axes[0, 1],
     vertical={"best known $J$": best},
     xlabel="lower bound",
-    ylabel="minus the number of the case",
+    ylabel="number of the case",
     title="a tree of labels",
 )
+axes[0, 1].invert_yaxis()  # the first case on top
 figure
 
 # %% [markdown]
@@ -329,61 +337,76 @@ answers["09.E1"] = (
 # %% [markdown]
 # **E2. Restarts.** Start `sm.solvers.cccp(s3vm, w=...)` at each row of `np.random.default_rng(0).normal(0, 2, (40, 2))`.
 # How many of the forty end at the global minimum (to a relative $10^{-4}$)? How many different minima do you see, and by which
-# labels (`variables["labels"]`) do the lowest three differ?
+# labels (`variables["labels"]`) do the lowest three differ? Hand in the forty ends, `variables["w"]`, in the order of the starts.
+# The check asks of each whether rounds stop there.
 
 # %%
-my_hits = ...  # a number of starts
+my_ends = ...  # 40 rows, 2 columns
 # solution
-ends = [sm.solvers.cccp(s3vm, w=start) for start in np.random.default_rng(0).normal(0, 2, (40, 2))]
-reached = np.array([one.certificate.primal_objective for one in ends])
-my_hits = (reached < exact.certificate.primal_objective * (1 + 1e-4)).sum()
+starts = np.random.default_rng(0).normal(0, 2, (40, 2))
+ends = [sm.solvers.cccp(s3vm, w=start) for start in starts]
+my_ends = np.array([one.variables["w"] for one in ends])
+reached = np.array([value_of(one) for one in my_ends])
+hits = (reached < exact.certificate.primal_objective * (1 + 1e-4)).sum()
 values, first, counts = np.unique(reached.round(3), return_index=True, return_counts=True)
+print(hits, "of 40 end at the global minimum, and", len(values), "minima are seen:")
 for value, k, count in zip(values, first, counts, strict=True):
     print(f"J = {value:.3f} from {count:2d} starts, labels", ends[k].variables["labels"].astype(int))
-sm.teaching.check("09.E2", my_hits)
+sm.teaching.check("09.E2", my_ends)
 
 # %% tags=["answers"]
+assert (hits, len(values)) == (4, 6)
+elsewhere = my_ends[reached > exact.certificate.primal_objective * (1 + 1e-4)]
 answers["09.E2"] = (
-    my_hits,
+    my_ends,
     {
-        "This is the number of different minima.": len(values),
-        "These are the starts that end elsewhere.": 40 - my_hits,
-        "Near is not at: other minima are a few percent higher, with other labels.": (
-            reached < reached.min() * 1.05
-        ).sum(),
+        "From one of these rows rounds go on to a lower J: hand in where they end.": starts,
+        "None of these is a global minimum: a lower J is known.": np.vstack([elsewhere, elsewhere[:4]]),
+        "All forty end at one point here: does each begin at a start of its own?": np.tile(
+            my_ends[reached.argmin()], (40, 1)
+        ),
+        "One of these rows has a larger J than its start: keep the order of the starts.": my_ends[np.argsort(-reached)],
     },
 )
 
 # %% [markdown]
 # **E3. Labels that are certain.** Ask one question only: for each unlabelled point decide the label $-1$ alone, and the label
 # $+1$ alone (`S3VMRelaxation(s3vm, signs)`, with `signs` 0 where nothing is decided). If one of the bounds is above the best known
-# $J$ (by a relative $10^{-4}$, say), the other label is proved: every global minimum has it. For how many of the ten points?
+# $J$ (by a relative $10^{-4}$, say), the other label is proved: every global minimum has it. Hand in the ten labels, in the order of
+# `unlabeled`: $-1$ or $1$ where one is proved, and 0 where none is. For how many of the ten is that so?
 
 # %%
-my_certain = ...  # a number of points
+my_certain = ...  # ten numbers: -1, 0 or 1
 # solution
-my_certain, at_root = 0, []
+at_root = []
 for j in range(len(unlabeled)):
     sides = []
     for label in (-1.0, 1.0):
         case = S3VMRelaxation(s3vm, np.where(np.arange(len(unlabeled)) == j, label, 0.0))
         sides.append(sm.solve(sm.problems.s3vm_relaxation(case)).certificate.dual_objective)
     at_root.append(sides)
-    my_certain += max(sides) > best * (1 + 1e-4)
+against_minus, against_plus = best * (1 + 1e-4) < np.array(at_root).T
+my_certain = against_minus.astype(int) - against_plus
 print(np.round(at_root, 3), "against", round(best, 3))
+print("proved:", np.abs(my_certain).sum(), "of 10:", my_certain)
 print("the package goes on, with what is proved:", sm.solvers.probe(s3vm).message)
 sm.teaching.check("09.E3", my_certain)
 
 # %% tags=["answers"]
-sides = np.array(at_root).max(axis=1)
+assert np.abs(my_certain).sum() == 4
 own = sm.solvers.cccp(s3vm).certificate.primal_objective
-in_rounds = np.count_nonzero(sm.solvers.probe(s3vm).variables["proved"])
+by_own = own < np.array(at_root).T
 answers["09.E3"] = (
     my_certain,
     {
-        "All ten need further rounds, with what is proved before; after one question a bound must be above the best known J.": in_rounds,
-        "Compared with the end of one descent: the lower the known J, the more is proved.": (sides > own).sum(),
-        "These are the points that stay open.": 10 - my_certain,
+        "Not each of these is proved by one question: the bound of the other label must be above the best known J.": (
+            sm.solvers.probe(s3vm).variables["proved"]
+        ),
+        "Labels are missing: other bounds are above the best known J, too. (The lower J, the more is proved.)": (
+            by_own[0].astype(int) - by_own[1]
+        ),
+        "The signs: where the bound of a label is above the best known J, it is the other label that is proved.": -my_certain,
+        "Give -1, 0 or 1 for each point.": np.array(at_root).max(axis=1),
     },
 )
 

@@ -142,6 +142,7 @@ print("wrong about left-out labels:", int((left_out * sign <= 0).sum()), "of", l
 # %% tags=["answers"]
 f = G @ v + b
 no_intercept = np.linalg.inv(G + np.eye(l))
+halved = solved(2 * G, sign)[0]  # half of a penalty is that of twice the matrix, in other coefficients
 apart = []
 for i in range(l):  # the point is dropped, from the graph, too
     rest = np.delete(np.arange(n), at[i])
@@ -157,6 +158,7 @@ answers["10.W"] = (
         "These are the residuals: the decision is the label less the residual.": sign - left_out,
         "These are margins, decisions times labels: hand in the decisions.": sign * left_out,
         "The intercept is missing.": sign - no_intercept @ sign / np.diag(no_intercept),
+        "The penalty is halved: v'Gv has no factor.": sign - halved @ sign / np.diag(halved),
         "The point is gone from the graph, too: it stays, as one without a label.": np.array(apart),
     },
 )
@@ -386,6 +388,10 @@ answers["10.E2"] = (
         "The published mean has a standard error, too.": intervals(both=False),
         "The sign: ours less the published one.": intervals(order=-1.0),
         "The two rows are exchanged.": my_intervals[::-1],
+        "Standard errors are added here: it is their squares that add up.": [
+            [mean - published[0] + end * 1.734 * (deviation + published[1]) / np.sqrt(10) for end in (-1, 1)]
+            for mean, deviation in ours
+        ],
         "Rounded too much: three decimals.": np.round(my_intervals, 2),
         "This is with 1.96, the quantile of 95 % intervals for very many draws.": intervals(factor=1.96),
     },

@@ -7,7 +7,7 @@
 #
 # * write the decisions of LapRLS as a matrix times the labels, and read off who decides what;
 # * compute exactly how many false labels a prediction survives, by a linear program and by sorting;
-# * tell robust from right, and say when a comparison cannot tell.
+# * tell robust from right and a bet from a guarantee, and say when a comparison cannot tell.
 #
 # **Minutes.** 50: 10 talk, 25 code, 15 exercises. E3 is homework.
 
@@ -29,6 +29,9 @@
 # | $r$ | `r` | number of false labels, liars | 2 |
 # | $z_{ji}$ | `z` | whether label $i$ lies, to harm point $j$ | 3 |
 # | $\mu_j$ | `price` | multiplier of the budget of liars | 4 |
+# | $V$, $u_j$ | `losses` | hinge, $V(t) = \max(0, 1 - t)$ of a margin $t$; label that the hidden point $j$ may turn out to have | 6 |
+# | $t$, $g$ | `t`, `svm` | a margin; decisions of the SVM | 6 |
+# | $Z$, $w$, $R$ | `Z`, `w`, `costs` | a root of the kernel, $ZZ^\top = K$; coefficients; what $f$ costs once all labels are known | 6 |
 # | | `truth_moons`, `y_moons` | classes 0 and 1; the same with $-1$ for *no label*. In formulas $-1$ is a class, as in `sign` | 1 |
 # | | `labeled`, `hidden` | positions of the labels; which points have none | 1 |
 #
@@ -64,6 +67,7 @@ X_moons, truth_moons = sm.datasets.make_two_moons(n_samples=200, noise=0.1, rand
 y_moons = sm.hide_labels(truth_moons, per_class=10, random_state=1)  # -1: no label
 labeled, hidden = np.flatnonzero(y_moons != -1), y_moons == -1
 sign = np.where(y_moons[labeled] == 1, 1.0, -1.0)  # here -1 is a class
+K_moons, L_moons = sm.kernels.gram(X_moons, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X_moons, n_neighbors=6))
 
 
 def smoother(X, labeled, gamma, gamma_A=0.1):
@@ -138,11 +142,11 @@ sm.teaching.check("11.W", my_margins)
 # %% tags=["answers"]
 
 
-def least_margins(r, turned=2.0, most=1.0, shared=False):
+def least_margins(r, turned=2.0, most=1.0, shared=False, axis=1):
     lies = cp.Variable(c.shape[1] if shared else c.shape)
     all_lies = cp.vstack([lies] * len(c)) if shared else lies
     value = cp.sum(cp.multiply(c, 1 - turned * all_lies), axis=1)
-    bounds = [lies >= 0, lies <= most, (cp.sum(lies) if shared else cp.sum(lies, axis=1)) <= r]
+    bounds = [lies >= 0, lies <= most, (cp.sum(lies) if shared else cp.sum(lies, axis=axis)) <= r]
     cp.Problem(cp.Minimize(cp.sum(value)), bounds).solve(solver="CLARABEL")
     return value.value
 
@@ -154,6 +158,13 @@ answers["11.W"] = (
         "One label lies twice here: the bound z <= 1 is missing.": least_margins(2, most=2.0),
         "The same two lie for all points here: give each point its own z.": least_margins(2, shared=True),
         "This is for one liar; r is 2.": least_margins(1),
+        "All points share the two lies here: the sum over i is at most r for each point j.": least_margins(
+            2, axis=None
+        ),
+        "Each label lies for two points at most here: sum over the labels, axis=1, not over the points.": least_margins(
+            2, axis=0
+        ),
+        "These are the margins without a liar.": np.abs(f),
     },
 )
 
@@ -198,9 +209,12 @@ print(f"point {j}: twice the contributions {ordered[j, :4].round(3)}, price of a
 # * *spread* it: one label speaks for a whole arm of a moon, so that one liar moves many points;
 # * *outvote* it: a point hears many labels of its moon along the graph, and each counts for less.
 #
-# Which one wins is in $H$, so count.
+# Which one wins is in $H$, so count. The picture has the share of predictions that survive $r$ liars: only whole $r$ are meant, and
+# a line ends where no prediction is left.
 
 # %%
+from specmargin.plots import LabelRobustnessDisplay, subplots
+
 weights, ratio = (0.0, 1.0, 10.0, 100.0), {}
 results = {gamma: laprls(gamma).fit(X_moons, y_moons).label_robustness() for gamma in weights}
 for gamma, one in results.items():
@@ -219,23 +233,78 @@ assert strongest == 10.0
 assert np.ptp([one.influence.max() for one in results.values()]) < 0.03
 assert survive_one[0.0] < survive_one[1.0] < survive_one[100.0] < survive_one[10.0]
 
+named = {rf"$\gamma = {gamma:.0f}$" if gamma else "no graph": one for gamma, one in results.items()}
+figure, axes = subplots(width=4.6, aspect=0.62)
+LabelRobustnessDisplay(named).plot(axes[0, 0])
+figure
+
 # %% [markdown]
 # The errors hardly move; what differs is what the answers rest on. Without the graph the nearest label decides nearly alone. With it a margin
 # is made of many contributions. With too much of it margins shrink faster than contributions: from
 # $\gamma = 10$ to 100 compare both medians. That lies *spread* is hardly seen on these moons: whatever the weight, the label that decides most
 # decides nearly the same share of the predictions.
 #
-# ## 6. One picture
+# ## 6. The worst labels of all: a bet against the SVM
 #
-# The share of predictions that survive $r$ liars. Only whole $r$ are meant; a line ends where no prediction is left.
+# Now let the 20 labels be true, and the hidden ones, $u_j = \pm 1$, the worst that can be. With the hinge $V(t) = \max(0, 1 - t)$ of a margin $t$,
+#
+# $$ R(f, u) = \sum_{i\ \text{labelled}} V(y_i f_i) + \gamma_A \|w\|^2 + \sum_{j\ \text{hidden}} V(u_j f_j) , \qquad f = Zw + b\mathbf 1 , \quad ZZ^\top = K , $$
+#
+# is what $f$ costs once they are known. The SVM, with the decisions $g$, minimises the first two terms. How much more than the SVM may $f$ cost, and
+# which $f$ risks least?
+#
+# $$ \min_{w,\, b}\; \max_{u}\;\; R(f, u) - R(g, u) . $$
+#
+# The maximum is a sum over $j$ of the larger of two convex functions, one for each label: a convex problem. Here it is solved, and LapSVM is put into
+# it; then both with the square $(1 - t)^2$ in the place of the hinge.
 
 # %%
-from specmargin.plots import LabelRobustnessDisplay, subplots
+Z = sm.kernels.kernel_map(K_moons).Z
+losses, risk, bets = {"hinge": lambda t: cp.pos(1 - t), "squared": lambda t: cp.square(1 - t)}, {}, {}
 
-named = {rf"$\gamma = {gamma:.0f}$" if gamma else "no graph": one for gamma, one in results.items()}
-figure, axes = subplots(width=4.6, aspect=0.62)
-LabelRobustnessDisplay(named).plot(axes[0, 0])
-figure
+
+def learned(loss, gamma):  # w and b of LapSVM, and of the SVM with gamma = 0
+    model = sm.objectives.LapSVM(K_moons, L_moons, sm.encode_labels(y_moons), loss=loss, gamma_A=0.1, gamma_I=gamma)
+    answer = sm.solvers.factorized(model, tol=1e-12).variables
+    return Z.T @ answer["alpha"], answer["b"]
+
+
+def costs(loss, w, b):  # what is known of R, and a row for each value of the hidden labels: 1, then -1
+    V, f = losses[loss], Z @ w + b
+    known = cp.sum(V(cp.multiply(sign, f[labeled]))) + 0.1 * cp.sum_squares(w)
+    return known, cp.vstack([V(f[hidden]), V(-f[hidden])])
+
+
+for loss in losses:
+    w, offset, svm = cp.Variable(Z.shape[1]), cp.Variable(), costs(loss, *learned(loss, 0.0))
+    known, rows = (one - other for one, other in zip(costs(loss, w, offset), svm, strict=True))
+    risk[loss] = cp.Problem(cp.Minimize(known + cp.sum(cp.max(rows, axis=0)))).solve(solver="CLARABEL")
+    known, rows = ((one - other).value for one, other in zip(costs(loss, *learned(loss, 1.0)), svm, strict=True))
+    bets[loss] = known + rows.max(axis=0).sum(), known + np.where(truth_moons[hidden] == 1, *rows).sum()
+    print(
+        f"{loss}: least risk {risk[loss]:.3f};", "LapSVM, worst and true labels: {:+.1f}, {:+.1f}".format(*bets[loss])
+    )
+
+# %% tags=["answers"]
+# The largest of all labellings: against labels drawn at random, and as a program whose unknowns are shares of labels.
+more = [
+    (one - other).value for one, other in zip(*(costs("hinge", *learned("hinge", a)) for a in (1.0, 0.0)), strict=True)
+]
+draws_u = np.random.default_rng(0).random((1000, 180)) < 0.5
+assert max(more[0] + np.where(one, *more[1]).sum() for one in draws_u) < bets["hinge"][0]
+share = cp.Variable(180)
+inner = cp.Problem(cp.Maximize(more[0] + share @ more[1][0] + (1 - share) @ more[1][1]), [share >= 0, share <= 1])
+assert np.isclose(inner.solve(solver="CLARABEL"), bets["hinge"][0], rtol=1e-6)
+K_svm = sm.solvers.factorized(
+    sm.objectives.LapSVM(K_moons, L_moons, sm.encode_labels(y_moons), gamma_A=0.1, gamma_I=0.0)
+)
+assert np.allclose(K_svm.variables["f"], Z @ learned("hinge", 0.0)[0] + learned("hinge", 0.0)[1], atol=1e-6)
+
+# %% [markdown]
+# **Under the hinge the least risk is 0, and the SVM has it.** $V$ decreases, so that of $V(f_j) - V(g_j)$ and $V(-f_j) - V(-g_j)$ one is never
+# negative, and $g$ minimises the rest of $R$. Whoever wants to be no worse than the SVM *whatever* the labels are gets the SVM. So LapSVM is a bet:
+# it stakes the first number that is printed, and here it wins the second. Under the square, which rises again beyond the margin, a little is certain:
+# a decision beyond 1 or $-1$ that is drawn back costs less with either label.
 
 # %% [markdown] tags=["slide"]
 # ## 7. Robust is not right
@@ -263,6 +332,7 @@ for gamma in (0.0, 10.0):
     print(f"gamma {gamma:3.0f}: {100 * wrong.mean():4.1f} % wrong; {firm.sum()} of 180 survive a liar,", end=" ")
     print(f"{firm_and_wrong[gamma]} of them wrong")
 assert firm_and_wrong[0.0] == 0 < 20 < firm_and_wrong[10.0]
+assert abs(risk["hinge"]) < 1e-5 < 0.04 < -risk["squared"]  # section 6
 coin = sm.hide_labels(rng.integers(0, 2, 200), per_class=10, random_state=0)
 for name, data in {
     "moons": (X_moons, y_moons),
@@ -293,6 +363,7 @@ answers["11.E1"] = (
         "A false label turns its contribution round: the margin falls by twice the contribution.": [0.5, 0.2, 3],
         "The contribution is H times the label: that of the second label is +0.3.": [0.1, -0.4, 2],
         "The fourth label speaks against: its contribution is -0.2.": [0.5, -0.1, 2],
+        "These are the entries of H alone: a contribution has the label, too.": [-0.1, -0.6, 1],
         "The two decisions are right, the count is not: one liar leaves 0.1, which is above 0.": [0.1, -0.5, 1],
         "The two decisions are right, the count is not: two liars leave -0.5, which is below 0.": [0.1, -0.5, 3],
         "These are the margins lost, not those that are left.": [0.8, 1.4, 2],
@@ -443,12 +514,15 @@ print("the firmest weight: you guessed", sm.teaching.guess("11.q2"), "- it is", 
 #   for all harms less in sum, and is a problem of its own.
 # * *Firm predictions are right.* They do not hang on few labels. That is all.
 # * *More unlabelled points cannot hurt.* They make the graph, and the graph may speak of something else.
+# * *Safe: never worse than the SVM.* Under a loss that only falls, whatever is safe for all labels is the SVM.
 # * *"Cannot tell" means "no difference".* It says that so few labels would miss a large one.
 #
 # ## Reading
 #
 # * The page `docs/guide.md`: "What if some of my labels are wrong?" and "When does it not help?".
 # * S. Ben-David, T. Lu and D. Pál. Does unlabeled data provably help? *COLT* 2008.
+# * J. H. Krijthe and M. Loog. The pessimistic limits and possibilities of margin-based losses in semi-supervised learning. *NeurIPS* 2018.
+#   Section 6, for linear classifiers.
 # * Q. McNemar. Note on the sampling error of the difference between correlated proportions or percentages. *Psychometrika* 12, 1947.
 
 # %% [markdown] tags=["quiz"]
@@ -473,3 +547,10 @@ print("the firmest weight: you guessed", sm.teaching.guess("11.q2"), "- it is", 
 # a) Better at the level 0.05, b) $p = 0.125$: cannot tell, c) $p = 0.3$, d) nothing without the test labels.
 #
 # Answer: b. Three wins and no loss: $2^{-3}$.
+
+# %% [markdown] tags=["quiz"]
+# **4.** Which of these is no worse than the SVM in hinge loss, whatever the hidden labels turn out to be?
+#
+# a) LapSVM with a small weight of the graph, b) an S3VM at its global minimum, c) the SVM itself, d) the mean of SVM and LapSVM.
+#
+# Answer: c. Whoever decides otherwise at a hidden point pays for one of its two labels.

@@ -149,10 +149,11 @@ sm.teaching.check("12.W", my_pair)
 # %% tags=["answers"]
 
 
-def pair(d=0.2, graph=1.0, rows=slice(None), halved=1.0):
+def pair(d=0.2, graph=1.0, rows=slice(None), halved=1.0, means=True):
     alpha, b = cp.Variable(n), cp.Variable()
     f, group = K @ alpha + b, south[rows]
-    difference = cp.sum(f[rows][group]) / group.sum() - cp.sum(f[rows][~group]) / (~group).sum()
+    sizes = (group.sum(), (~group).sum()) if means else (1, 1)
+    difference = cp.sum(f[rows][group]) / sizes[0] - cp.sum(f[rows][~group]) / sizes[1]
     condition = cp.abs(difference) <= d
     penalty = halved * cp.quad_form(alpha, cp.psd_wrap(gamma_A * K + graph * gamma_I * K @ L @ K))
     loss = cp.sum(cp.pos(1 - cp.multiply(sign, f[labeled])))
@@ -167,6 +168,9 @@ answers["12.W"] = (
         "The term of the graph is missing.": pair(graph=0.0),
         "The penalties have a factor 1/2 here, which the problem has not.": pair(halved=0.5),
         "This is with d = 0.": pair(d=0.0),
+        "Sums are compared here: the condition is about means.": pair(means=False),
+        "The sign: a multiplier of an inequality is never negative.": [my_pair[0], -my_pair[1]],
+        "The multiplier is that of the side which is not reached: of two constraints, add both.": [my_pair[0], 0.0],
     },
 )
 

@@ -15,6 +15,10 @@ Only ``NN_feedback.md`` is written by hand: who tried the lesson, where one stum
     python notebooks/lessons/lesson_files.py            # notebooks, slides and quizzes
     python notebooks/lessons/lesson_files.py --marks    # runs the sources and writes the marks of the answers, too
     python notebooks/lessons/lesson_files.py --teacher  # build/teacher.zip: solutions, slides, quizzes with answers
+    python notebooks/lessons/lesson_files.py --marimo marimo  # for_marimo/NN_name.py of four lessons, by that command
+
+A marimo file is what ``marimo convert`` makes of the student's notebook: names that several cells use begin with an
+underscore there, since marimo allows one cell for each name. Its head names what it needs, this checkout among it.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ import contextlib
 import io
 import json
 import re
+import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,8 +40,20 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MARKS = ROOT / "specmargin" / "teaching" / "exercises.json"
 ARCHIVE = ROOT / "build" / "teacher.zip"
+MARIMO = ("02", "05", "07", "09")
 BLANK = "# Write your code here."
 DECIMALS = 3
+HEAD = """# /// script
+# requires-python = ">=3.11"
+# dependencies = ["cvxpy", "marimo", "matplotlib", "numpy", "scikit-learn", "scipy", "specmargin"]
+#
+# [tool.uv.sources]
+# specmargin = { path = "../../.." }
+# ///
+
+# Written by `make marimo` from the source of the lesson. `uvx marimo edit --sandbox FILE` opens it.
+
+"""
 
 
 class Cell(NamedTuple):
@@ -95,6 +113,25 @@ def notebook(source: Path, *, solution: bool) -> str:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return nbformat.writes(nbformat.v4.new_notebook(cells=made, metadata=metadata)) + "\n"
+
+
+def marimo_path(source: Path) -> Path:
+    """Return the path of the marimo file of a source."""
+    return source.with_name("for_marimo") / f"{source.name.removesuffix('_sol.py')}.py"
+
+
+def marimo_file(source: Path, command: list[str]) -> str:
+    """Return the text of the marimo file of the student's notebook, which the command of marimo converts."""
+    plain = nbformat.reads(notebook(source, solution=False), 4)
+    for cell in plain.cells:
+        if cell.cell_type == "code":
+            cell.source = re.sub(r"(?m)^%.*\n+", "", cell.source)
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "lesson.ipynb", Path(folder) / "lesson.py"
+        nbformat.write(plain, given)
+        subprocess.run([*command, "-q", "-y", "convert", str(given), "-o", str(made)], check=True)
+        subprocess.run([sys.executable, "-m", "ruff", "format", "-q", "--line-length=120", str(made)], check=True)
+        return HEAD + made.read_text(encoding="utf-8")
 
 
 def slides(source: Path) -> str:
@@ -202,10 +239,16 @@ def _by_property(properties: dict[str, Any], exercise: str, value: Any) -> str |
 
 
 def main(arguments: list[str]) -> None:
-    """Write all files; with ``--marks`` also those of the answers, which takes some minutes; or the archive alone."""
+    """Write all files; with ``--marks`` those of the answers, too; or the archive alone, or the marimo files alone."""
     if "--teacher" in arguments:
         write_archive(ARCHIVE, texts := teacher_files())
         print(f"{ARCHIVE.relative_to(ROOT)} holds {len(texts)} files of {len(sources())} lessons.")
+        return
+    if "--marimo" in arguments:
+        for source in (one for one in sources() if one.name[:2] in MARIMO):
+            text = marimo_file(source, arguments[arguments.index("--marimo") + 1 :])
+            marimo_path(source).write_text(text, encoding="utf-8")
+        print(f"{len(MARIMO)} marimo files are written.")
         return
     for source in sources():
         for path, text in files(source).items():

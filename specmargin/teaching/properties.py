@@ -20,8 +20,8 @@ from specmargin.datasets import digits_pair, make_two_moons
 from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
-from specmargin.objectives import Alignment, LapSVM, SpectrumMargin
-from specmargin.solvers import alignment, factorized, spectrum_margin
+from specmargin.objectives import S3VM, Alignment, LapSVM, S3VMRelaxation, SpectrumMargin
+from specmargin.solvers import alignment, branch_and_bound, cccp, factorized, s3vm_bound, spectrum_margin
 from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray
 
@@ -179,14 +179,21 @@ def _lapsvm_of_any_loss(solve: Callable[[Any], Any]) -> str:
 
 
 def _weights_of_alignment(delta: FloatArray) -> str:
-    """Check the spectrum of lesson 07: ordered, and aligned as well as any, whatever its scale."""
+    """Check the spectrum of lesson 07: ordered, aligned as well as any, and as long as the optimum of the program."""
     X, truth = digits_pair(3, 8)
     labels = encode_labels(hide_labels(truth, n_labeled=16, random_state=0))
-    best = Alignment(laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=60), labels, ties=False)
+    spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=60)
+    best = Alignment(spectrum, labels, ties=False)
     if hint := _not_ordered(delta):
         return hint
     gap = 1 - best.value_at(np.maximum(delta, 0.0)) / alignment(best).certificate.primal_objective
-    return "" if gap < _TOL else "Ordered, but another spectrum is aligned better: compare with section 2."
+    if gap >= _TOL:
+        return "Ordered, but another spectrum is aligned better: compare with section 2."
+    U = np.sqrt(len(X)) * spectrum.eigenvectors[labels.labeled]
+    K = U * delta @ U.T
+    if abs(labels.sign @ K @ labels.sign / (K**2).sum() - 1) > 100 * _TOL:  # no projection: yy' - K is orthogonal to K
+        return "Aligned best, but of another length than the optimum of the program: is the factor 1/2 there?"
+    return ""
 
 
 def _dual_of_stoam(gamma: FloatArray) -> str:
@@ -204,6 +211,81 @@ def _dual_of_stoam(gamma: FloatArray) -> str:
     worst = max(p[0], (np.cumsum(p[1:]) / np.arange(1, p.size)).max())
     gap = 1 - (labels.sign @ gamma - worst) / spectrum_margin(stoam).certificate.primal_objective
     return "" if gap < _TOL else "Feasible, but not optimal: compare S, c and the objective with section 2."
+
+
+def _ten_without_a_label(C: float = 2.0) -> S3VM:
+    """Return the S3VM of lesson 09: two labels, ten points without one."""
+    rng = np.random.default_rng(41)
+    groups, known = rng.uniform(-1.5, 1.5, (4, 2)), rng.uniform(-1.2, 1.2, (2, 2))
+    X = np.vstack([known, groups[rng.integers(0, 4, 10)] + rng.normal(0, 0.25, (10, 2))])
+    return S3VM(X, encode_labels(np.array([0, 1] + [-1] * 10)), loss="hinge", C=C, balance=0.0)
+
+
+def _relaxed_s3vm(M: FloatArray) -> str:
+    """Check the matrix of lesson 09: feasible, and of a value that meets the lower bound."""
+    if np.abs(M - M.T).max() > _TOL or np.linalg.eigvalsh(M).min() < -_TOL:
+        return "M is not positive semidefinite, or not symmetric."
+    if abs(M[0, 0] - 1) > _TOL:
+        return "The corner is free: M_11 = 1 is missing."
+
+    def attains(s3vm: S3VM) -> bool:
+        Z, labels = s3vm.features.dense(), s3vm.labels
+        f, q = Z @ M[1:, 0], np.maximum(0.0, ((Z @ M[1:, 1:]) * Z).sum(axis=1))
+        hinges = np.maximum(0.0, 1.0 - labels.sign * f[labels.labeled]).sum()
+        value = np.trace(M[1:, 1:]) / 2 + s3vm.C * (hinges + np.maximum(0.0, 1.0 - np.sqrt(q[labels.unlabeled])).sum())
+        return bool(value / s3vm_bound(s3vm, tol=_TOL / 10).certificate.dual_objective < 1 + 10 * _TOL)
+
+    if attains(_ten_without_a_label()):
+        return ""
+    if attains(_ten_without_a_label(C=1.0)):
+        return "This is the optimum for C = 1: C is 2, and the norm has a factor 1/2."
+    if np.linalg.eigvalsh(M)[-2] < _TOL:
+        return "M has rank one: its value is a value of J, which others may undercut. Drop the rank, and minimise."
+    return "Feasible, but not optimal: another M has a lower value. Compare the terms with the program."
+
+
+def _ends_of_rounds(rows: FloatArray) -> str:
+    """Check the ends of forty descents of lesson 09: rounds stop there, not above their start, and one is global."""
+    s3vm = _ten_without_a_label()
+    starts = np.random.default_rng(0).normal(0, 2, (40, 2))
+    values, before = (np.array([s3vm.value_at(w) for w in one]) for one in (rows, starts))
+    after = np.array([cccp(s3vm, w=w).certificate.primal_objective for w in rows])
+    if (after < values * (1 - 1e-4)).any():
+        return "From one of these rows rounds go on to a lower J: hand in where they end."
+    if values.min() > branch_and_bound(s3vm).certificate.primal_objective * (1 + 1e-4):
+        return "None of these is a global minimum: a lower J is known."
+    if np.ptp(values) < _TOL:
+        return "All forty end at one point here: does each begin at a start of its own?"
+    if (values > before * (1 + 1e-4)).any():
+        return "One of these rows has a larger J than its start: keep the order of the starts."
+    return ""
+
+
+def _labels_that_are_certain(given: FloatArray) -> str:
+    """Check labels of lesson 09: the bound of the other one is above the global minimum, and none is missing."""
+    from specmargin.problems import s3vm_relaxation, solve
+
+    if not np.isin(given, (-1, 0, 1)).all():
+        return "Give -1, 0 or 1 for each point."
+    s3vm = _ten_without_a_label()
+    least = branch_and_bound(s3vm).certificate.primal_objective * (1 + 1e-4)
+
+    def is_wrong(j: int, label: float) -> bool:
+        signs = np.where(np.arange(given.size) == j, label, 0.0)
+        case = s3vm_relaxation(S3VMRelaxation(s3vm, signs))
+        return bool(solve(case).certificate.dual_objective > least)
+
+    wrong = np.array([[is_wrong(j, label) for label in (-1.0, 1.0)] for j in range(given.size)])
+    proved = wrong[:, 0].astype(int) - wrong[:, 1]
+    if (given * proved < 0).any():
+        return "The signs: where the bound of a label is above the best known J, it is the other label that is proved."
+    if (given != 0)[proved == 0].any():
+        return (
+            "Not each of these is proved by one question: the bound of the other label must be above the best known J."
+        )
+    if (given == 0)[proved != 0].any():
+        return "Labels are missing: other bounds are above the best known J, too. (The lower J, the more is proved.)"
+    return ""
 
 
 def _hurting_graph(rows: FloatArray) -> str:
@@ -258,6 +340,9 @@ PROPERTIES: dict[str, Callable[[Any], str]] = {
     "05.W": _lapsvm_of_any_loss,
     "07.W": _weights_of_alignment,
     "08.W": _dual_of_stoam,
+    "09.W": _relaxed_s3vm,
+    "09.E2": _ends_of_rounds,
+    "09.E3": _labels_that_are_certain,
     "11.E3": _hurting_graph,
     "12.E3": _page,
 }
