@@ -19,6 +19,7 @@ from cone_tampering import KINDS, answered, cone_program, forgeries
 from conic_programs import KINDS as RANDOM
 from conic_programs import random_program, rational_program
 from flint import arb, ctx
+from full_size import shortened
 
 import specmargin as sm
 from specmargin.proofs import cone_program as verifier
@@ -77,7 +78,7 @@ def test_random_programs_are_proved(kind):
 def test_many_random_programs_are_proved(kind):
     # One program of 320 has columns that nothing bounds but an exponential cone, which the verifier does not look at.
     wrong, unbounded = [], {("logdet", 25)}
-    for seed in range(3, 40):
+    for seed in shortened([*range(3, 14), 25], range(3, 40)):
         problem = random_program(kind, seed)
         verification = sm.verify(problem, sm.solve(problem))
         if (kind, seed) in unbounded:
@@ -141,9 +142,10 @@ def test_no_forged_file_is_proved(tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_none_of_many_forged_files_is_proved(tmp_path, kind):
-    proved, count = forged(tmp_path, [kind], range(1, 4))
+    seeds = shortened([1], [1, 2, 3])
+    proved, count = forged(tmp_path, [kind], seeds)
     assert proved == []
-    assert count > 75  # of 7 kinds more than 500
+    assert count > 25 * len(seeds)  # of 7 kinds and 3 seeds more than 500
 
 
 def wrong_values(x):
