@@ -34,7 +34,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-all test-lowest test-wheel notebooks lessons marimo teacher lint format lock clean house
+.PHONY: help setup figures picture tables report docs numbers pages golden bench race mutation test test-all test-lowest test-wheel notebooks lessons marimo teacher lint format lock clean house
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -43,7 +43,7 @@ help: ## this list
 setup: $(READY) ## the environment in .venv (every other target does this first)
 	@echo "$(VENV) is ready."
 
-figures: $(READY) ## compute and draw the figures in under four minutes (ARGS="--quick": one; "--full": all points and tasks)
+figures: $(READY) ## compute and draw the figures in about four minutes (ARGS="--quick": one; "--full": all points and tasks)
 	@$(BIN)/python -m reproduction figures $(ARGS)
 
 # 256 colours are enough, and a third of the bytes.
@@ -74,6 +74,13 @@ report: $(READY) $(VENV)/.ready-docs ## one page of claims, recorded tables and 
 
 numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")
 	@$(BIN)/python tests/page_numbers.py $(ARGS)
+
+# Every page of docs that a test holds against the code.
+pages: $(READY) ## pages of docs that are written from the code: programs, parameters, failure contract, tables of the papers
+	@$(BIN)/python tests/test_programs.py
+	@PYTHONPATH=.:tests/contract $(BIN)/python tests/estimators/test_signatures.py
+	@PYTHONPATH=. $(BIN)/python tests/contract/test_failure_contract.py
+	@PYTHONPATH=. $(BIN)/python tests/test_paper_pages.py
 
 house: $(READY) ## code lines per room, what a fit enters, classes and parameters of estimators, words of README.md
 	@$(BIN)/python tests/house_counts.py $(ARGS)

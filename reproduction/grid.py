@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.comparison import Reference, compare
-from reproduction.engine.protocol import LabeledFolds, Tuning
+from reproduction.engine.protocol import LabeledFolds, Tuning, select
 from reproduction.engine.records import Cell, Row
+from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.methods import Method
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
@@ -91,6 +92,9 @@ def grid_experiment(
 ) -> Experiment:
     """Return the experiment in which labelled folds, and other protocols, choose among the settings of a grid.
 
+    Claims under the name of the experiment, of the source "errors", are judged by the errors on the unlabelled samples
+    at what the folds chose: ``E_method``.
+
     Parameters
     ----------
     name, summary, title, solver
@@ -127,8 +131,11 @@ def grid_experiment(
         return Setup(plan, checksums((task.source for task in there), options.data), missing)
 
     def report(rows: list[Row], plan: GridPlan, options: Options) -> Findings:
-        lines = compare(rows, [LabeledFolds(plan.folds), *tunings], references)
-        return Findings([Section("", lines)], header)
+        folds = LabeledFolds(plan.folds)
+        lines = compare(rows, [folds, *tunings], references)
+        claims = TABLE_CLAIMS.get(name, [])
+        frames = {"errors": wide_frame(select(rows, folds), {"E": "error_unlabeled"})} if claims else {}
+        return Findings([Section("", lines)], header, judge(claims, frames))
 
     note = "two splits, few settings, two folds; for a look, not for the record."
     return Experiment(name, summary, title, setup, work, report, solver=solver, quick=note, axes=tuple(axes))

@@ -17,6 +17,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -29,7 +30,11 @@ _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, to
 
 def code_lines(file: Path) -> int:
     """Return the number of lines that hold code."""
-    source = file.read_text(encoding="utf-8")
+    return _code_lines(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _code_lines(source: str) -> int:
     told: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):

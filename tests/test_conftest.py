@@ -32,8 +32,7 @@ def run_suite(folder: Path, data: str, workers: int) -> subprocess.CompletedProc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("with_data", [False, True])
+@pytest.mark.parametrize(("with_data", "workers"), [(False, 2), (True, 0)])  # reports travel from workers
 def test_data_tests_without_data_are_listed(tmp_path: Path, with_data: bool, workers: int) -> None:
     ran = run_suite(tmp_path, str(tmp_path) if with_data else "", workers)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,10 +1,13 @@
 """The worked examples of CONTRIBUTING.md are carried out: their files are added to a copy, and their checks run there.
 
+One copy gets all of them, and the tests that go through what exists pass there: a newcomer turns none of them red.
+
 An example is a section ``### ...`` of the page. The first line of each of its blocks says what the block is:
 
     # new file: PATH
     # PATH, at the end
     # PATH, below: LINE        the line must stand there once; the block follows it
+    # PATH, above: LINE        the same, and the block comes first, with two empty lines between them
     # check                    a script that is run in the copy, with the copy's package
 
 The first line is left out where the block is not Python.
@@ -27,9 +30,24 @@ pytestmark = pytest.mark.slow  # processes of their own
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 LONGEST = 40
-"""Lines of code of an example, without its check."""
+"""Lines of Python of an example, without its check."""
 
-WANTED = {"A loss", "An edge weight", "A data set", "A solver", "An estimator", "A table", "A figure", "A paper"}
+WANTED = {
+    *("A loss", "An edge weight", "A rule of the spectrum", "A data set", "A solver", "An estimator", "A table"),
+    *("A figure", "A paper"),
+}
+
+LOOKING = (
+    *("losses", "graphs/test_neighbor_graphs.py", "graphs/test_weights.py", "spectra/test_transforms.py"),
+    *("spectra/test_parts.py", "solvers/test_requirements.py", "datasets/test_registry.py"),
+    *("reproduction/papers/test_bibliography.py", "reproduction/test_judging.py"),
+    "reproduction/test_gallery.py::test_captions_are_short_and_speak_of_no_data_set_that_may_be_replaced",
+    "reproduction/test_gallery.py::test_every_figure_of_the_package_says_how_long_it_takes",
+    "test_paper_pages.py::test_the_index_has_every_page_table_and_figure",
+    "test_house.py::test_rooms_stay_below_their_ceilings",
+    "test_house.py::test_losses_say_what_they_are_by_their_attributes",
+)
+"""Tests that go through all losses, weights, rules, data sets, tables, figures and papers, or count lines."""
 
 
 class Block(NamedTuple):
@@ -64,11 +82,12 @@ def apply(block: Block, tree: Path) -> Path:
     if place == "at the end":
         path.write_text(f"{text}\n\n{block.text}", encoding="utf-8")
         return path
-    line = place.removeprefix("below: ")
+    where, _, line = place.partition(": ")
     times = text.split("\n").count(line)
-    if not place.startswith("below: ") or times != 1:
+    if where not in ("below", "above") or times != 1:
         raise AssertionError(f"{name} has the line {line!r} {times} times; the example needs it once")
-    path.write_text(f"\n{text}".replace(f"\n{line}\n", f"\n{line}\n{block.text}").removeprefix("\n"), encoding="utf-8")
+    both = f"{line}\n{block.text}" if where == "below" else f"{block.text}\n\n{line}\n"
+    path.write_text(f"\n{text}".replace(f"\n{line}\n", f"\n{both}").removeprefix("\n"), encoding="utf-8")
     return path
 
 
@@ -109,7 +128,7 @@ def test_every_example_is_there_and_short() -> None:
     assert PAGE_EXAMPLES.keys() == WANTED
     for title, blocks in PAGE_EXAMPLES.items():
         assert blocks[-1].header == "check", f"{title}: the last block is the check"
-        lines = sum(len(block.text.splitlines()) for block in blocks[:-1])
+        lines = sum(len(block.text.splitlines()) for block in blocks[:-1] if block.language == "python")
         assert lines <= LONGEST, f"{title}: {lines} lines"
 
 
@@ -118,13 +137,18 @@ def test_example_does_what_the_page_says(title: str, copy: Path) -> None:
     carry_out(PAGE_EXAMPLES[title], copy)
 
 
-def test_examples_keep_the_layers(copy: Path) -> None:
+def test_all_examples_keep_the_layers_and_turn_no_test_red(copy: Path) -> None:
     for blocks in PAGE_EXAMPLES.values():
         for block in blocks:
             if block.header != "check":
                 apply(block, copy)
     lint = "import sys, importlinter.cli as cli; sys.exit(cli.lint_imports(no_logo=True, no_cache=True))"
     run([sys.executable, "-c", lint], copy)
+    for folder in ("tests", "docs/papers"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "golden"))
+    run([sys.executable, "tests/test_paper_pages.py"], copy)  # of `make pages`, what these examples are on
+    places = [f"tests/{place}" for place in LOOKING]
+    run([sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *places], copy)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +157,7 @@ def test_examples_keep_the_layers(copy: Path) -> None:
         ("check", "assert 1 + 1 == 3\n", "AssertionError"),
         ("new file: specmargin/results.py", "x = 1\n", "is there already"),
         ("specmargin/results.py, below: no such line", "x = 1\n", "0 times"),
+        ("specmargin/results.py, before: __all__", "x = 1\n", "0 times"),
         ("new file: specmargin/planted.py", "import os\n", "F401"),
         ("specmargin/results.py, at the end", "planted = [1,2]\n", "format"),
     ],

@@ -50,7 +50,7 @@ OF_NO_MODULE = {
     "reproduction/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
     "test_misprints.py": "formulas of the papers as published and as corrected",
-    "reproduction/papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
+    "reproduction/papers/test_papers.py": "how the tables of all papers are found",
     "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "proofs/test_tampering.py": "members of files changed, exchanged and replaced",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
@@ -209,9 +209,10 @@ def test_planted_module_without_a_test_is_noticed(copy: Path) -> None:
     (copy / "specmargin" / "graphs" / "planted.py").write_text('__all__ = ["grow"]\n\ndef grow(): ...\n')
     (copy / "specmargin" / "graphs" / "_private.py").touch()
     (copy / "tests" / "losses" / "test_margin.py").write_text("from specmargin.graphs.planted import grow\n")
-    assert house.modules_without_test(copy) - TESTED_THROUGH.keys() == {"graphs/planted.py"}
+    before = at_root(house.modules_without_test)
+    assert house.modules_without_test(copy) - before == {"graphs/planted.py"}
     (copy / "tests" / "graphs" / "test_weights.py").write_text("import specmargin as sm\nsm.graphs.planted.grow()\n")
-    assert house.modules_without_test(copy) - TESTED_THROUGH.keys() == set()
+    assert house.modules_without_test(copy) - before == set()
 
 
 def test_public_names_lead_to_their_modules(tmp_path: Path) -> None:
@@ -428,33 +429,33 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 
 # The house stays small
 
-# Code lines of a room that may not be exceeded: raising one is a line of the diff that says why. A loss, a weight of
-# edges and a paper find room.
+# Code lines of a room that may not be exceeded: raising one is a line of the diff that says why. The examples of
+# CONTRIBUTING.md find room, one of each kind (`tests/test_contributing.py`): below that, raise the ceiling.
 CEILINGS = {
     "specmargin": {
         "(modules)": 1930,  # what parts share; models as sums of terms; the proof of a cone program
         "assessment": 3120,  # a line of false labels
         "candidates": 1222,  # intercepts of fits without a label
-        "datasets": 800,
+        "datasets": 820,  # a generator
         "diagnosis": 830,
-        "estimators": 4560,  # labels that are false, known shares
+        "estimators": 4580,  # labels that are false, known shares
         "graphs": 1400,  # KNN and Laplacian as objects
         "kernels": 830,  # kernels as objects
         "labels": 447,  # where scores are sparse
         "losses": 760,
         "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1780,
-        "problems": 3590,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
+        "problems": 3610,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2357,  # cone programs and rays in balls, their bounds replayed
-        "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
+        "solvers": 7755,  # Solver and Search as objects; S3VMs by boxes and their products
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
-        "spectra": 1400,  # Eigenvectors and Transform as objects
+        "spectra": 1430,  # Eigenvectors and Transform as objects
     },
     "reproduction": {
-        "(modules)": 2280,
+        "(modules)": 2290,  # claims of a plain table
         "engine": 1165,
-        "papers": 5390,
-    },  # MNIST as published, what a session changes of times
+        "papers": 5450,  # MNIST as published, what a session changes of times
+    },
 }
 
 
@@ -476,7 +477,7 @@ def test_a_room_that_grows_is_noticed(copy: Path) -> None:
     (copy / "specmargin" / "labels" / "planted.py").write_text("x = 1\n" * 50)
     (copy / "reproduction" / "attic").mkdir()
     (copy / "reproduction" / "attic" / "planted.py").write_text("x = 1\n")
-    assert above_ceiling(copy).keys() == {"specmargin/labels", "reproduction/attic"}
+    assert above_ceiling(copy).keys() - at_root(above_ceiling).keys() == {"specmargin/labels", "reproduction/attic"}
 
 
 def test_readme_is_read_in_five_minutes(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
-"""The pages of the papers: names, tests, commands, files and links on them exist, and every page has all its parts."""
+"""The pages of the papers: names, tests, commands, files and links on them exist, and every page has all its parts.
+
+Tables and figures of the index are written from `reproduction/papers/bibliography.toml`, by ``make pages``.
+"""
 
 import ast
 import importlib
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -10,11 +14,14 @@ import pytest
 
 from reproduction.gallery import available_figures
 from reproduction.papers import tables
+from reproduction.papers.bibliography import PAPERS as BIBLIOGRAPHY
+from reproduction.papers.bibliography import Paper
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "papers"
 PAGES = sorted(FOLDER.glob("*.md"))
 PAPERS = [path for path in PAGES if path.name != "index.md"]
+INDEX = FOLDER / "index.md"
 PARTS = ["In short", "From the paper to the code", "Misprints", "Protocol", "Claims", "Not judged yet"]
 
 
@@ -61,6 +68,28 @@ def faults(text: str, folder: Path = FOLDER) -> list[str]:
     return wrong
 
 
+def commands(paper: Paper) -> str:
+    """Return what computes the tables and the figures of a paper, in two cells."""
+    cells = {"tables": paper.tables, "figures": paper.figures}
+    return " | ".join(
+        f"`python -m reproduction {kind} {' '.join(names)}`" if names else "" for kind, names in cells.items()
+    )
+
+
+def indexed(text: str, papers: tuple[Paper, ...] = BIBLIOGRAPHY) -> str:
+    """Return the index with the commands of all papers: in the row of a page, and in a table of those without one."""
+    further = ["| what | tables | figures |", "|---|---|---|"]
+    for paper in papers:
+        row = rf"(?m)^(\| \[[^|]*\| {re.escape(paper.authors)} [^|]*\b{paper.year} \|).*$"
+        if paper.authors and re.search(row, text):
+            text = re.sub(row, rf"\1 {commands(paper)} |", text)
+        else:
+            further.append(f"| {paper.name} | {commands(paper)} |")
+    begin, end = "<!-- further -->\n", "<!-- end -->"
+    before, _, rest = text.partition(begin)
+    return "\n".join([f"{before}{begin}", *further, "", rest[rest.index(end) :]])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_what_a_page_names_exists(page):
     assert faults(page.read_text(encoding="utf-8")) == []
@@ -89,11 +118,24 @@ def test_tables_and_formulas_are_whole_lines(page):
 
 
 def test_the_index_has_every_page_table_and_figure():
-    text = (FOLDER / "index.md").read_text(encoding="utf-8")
+    text = INDEX.read_text(encoding="utf-8")
     assert {path.name for path in PAPERS} <= set(re.findall(r"\]\((\w+\.md)\)", text))
+    assert len(re.findall(r"(?m)^\| \[", text)) == len(PAPERS)
+    assert indexed(text) == text, "run: make pages"
     for kind, known in (("tables", tables()), ("figures", available_figures())):
         named = re.findall(rf"`python -m reproduction {kind} ([\w ]+)`", text)
         assert sorted(name for names in named for name in names.split()) == sorted(known)
+
+
+def test_a_paper_without_a_page_gets_a_line_in_the_index():
+    added = Paper("toy", "A toy", "One. Two.", ("lapsvm_svm",), ("clock",), "Nobody", "Nowhere", 2030)
+    row = "| Nobody (2030) | `python -m reproduction tables lapsvm_svm` | `python -m reproduction figures clock` |\n"
+    text = INDEX.read_text(encoding="utf-8")
+    assert row in indexed(text, (*BIBLIOGRAPHY, added))
+    page = text.replace("| [QN-S3VM]", "| [Toy](toy.md) | Nobody 2029, 2030 | old | |\n| [QN-S3VM]")
+    written = indexed(page, (*BIBLIOGRAPHY, added))
+    assert row.replace("| Nobody (2030)", "| [Toy](toy.md) | Nobody 2029, 2030") in written
+    assert "| Nobody (2030)" not in written
 
 
 def test_what_does_not_exist_is_named():
@@ -112,3 +154,8 @@ def test_what_does_not_exist_is_named():
         "link nowhere.md#",
         "link ../../README.md#nothing",
     ]
+
+
+if __name__ == "__main__":
+    INDEX.write_text(indexed(INDEX.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.stdout.write(f"{INDEX.relative_to(ROOT)} is up to date.\n")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
@@ -233,6 +235,64 @@ def test_parts_of_a_stranger(moons: Any) -> None:
     choosing = sm.LapRLSCV(grid={"kernel": [Laplace(1.0), 4.0], "graph": [Ball(0.4), 6]}).fit(X, more)
     again = sm.LapRLS(**choosing.best_params_).fit(X, more)
     np.testing.assert_array_equal(again.scores_, choosing.scores_)
+
+
+# What a stranger writes into a cell of a notebook: an own kernel, an own graph, and a search over both.
+CELLS = {
+    "kernel": """
+class Laplace(BaseEstimator):
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def __call__(self, X, Y=None):
+        return np.exp(-self.gamma * cdist(X, X if Y is None else Y, "cityblock"))
+
+svm = sm.LapSVM(kernel=Laplace(2.0)).fit(X, y)
+search = GridSearchCV(svm, {"kernel__gamma": [1.0, 3.0]}, cv=sm.LabeledKFold(3)).fit(X, y)
+assert search.best_estimator_.kernel.gamma == search.best_params_["kernel__gamma"]
+""",
+    "graph": """
+class Ball(BaseEstimator):
+    def __init__(self, radius=0.5):
+        self.radius = radius
+
+    def __call__(self, X):
+        return radius_neighbors_graph(X, self.radius)
+
+svm = sm.LapSVM(graph=Ball(0.4)).fit(X, y)
+search = GridSearchCV(svm, {"graph__radius": [0.3, 0.5]}, cv=sm.LabeledKFold(3)).fit(X, y)
+assert search.best_estimator_.graph.radius == search.best_params_["graph__radius"]
+""",
+    "both": """
+@dataclass
+class Wave(BaseEstimator):
+    gamma: float = 1.0
+    radius: float = 0.5
+
+    def __call__(self, X, Y=None):
+        return 1 / (1 + self.gamma * cdist(X, X if Y is None else Y, "sqeuclidean"))
+
+own = Wave(2.0)
+svm = sm.LapSVM(kernel=own, graph=lambda X: radius_neighbors_graph(X, own.radius), gamma_I=1.0)
+search = GridSearchCV(svm, {"kernel__gamma": [1.0, 3.0], "laplacian": [1, 2]}, cv=sm.LabeledKFold(3))
+svm = search.fit(X, y).best_estimator_
+""",
+}
+
+
+def test_cells_of_a_stranger_are_short_and_run(moons: Any) -> None:
+    X, truth, _ = moons
+    y = sm.hide_labels(truth, per_class=8, random_state=0)
+    for name, cell in CELLS.items():
+        assert len(cell.strip().splitlines()) <= 15, name
+        shared: dict[str, Any] = {"X": X, "y": y, "dataclass": dataclass, "cdist": cdist, "__name__": "__main__"}
+        shared |= {"radius_neighbors_graph": radius_neighbors_graph, "BaseEstimator": BaseEstimator, "np": np, "sm": sm}
+        shared |= {"GridSearchCV": GridSearchCV}
+        exec(cell, shared)  # whose names are those of the notebook
+        svm = shared["svm"].fit(X, y)
+        assert (clone(svm).fit(X, y).scores_ == svm.scores_).all()
+        assert (svm.transduction_ == truth).mean() > 0.8
+        assert svm.result_.certificate.is_optimal(1e-6)
 
 
 def test_scikit_learn_searches_over_nested_names_of_the_defaults(moons: Any) -> None:

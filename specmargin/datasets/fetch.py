@@ -149,10 +149,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     Parameters
     ----------
     name : str
-        One of ``g50c``, ``g10n``, ``uspst``, ``usps``, ``mac_windows``, ``pcmac_counts``, ``coil20``,
-        ``mnist``, ``20news``, ``isolet``, ``cbcl_faces``, ``rcv1_ccat_sample``, ``two_moons``, ``clock``,
-        ``two_circles``, ``two_spirals``, ``s3vm_art100``, ``s3vm_art150``, ``s3vm_2moons``, ``s3vm_connectionist``,
-        ``s3vm_heart``, ``s3vm_ionosphere``, ``cora``, ``texas``, ``cornell``, ``digits``.
+        One of <names>.
     data_home : path, optional
         Folder with ``<name>.npz``; default ``$SPECMARGIN_DATA``. The user's cache is looked into last.
     download : bool, default True
@@ -193,6 +190,10 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     X, y, labeled_idx, extras = read_archive(entry, content, path)
     logger.debug("read %s from %s", entry.name, path)
     return _dataset(entry, X, y, extras, labeled_idx=labeled_idx, sha256=digest, source=str(path))
+
+
+if load.__doc__:  # which python -OO takes away
+    load.__doc__ = load.__doc__.replace("<names>", ", ".join(f"``{name}``" for name in REGISTRY))
 
 
 def _dataset(entry: Entry, X: Matrix, y: IntArray, extras: dict[str, Any], **origin: Any) -> Dataset:

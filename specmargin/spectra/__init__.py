@@ -28,7 +28,7 @@ from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
 from specmargin.spectra.filtered_features import FilterBank, filter_bank, filter_new_nodes
-from specmargin.spectra.filters import Bands, Bernstein, GraphFilters, Powers, Resolvents
+from specmargin.spectra.filters import Bands, Bernstein, GraphFilters, Powers, Resolvents, family_rule
 from specmargin.spectra.parts import Eigenvectors, Transform
 from specmargin.spectra.spectrum import Spectrum
 
@@ -85,7 +85,7 @@ Bernstein.__init__ = checked(**_DEGREES)(Bernstein.__init__)  # type: ignore[met
 filter_bank = checked(
     S=numbers_array("specmargin.graphs.normalized_adjacency(W), (n, n)", ndim=2),
     X=maybe(numbers_array("finite features of the nodes, a row per node", ndim=2)),
-    filters=maybe(instance((Resolvents, Powers, Bernstein, Bands), "pass specmargin.spectra.Resolvents()")),
+    filters=maybe(family_rule),
     normalization=choice("unit", "centered", "trace", None),
     tol=number(above=0),
 )(filter_bank)

@@ -5,15 +5,16 @@ with g < 0 keeps what neighbours do not share. All but `Bands` are polynomials, 
 one Chebyshev recursion of S on X applies a whole family (`specmargin.spectra.filter_bank`). lam = 1 - s is the
 frequency: an eigenvalue of the Laplacian I - S, in [0, 2].
 
-A new family is a class with `name`, `parameters`, `response` and `chebyshev`.
+A new family is a class with `name`, `parameters`, `response` and `chebyshev`; an object of it is taken wherever one of
+these is, and an entry in `FAMILIES` makes its name a short form.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -21,15 +22,16 @@ from scipy.special import binom
 
 from specmargin.arrays import vector
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray
 
-__all__ = ["Bands", "Bernstein", "GraphFilters", "Powers", "Resolvents"]
+__all__ = ["FAMILIES", "Bands", "Bernstein", "GraphFilters", "Powers", "Resolvents", "family_rule"]
 
 _DEGREE = 60
 """Highest power and degree: beyond it monomials of [-1, 1] are alike, and their Chebyshev coefficients lose digits."""
 
 
+@runtime_checkable
 class GraphFilters(Protocol):
     """A family of m filters.
 
@@ -269,6 +271,20 @@ class Bands:
     def chebyshev(self, tol: float) -> FloatArray:
         """Refuse: no polynomial is near to an indicator."""
         raise InvalidInputError("bands are no polynomials of the operator; they take its eigenvectors.")
+
+
+FAMILIES: dict[str, Callable[[], GraphFilters]] = {one.name: one for one in (Resolvents, Powers, Bernstein, Bands)}
+"""Families of filters by name."""
+
+
+def family_rule(name: str, value: Any) -> Any:
+    """Check a family of filters, of one's own or of this module."""
+    if isinstance(value, type) or not isinstance(value, GraphFilters):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} is no family of filters; pass one of specmargin.spectra, such as Resolvents(), or "
+            "an object with name, parameters, response and chebyshev."
+        )
+    return value
 
 
 def _require_degree(degree: int, least: int) -> None:

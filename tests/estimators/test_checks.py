@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import cvxpy as cp
 import numpy as np
 import pytest
+from full_size import FULL, shortened
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
@@ -45,8 +46,8 @@ CLASSIFIERS = [
     (sm.LapSVM, {}),
     (sm.LapSVM, {"loss": "squared_hinge"}),
     (sm.LapSVM, {"solver": "dual"}),
-    *((sm.LapSVM, {"model": Changed(kind)}) for kind in ("shares", "fair", "term")),
-    *((sm.STORM, {"model": Changed(kind), "q": 5}) for kind in ("shares", "fair", "term")),
+    *((sm.LapSVM, {"model": Changed(kind)}) for kind in shortened(("fair",), ("shares", "fair", "term"))),
+    *((sm.STORM, {"model": Changed(kind), "q": 5}) for kind in shortened(("term",), ("shares", "fair", "term"))),
     (sm.STORM, {}),
     (sm.STOAM, {}),
     (sm.MKL, {}),
@@ -130,6 +131,10 @@ def sized(estimators, **options):
         estimator, check = getattr(case, "values", case)  # of a case that is marked, too
         # A conic solver's answers are known to their gap, and the last bits of a spectrum decide its last step.
         if getattr(estimator, "model", None) and check.func.__name__ == "check_fit_idempotent":
+            return False
+        # What fails by design fails for every setting of a class, and a form of arrays is converted alike.
+        once = getattr(case, "marks", ()) or check.func.__name__ == "check_array_api_input"
+        if once and id(estimator) != first[type(estimator)] and not FULL:
             return False
         if type(estimator) in ALIKE and check.func.__name__ in {*MANY_FITS, MATRIX}:
             return False

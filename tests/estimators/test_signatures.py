@@ -328,7 +328,7 @@ def test_one_word_for_one_thing_and_a_reason_for_every_other_default(group: str)
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python tests/estimators/test_signatures.py"
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: make pages"
 
 
 @pytest.mark.parametrize("name", estimators.__all__)

@@ -53,11 +53,14 @@ def test_dual_value_is_the_least_of_loss_plus_line(loss, beta):
         assume(miss > 1e-6)
         assert min(slanted(1e4 / miss), slanted(-1e4 / miss)) < -1e3
         return
-    grid = np.linspace(-10, 10, 4001)
-    start = grid[np.argmin(loss.value(grid) + beta * grid)]
-    minimum = minimize_scalar(slanted, bounds=(start - 0.01, start + 0.01), method="bounded", options={"xatol": 1e-10})
-    assert conjugate == pytest.approx(min(minimum.fun, slanted(start)), abs=1e-8)
-    assert conjugate <= slanted(start) + 1e-12  # a bound on every point of the grid
+    # Far out, too: the infimum of a loss with an asymptote lies anywhere, or nowhere.
+    far = np.geomspace(10, 1e4, 200)
+    grid = np.concatenate([-far[:0:-1], np.linspace(-10, 10, 4001), far[1:]])
+    least = int(np.argmin(loss.value(grid) + beta * grid))
+    between = (grid[max(least - 2, 0)], grid[min(least + 2, len(grid) - 1)])
+    minimum = minimize_scalar(slanted, bounds=between, method="bounded", options={"xatol": 1e-10})
+    assert conjugate == pytest.approx(min(minimum.fun, slanted(grid[least])), abs=1e-8)
+    assert conjugate <= slanted(grid[least]) + 1e-12  # a bound on every point of the grid
 
 
 @pytest.mark.parametrize(

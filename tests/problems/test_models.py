@@ -15,6 +15,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from full_size import FULL, shortened
 from model_cases import CASES, GRAPHS, LAPSVM, MKL, SETS, STORM, Exponential, Logistic
 from model_references import Case, data_of, optimum
 
@@ -36,6 +37,8 @@ def runs() -> list[Any]:
     for name, case in CASES.items():
         for where in SETS:
             for solver in ("CLARABEL", "SCS", *(one for one in case.also if one in cp.installed_solvers())):
+                if not (solver == "CLARABEL" or where == SETS[1] or FULL):
+                    continue  # what a solver does wrong it does on any set
                 slow = [] if (where, solver) == ("moons", "CLARABEL") else [pytest.mark.slow]
                 found.append(pytest.param(name, where, solver, marks=slow, id=f"{name}, {where}, {solver}"))
     return found
@@ -109,9 +112,9 @@ def drawn_case(rng: np.random.Generator) -> Case:
 
 
 @pytest.mark.parametrize("where", SETS)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 67))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, shortened(30, 67)))])
 def test_no_mix_of_models_passes_as_unchanged(where, seed):
-    """201 changes: the answer, the multipliers and the proof are those of the changed program."""
+    """90 changes, 201 at full size: the answer, the multipliers and the proof are those of the changed program."""
     rng = np.random.default_rng([seed, SETS.index(where)])
     case = drawn_case(rng)
     changed = case.changed(data_of(where))

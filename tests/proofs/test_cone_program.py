@@ -19,6 +19,7 @@ from cone_tampering import KINDS, answered, cone_program, forgeries
 from conic_programs import KINDS as RANDOM
 from conic_programs import random_program, rational_program
 from flint import arb, ctx
+from full_size import shortened
 
 import specmargin as sm
 from specmargin.proofs import cone_program as verifier
@@ -78,7 +79,7 @@ def test_many_random_programs_are_proved(kind):
     # Columns that nothing bounds but an exponential cone are open: the verifier does not look at it. Whether they have
     # a residual depends on the last digits of the solver's answer, and these on the processor: one or two of 320 have.
     wrong, open_ = [], []
-    for seed in range(3, 40):
+    for seed in shortened([*range(3, 14), 25], range(3, 40)):
         problem = random_program(kind, seed)
         verification = sm.verify(problem, sm.solve(problem))
         told = f"{seed}: {verification}"
@@ -142,9 +143,10 @@ def test_no_forged_file_is_proved(tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_none_of_many_forged_files_is_proved(tmp_path, kind):
-    proved, count = forged(tmp_path, [kind], range(1, 4))
+    seeds = shortened([1], [1, 2, 3])
+    proved, count = forged(tmp_path, [kind], seeds)
     assert proved == []
-    assert count > 75  # of 7 kinds more than 500
+    assert count > 25 * len(seeds)  # of 7 kinds and 3 seeds more than 500
 
 
 def wrong_values(x):

@@ -14,6 +14,7 @@ pytest.importorskip("flint")
 
 import proof_problems
 import tampering
+from full_size import shortened
 
 import specmargin as sm
 from specmargin.archive import read_archive, write_archive
@@ -35,7 +36,7 @@ LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    return tampering.run(33, 0, tmp_path_factory.mktemp("tampering"))
+    return tampering.run(shortened(22, 33), 0, tmp_path_factory.mktemp("tampering"))
 
 
 @pytest.mark.slow

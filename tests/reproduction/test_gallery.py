@@ -347,7 +347,7 @@ def test_every_figure_of_the_package_says_how_long_it_takes(size, real):
     assert scripts.keys() == {path.stem for path in (Path(__file__).parents[2] / "figures").glob("[!_]*.py")}
     seconds = [expected_seconds(path.read_text(encoding="utf-8"), size, real) for path in scripts.values()]
     assert None not in seconds
-    most = {"quick": 60, "standard": 195}.get(size)  # of four minutes fifty seconds are the set-up's
+    most = {"quick": 60, "standard": 205}.get(size)  # four minutes with the set-up, and room for a figure or two
     assert most is None or _makespan(sorted(seconds, reverse=True), 2) <= most
 
 

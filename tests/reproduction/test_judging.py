@@ -202,7 +202,7 @@ def test_all_claims_on_times_hold_what_a_session_changes():
     """Counts are no times: iterations and memory come back in every session."""
     claims = [*chain(*TABLE_CLAIMS.values()), *chain(*CLAIMS.values())]
     of_times = [one for one in claims if "second" in one.test]
-    assert len(of_times) == 16
+    assert len(of_times) >= 16
     assert all(bool(one.times) == (one in of_times) for one in claims)
     assert all((one.times != "ratio") == one.test.startswith(("slope", "power")) for one in of_times)
 

@@ -5,10 +5,25 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from specmargin.exceptions import InvalidInputError
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import normalized_adjacency
 from specmargin.spectra import Bands, Bernstein, Powers, Resolvents, filter_bank
 from specmargin.spectra import filtered_features as module
+
+
+class Halves:
+    """A family by a stranger: a low and a high half, which are the two polynomials of `Bernstein(1)`."""
+
+    name = "halves"
+    parameters = np.array([0.0, 2.0])
+
+    def response(self, s):
+        return np.stack([1 + np.asarray(s), 1 - np.asarray(s)]) / 2
+
+    def chebyshev(self, tol):
+        return np.array([[0.5, 0.5], [0.5, -0.5]])
+
 
 FAMILIES = [Resolvents(), Powers(4), Bernstein(5), Bands([0.0, 0.61, 1.03, 2.0])]
 families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -36,6 +51,17 @@ def test_blocks_are_functions_of_the_operator(graph, X, family):
         np.testing.assert_allclose(F, vectors @ (h[:, None] * (vectors.T @ X)), atol=1e-9)
     centred = [F - F.mean(axis=0) for F in bank.blocks]
     np.testing.assert_allclose(bank.power, [(F**2).sum() / 34 for F in centred], rtol=1e-9)
+
+
+def test_a_family_of_ones_own_is_taken_as_an_object(graph, X):
+    own, same = filter_bank(graph, X, Halves()), filter_bank(graph, X, Bernstein(1))
+    np.testing.assert_allclose(own.blocks, same.blocks, atol=1e-12)
+    y = np.where(np.arange(34) < 6, np.arange(34) % 2, -1)
+    fits = [sm.SpectralFilterClassifier(filters=one).fit(X, y, graph=graph) for one in (Halves(), Bernstein(1))]
+    np.testing.assert_allclose(fits[0].scores_, fits[1].scores_, atol=1e-9)
+    for wrong in (Halves, Resolvents, "resolvents", 3):  # a class is no family
+        with pytest.raises(InvalidTypeError, match=r"is no family of filters; pass one of specmargin.spectra"):
+            filter_bank(graph, X, wrong)
 
 
 @families

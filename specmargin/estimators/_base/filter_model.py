@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import Rule, choice, flag, instance, number
+from specmargin.checks import Rule, choice, flag, number
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.memory import require_memory
 from specmargin.estimators._base.parameters import part_of
@@ -25,33 +25,22 @@ from specmargin.solvers.spectrum.block_weights import (
     learn_weights,
     ridge_on_blocks,
 )
-from specmargin.spectra import (
-    Bands,
-    Bernstein,
-    FilterBank,
-    GraphFilters,
-    Powers,
-    Resolvents,
-    filter_bank,
-    filter_new_nodes,
-)
+from specmargin.spectra import FilterBank, GraphFilters, filter_bank, filter_new_nodes
 from specmargin.spectra.filtered_features import LARGE
+from specmargin.spectra.filters import FAMILIES, family_rule
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
-
-_FAMILIES: dict[str, Any] = {"resolvents": Resolvents, "powers": Powers, "bernstein": Bernstein, "bands": Bands}
-"""Families of filters by name."""
 
 
 def filters_rule(name: str, value: Any) -> Any:
     """Check the name of a family of filters, or a family."""
     if isinstance(value, str):
-        return choice(*_FAMILIES)(name, value)
-    return instance(tuple(_FAMILIES.values()), "pass one of specmargin.spectra, such as Resolvents()")(name, value)
+        return choice(*FAMILIES)(name, value)
+    return family_rule(name, value)
 
 
 def filtered(X: Matrix, graph: SparseArray, filters: Any, self_loops: float, normalization: str) -> FilterBank:
     """Return the blocks of features that the parameters of these names mean."""
-    family: GraphFilters = _FAMILIES[filters]() if isinstance(filters, str) else filters
+    family: GraphFilters = FAMILIES[filters]() if isinstance(filters, str) else filters
     (n, d), n_filters = X.shape, len(family.parameters)
     numbers = float(n_filters) * n * d
     require_memory(

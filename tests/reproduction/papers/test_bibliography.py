@@ -18,7 +18,7 @@ def test_every_table_and_every_figure_has_one_home():
 
 
 def test_a_table_of_a_new_module_is_without_a_home(monkeypatch):
-    added = {**modules(), "example_2026": (tables()["lapsvm_svm"],)}
+    added = {**modules(), "toy_2030": (tables()["lapsvm_svm"],)}
     monkeypatch.setattr(bibliography, "modules", lambda: added)
     assert homeless_tables() == ("lapsvm_svm",)
 
@@ -36,4 +36,4 @@ def test_papers_are_named_and_what_is_ours_has_no_authors():
         assert bool(paper.authors) == bool(paper.venue) == bool(paper.year)
         assert paper.protocol.count(". ") == 1  # two sentences
         assert set(paper.modules) <= modules().keys()
-    assert PAPERS[-1].name == PAPERS[-1].title
+        assert paper.authors or paper.name == paper.title

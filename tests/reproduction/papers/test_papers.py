@@ -1,11 +1,7 @@
-"""Tables are found: the table of another paper is one file and one CSV file of its published numbers."""
+"""Tables are found by themselves; `tests/test_contributing.py` adds a paper."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,70 +11,6 @@ from reproduction.papers import run_table, tables
 from specmargin.exceptions import SpecmarginError
 
 ROOT = Path(__file__).resolve().parents[3]
-
-TOY = '''"""A sixth paper: the supervised SVM on scikit-learn's digits."""
-
-from sklearn.svm import SVC
-
-from reproduction.comparison import Reference
-from reproduction.grid import grid_experiment
-from reproduction.methods import Method, fit_cell
-from reproduction.tasks import Task, random_draws, samples
-
-TASKS = {"digits": Task("digits", "digits", n=200, draw=random_draws(n_labeled=40, n_splits=3))}
-
-
-def _svm(task, setting, data):
-    return SVC(C=setting["C"], gamma="scale"), samples(task, data)[0]
-
-
-METHODS = {"svm": Method(("C",), estimator=_svm, labeled_only=True)}
-
-
-def work(cell, *, data=None):
-    """Fit a method at one setting on one split."""
-    return fit_cell(cell, TASKS, METHODS, data)
-
-
-TOY = grid_experiment(
-    "toy",
-    "A toy table",
-    "SVM on digits: error in percent",
-    tasks=list(TASKS.values()),
-    methods=METHODS,
-    grid={"C": (1.0, 10.0)},
-    references={"svm": [Reference("toy_2030", "1", "svm")]},
-    work=work,
-)
-'''
-CSV = """paper,table,dataset,method,quantity,split,mean,std,n_labeled,note
-toy_2030,1,digits,svm,error_percent,U,12.34,1.5,40,made up
-"""
-
-
-@pytest.mark.slow
-def test_a_sixth_paper_is_one_file_and_one_csv(tmp_path):
-    for package in ("specmargin", "reproduction"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "reproduction" / "papers" / "toy_2030.py").write_text(TOY)
-    (tmp_path / "reproduction" / "engine" / "published_data" / "toy_2030.csv").write_text(CSV)
-
-    def specmargin_command(*words):
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        command = [sys.executable, "-m", "reproduction", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    listed = specmargin_command("tables")
-    assert "A toy table" in listed
-    assert "lapsvm_svm" in listed
-    text = specmargin_command("tables", "toy", "--quick")
-    (line,) = [line for line in text.splitlines() if line.startswith("digits")]
-    assert "2 labelled folds" in line
-    assert "12.34 (1.50)  toy_2030 table 1 svm" in line
-    assert "cells: 4, failed: 0" in text
-    assert (tmp_path / "results" / "tables" / "toy-quick.csv").is_file()
 
 
 def test_tables_are_those_of_the_command_line():

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from full_size import shortened
 
 import specmargin as sm
 from reproduction.papers._protocols import node_filters as filters
@@ -91,7 +92,7 @@ def test_columns_are_those_of_the_default_filters():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", [STAND_IN, MIXED], ids=["alike", "mixed"])
+@pytest.mark.parametrize("task", shortened([MIXED], [MIXED, STAND_IN]), ids=shortened(["mixed"], ["mixed", "alike"]))
 def test_storm_is_the_public_estimator_at_the_setting_of_fewest_errors_in_folds(task):
     """By refits of `STORM` with the labels of a fold hidden."""
     graph, split = node_graph(task), next(iter(node_splits(task).values()))
