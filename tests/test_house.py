@@ -453,8 +453,8 @@ CEILINGS = {
     "reproduction": {
         "(modules)": 2280,
         "engine": 1165,
-        "papers": 5390,
-    },  # MNIST as published, what a session changes of times
+        "papers": 5420,  # MNIST as published; classes compared by other rules; table 2 of QN-S3VM in parts
+    },
 }
 
 
