@@ -106,7 +106,7 @@ def test_plain_conjugate_gradients_end_where_newtons_method_does(rng):
 
 
 def test_updates_of_the_directions():
-    """Polak and Ribiere's iterations are those of `pcg`; on a quadratic both updates are one, elsewhere they are not."""
+    """Polak and Ribiere's iterations are those of `pcg`; on a quadratic both updates are one, elsewhere not."""
     X, y = sm.datasets.make_two_moons(n_samples=80, noise=0.1, random_state=0)
     labels = sm.encode_labels(sm.hide_labels(y, per_class=10, random_state=0))
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
