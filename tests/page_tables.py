@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import page_numbers
+from scipy.stats import t
 
 from reproduction.engine.records import Row
 from reproduction.headlines import headline_rows
@@ -20,6 +26,7 @@ from reproduction.papers._protocols.auto_ssl_sets import (
     UNSEEN,
 )
 from reproduction.recorded import RecordedTable, recorded_tables
+from reproduction.report import Line
 from specmargin.candidates import FAMILIES
 
 
@@ -113,6 +120,81 @@ def auto_ssl_published() -> str:
     return _table(["", "tuned SVM", "`baseline_`", "AutoSSL", "AutoSSL, exact class shares", "test-tuned"], rows)
 
 
+# Numbers of independent code
+
+
+def _line(source: str) -> Line:
+    """Return the one line of a record that a source of `page_numbers` names."""
+    name, *wanted = source.split(" | ")
+    report = records()[name].report
+    assert report is not None, f"{name} is not recorded whole"
+    found = {
+        line.mean: line
+        for section in report.sections
+        for line in section.lines
+        if not Counter(wanted) - Counter([f"# {section.title}", line.dataset, line.method, line.tuning])
+    }
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} lines of {name!r} are called {source!r}")
+    return next(iter(found.values()))
+
+
+def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
+    """Return the published number and ours, as they are shown; ours, its standard error (NaN: none), its draws."""
+    if "line" in entry:
+        line = _line(entry["line"])
+        n = line.draws or line.n_splits
+        error = line.error if line.draws else line.std / math.sqrt(n)
+        known = "-" if math.isnan(line.published_mean) else f"{line.published_mean:.2f}"
+        return known, f"{line.mean:.2f}", line.mean, error, n
+    if "distance" in entry:
+        name, part, method, tuning = entry["distance"]
+        report = records()[name].report
+        assert report is not None
+        away = [
+            abs(line.difference)
+            for section in report.sections
+            for line in section.lines
+            if part in line.dataset and (line.method, line.tuning) == (method, tuning)
+            if not math.isnan(line.difference)
+        ]
+        return "0", f"{statistics.fmean(away):.2f}", statistics.fmean(away), math.nan, len(away)
+    name, pattern = entry["words"]
+    found = re.search(pattern, " ".join(page_numbers.text_of(name).split()))
+    if found is None:
+        raise LookupError(f"{name!r} has no words {pattern!r}")
+    told = found.groupdict()
+    n = int(told.get("n", 0))
+    error = float(told["std"]) / math.sqrt(n) if n else math.nan
+    return told.get("published", "-"), told["mean"], float(told["mean"]), error, n
+
+
+def independent_row(entry: Mapping[str, Any]) -> list[str]:
+    """Return the row of one number; ValueError where ours is outside of what the draws explain and nothing says why."""
+    published, shown, ours, error, n = _measured(entry)
+    apart = ours - entry["independent"]
+    if "words" in entry and math.isnan(error):  # a count over the same cells
+        told = "the same" if apart == 0 else "outside"
+    elif math.isnan(error):
+        told = f"{apart:+.2f}"
+    else:
+        # Both are means over draws, whose deviation is taken to be that of ours.
+        other = entry["draws"]
+        half = float(t.isf(0.025, n + other - 2)) * error * math.sqrt(1 + n / other)
+        told = f"{apart:+.2f} of {half:.2f}: {'within' if abs(apart) <= half else 'outside'}"
+    if told.endswith("outside") and "why" not in entry:
+        raise ValueError(f"{entry['what']!r}: ours less the independent number is {told}; say why")
+    known = entry.get("published", published)
+    return [entry["what"], known, shown, f"{entry['independent']:g}", told, entry.get("why", "")]
+
+
+def independent_numbers() -> str:
+    """Numbers of independent code next to ours and the published ones; whether the draws explain what is between."""
+    entries = tomllib.loads((page_numbers.ROOT / "tests" / "independent_numbers.toml").read_text(encoding="utf-8"))
+    columns = ["number", "published", "ours", "independent", "ours less independent", "why they differ"]
+    return _table(columns, [independent_row(entry) for entry in entries["number"]])
+
+
 # Failures
 
 _NAMES = {"CLARABEL": "Clarabel", "HIGHS": "HiGHS", "PROXQP": "ProxQP"}
@@ -136,6 +218,7 @@ def quadratic_programs() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "headlines": headlines,
+    "independent_numbers": independent_numbers,
     "auto_ssl_sets": auto_ssl_sets,
     "auto_ssl_published": auto_ssl_published,
     "quadratic_programs": quadratic_programs,
