@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
@@ -14,8 +15,9 @@ from typing import Any
 import page_numbers
 from scipy.stats import t
 
-from reproduction.engine.records import Row
+from reproduction.engine.records import Row, canonical_json
 from reproduction.headlines import headline_rows
+from reproduction.papers import gieseke_2014 as gieseke
 from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
@@ -195,6 +197,66 @@ def independent_numbers() -> str:
     return _table(columns, [independent_row(entry) for entry in entries["number"]])
 
 
+# Table 2 of QN-S3VM with labels drawn uniformly, in parts
+
+_UNIFORM = "qn_s3vm-labels=uniform-rows="
+
+
+def _table_2(name: str) -> dict[tuple[str, str], dict[str, Line]]:
+    """Return the lines of table 2 in a record of QN-S3VM: by set and division, then by method."""
+    found: dict[tuple[str, str], dict[str, Line]] = {}
+    report = records()[name].report
+    assert report is not None
+    for section in report.sections:
+        for line in section.lines if section.title == "Table 2" else ():
+            found.setdefault((line.dataset, line.tuning), {})[line.method] = line
+    return found
+
+
+def uniform_labels() -> str:
+    """Table 2 of QN-S3VM with labels in proportion and drawn uniformly, as far as its parts are recorded."""
+    usual, drawn = _table_2("qn_s3vm"), dict[tuple[str, str], dict[str, Line]]()
+    for part in ("few", *gieseke.FAMILIES):  # a family has all five methods
+        drawn |= _table_2(_UNIFORM + part) if _UNIFORM + part in records() else {}
+
+    def shown(lines: Mapping[str, Line], value: Callable[[Line], float]) -> str:
+        each = [f"{value(lines[method]):.1f}" if method in lines else "-" for method in gieseke.METHODS]
+        return " / ".join(number if number != "nan" else "-" for number in each)
+
+    rows = [
+        [
+            f"{place[0]}, {place[1].partition(',')[0]}",
+            shown(lines, lambda line: line.published_mean),
+            shown(lines, lambda line: line.mean),
+            shown(drawn[place], lambda line: line.mean),
+        ]
+        for place, lines in usual.items()
+        if place in drawn
+    ]
+    return _table(["SVM / CCCP / multi-switch / annealing / QN-S3VM", "published", "in proportion", "uniformly"], rows)
+
+
+def uniform_parts() -> str:
+    """The parts of that table: their rows, the hours of the same rows in proportion, and which are recorded."""
+    blocks = {(block.dataset, canonical_json(block.parameters("svm")["how"])) for block in gieseke.table2()}
+    seconds: Counter[str] = Counter()
+    for row in records()["qn_s3vm"].rows():
+        chosen = json.loads(row["parameters"])
+        is_of_it = (row["dataset"], canonical_json(chosen["how"])) in blocks and chosen["left_out"] == "unlabelled"
+        if is_of_it and chosen["kind"] == "tuned":
+            seconds[row["dataset"]] += row["seconds"]
+    rows = [
+        [
+            f"`--set labels=uniform --set rows={part}`",
+            f"{sum(dataset.startswith(sets) for dataset, _ in _table_2('qn_s3vm'))}",
+            f"{sum(seconds[name] for name in seconds if name.startswith(sets)) / 3600.0:.1f}",
+            "recorded" if _UNIFORM + part in records() else "not computed yet",
+        ]
+        for part, sets in gieseke.FAMILIES.items()
+    ]
+    return _table(["part", "rows", "hours of a core, by the rows in proportion", ""], rows)
+
+
 # Failures
 
 _NAMES = {"CLARABEL": "Clarabel", "HIGHS": "HiGHS", "PROXQP": "ProxQP"}
@@ -219,6 +281,8 @@ def quadratic_programs() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "headlines": headlines,
     "independent_numbers": independent_numbers,
+    "uniform_labels": uniform_labels,
+    "uniform_parts": uniform_parts,
     "auto_ssl_sets": auto_ssl_sets,
     "auto_ssl_published": auto_ssl_published,
     "quadratic_programs": quadratic_programs,
