@@ -163,6 +163,9 @@ def test_families_of_sets_divide_table_2(tmp_path, monkeypatch, labels):
     assert Counter(divided) == Counter(block for block in whole if block.title == "Table 2")
     assert all(block.methods == experiment.METHODS and block.how.uniform == (labels == "uniform") for block in divided)
     assert all(parts)
+    few = experiment.QN_S3VM.setup(Options(tmp_path, choices={"methods": "few", "rows": "usps"})).plan.blocks
+    usps = [block for block in experiment.table2() if block.dataset.startswith("usps")]
+    assert few == [replace(block, methods=("svm", "cccp_s3vm", "qn_s3vm")) for block in usps]
 
 
 def test_a_part_of_the_rows_judges_no_claim(tmp_path):
@@ -170,13 +173,10 @@ def test_a_part_of_the_rows_judges_no_claim(tmp_path):
     plan = experiment.Blocks([replace(block, n_splits=3) for block in experiment.table2() if block.dataset == "g2c"])
     outcome = {"status": "ok", "error_test": 1.0, "tied": 1, **{f"error, {rule}": 1.0 for rule in fits.RULES}}
     rows = [make_row(cell, outcome) for cell in plan.cells()]
-    told = {
-        choice: experiment.QN_S3VM.report(rows, plan, Options(tmp_path, choices={"rows": choice}))
-        for choice in ("all", "coil")
-    }
-    assert len(told["all"].sections) == len(told["coil"].sections) == 2
-    assert any(remark.startswith("What the paper concludes") for remark in told["all"].remarks)
-    assert not any(remark.startswith("What the paper concludes") for remark in told["coil"].remarks)
+    for choices in ({}, {"rows": "coil"}, {"methods": "few"}):
+        told = experiment.QN_S3VM.report(rows, plan, Options(tmp_path, choices=choices))
+        assert len(told.sections) == 2
+        assert any(remark.startswith("What the paper concludes") for remark in told.remarks) == (not choices)
 
 
 def test_ties_go_where_the_cell_says():
