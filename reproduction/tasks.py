@@ -167,18 +167,24 @@ def published_or_drawn_moons(seed: int, n_unseen: int = 0) -> tuple[Dataset, dic
     return published, {"kind": "published points", "sha256": published.sha256}
 
 
+_REMEDY = (
+    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: specmargin datasets list."
+)
+
+
 def missing_data(names: Sequence[str], instead: str = "", *, word: str = "their", joint: str = ", ") -> list[str]:
     """Say which data sets are missing, what stands in their place, and what to do; nothing where none is missing.
 
     Examples
     --------
-    >>> missing_data(["g50c", "uspst"])
-    ['NOT AVAILABLE: g50c, uspst; name their folder by --data or SPECMARGIN_DATA.']
+    >>> print(*missing_data(["g50c", "uspst"]))  # doctest: +NORMALIZE_WHITESPACE
+    NOT AVAILABLE: g50c, uspst; name their folder by --data or SPECMARGIN_DATA. Where each set comes from, and which can
+    be downloaded: specmargin datasets list.
     """
     if not names:
         return []
     place = f". In {word} place: {instead}" if instead else ""
-    return [f"NOT AVAILABLE: {joint.join(names)}{place}; name {word} folder by --data or SPECMARGIN_DATA."]
+    return [f"NOT AVAILABLE: {joint.join(names)}{place}; name {word} folder {_REMEDY}"]
 
 
 def available_tasks(

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 import statistics
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import page_numbers
+from scipy.stats import t
 
-from reproduction.engine.records import Row
+from reproduction.engine.records import Row, canonical_json
 from reproduction.headlines import headline_rows
+from reproduction.papers import gieseke_2014 as gieseke
 from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
@@ -20,6 +28,7 @@ from reproduction.papers._protocols.auto_ssl_sets import (
     UNSEEN,
 )
 from reproduction.recorded import RecordedTable, recorded_tables
+from reproduction.report import Line
 from specmargin.candidates import FAMILIES
 
 
@@ -113,6 +122,152 @@ def auto_ssl_published() -> str:
     return _table(["", "tuned SVM", "`baseline_`", "AutoSSL", "AutoSSL, exact class shares", "test-tuned"], rows)
 
 
+# Numbers of independent code
+
+
+def _line(source: str) -> Line:
+    """Return the one line of a record that a source of `page_numbers` names."""
+    name, *wanted = source.split(" | ")
+    report = records()[name].report
+    assert report is not None, f"{name} is not recorded whole"
+    found = {
+        line.mean: line
+        for section in report.sections
+        for line in section.lines
+        if not Counter(wanted) - Counter([f"# {section.title}", line.dataset, line.method, line.tuning])
+    }
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} lines of {name!r} are called {source!r}")
+    return next(iter(found.values()))
+
+
+def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
+    """Return the published number and ours, as they are shown; ours, its standard error (NaN: none), its draws."""
+    if "line" in entry:
+        line = _line(entry["line"])
+        n = line.draws or line.n_splits
+        error = line.error if line.draws else line.std / math.sqrt(n)
+        known = "-" if math.isnan(line.published_mean) else f"{line.published_mean:.2f}"
+        return known, f"{line.mean:.2f}", line.mean, error, n
+    if "distance" in entry:
+        name, part, method, tuning = entry["distance"]
+        report = records()[name].report
+        assert report is not None
+        away = [
+            abs(line.difference)
+            for section in report.sections
+            for line in section.lines
+            if part in line.dataset and (line.method, line.tuning) == (method, tuning)
+            if not math.isnan(line.difference)
+        ]
+        return "0", f"{statistics.fmean(away):.2f}", statistics.fmean(away), math.nan, len(away)
+    if "pairs" in entry:
+        name, method, kernel, normalized = entry["pairs"]
+        apart: dict[str, list[float]] = {}
+        for row in records()[name].rows():
+            chosen = (row["method"], row.get("param_kernel"), row.get("param_normalized"), row.get("param_per_class"))
+            if chosen == (method, kernel, normalized, 2) and row["dataset"].startswith("usps"):
+                apart.setdefault(row["dataset"], []).append(row["error_test"] - row["error_unlabeled"])
+        near = sum(abs(statistics.fmean(each)) <= 1.0 for each in apart.values())
+        return "-", f"{near} of {len(apart)}", near, math.nan, 0
+    name, pattern = entry["words"]
+    found = re.search(pattern, " ".join(page_numbers.text_of(name).split()))
+    if found is None:
+        raise LookupError(f"{name!r} has no words {pattern!r}")
+    told = found.groupdict()
+    n = int(told.get("n", 0))
+    error = float(told["std"]) / math.sqrt(n) if n else math.nan
+    return told.get("published", "-"), told["mean"], float(told["mean"]), error, n
+
+
+def independent_row(entry: Mapping[str, Any]) -> list[str]:
+    """Return the row of one number; ValueError where ours is outside of what the draws explain and nothing says why."""
+    published, shown, ours, error, n = _measured(entry)
+    apart = ours - entry["independent"]
+    if "distance" not in entry and math.isnan(error):  # a count
+        told = "the same" if apart == 0 else "outside"
+    elif math.isnan(error):
+        told = f"{apart:+.2f}"
+    else:
+        # Both are means over draws, whose deviation is taken to be that of ours.
+        other = entry["draws"]
+        half = float(t.isf(0.025, n + other - 2)) * error * math.sqrt(1 + n / other)
+        told = f"{apart:+.2f} of {half:.2f}: {'within' if abs(apart) <= half else 'outside'}"
+    if told.endswith("outside") and "why" not in entry:
+        raise ValueError(f"{entry['what']!r}: ours less the independent number is {told}; say why")
+    known = entry.get("published", published)
+    return [entry["what"], known, shown, f"{entry['independent']:g}", told, entry.get("why", "")]
+
+
+def independent_numbers() -> str:
+    """Numbers of independent code next to ours and the published ones; whether the draws explain what is between."""
+    entries = tomllib.loads((page_numbers.ROOT / "tests" / "independent_numbers.toml").read_text(encoding="utf-8"))
+    columns = ["number", "published", "ours", "independent", "ours less independent", "why they differ"]
+    return _table(columns, [independent_row(entry) for entry in entries["number"]])
+
+
+# Table 2 of QN-S3VM with labels drawn uniformly, in parts
+
+_UNIFORM = "qn_s3vm-labels=uniform-"
+
+
+def _parts() -> list[str]:
+    return ["rows=few", *(f"{few}rows={part}" for few in ("methods=few-", "") for part in gieseke.FAMILIES)]
+
+
+def _table_2(name: str) -> dict[tuple[str, str], dict[str, Line]]:
+    """Return the lines of table 2 in a record of QN-S3VM: by set and division, then by method; none if not whole."""
+    found: dict[tuple[str, str], dict[str, Line]] = {}
+    report = records()[name].report if name in records() else None
+    for section in report.sections if report else ():
+        for line in section.lines if section.title == "Table 2" else ():
+            found.setdefault((line.dataset, line.tuning), {})[line.method] = line
+    return found
+
+
+def uniform_labels() -> str:
+    """Table 2 of QN-S3VM with labels in proportion and drawn uniformly, as far as its parts are recorded."""
+    usual, drawn = _table_2("qn_s3vm"), dict[tuple[str, str], dict[str, Line]]()
+    for name in (f"{_UNIFORM}{axes}" for axes in _parts()):  # the later ones have more methods
+        drawn |= _table_2(name)
+
+    def shown(lines: Mapping[str, Line], value: Callable[[Line], float]) -> str:
+        each = [f"{value(lines[method]):.1f}" if method in lines else "-" for method in gieseke.METHODS]
+        return " / ".join(number if number != "nan" else "-" for number in each)
+
+    rows = [
+        [
+            f"{place[0]}, {place[1].partition(',')[0]}",
+            shown(lines, lambda line: line.published_mean),
+            shown(lines, lambda line: line.mean),
+            shown(drawn[place], lambda line: line.mean),
+        ]
+        for place, lines in usual.items()
+        if place in drawn
+    ]
+    return _table(["SVM / CCCP / multi-switch / annealing / QN-S3VM", "published", "in proportion", "uniformly"], rows)
+
+
+def uniform_parts() -> str:
+    """The parts of that table: their rows, the hours of the same rows in proportion, and which are recorded."""
+    blocks = {(block.dataset, canonical_json(block.parameters("svm")["how"])) for block in gieseke.table2()}
+    seconds: Counter[tuple[str, str]] = Counter()
+    for row in records()["qn_s3vm"].rows():
+        chosen = json.loads(row["parameters"])
+        is_of_it = (row["dataset"], canonical_json(chosen["how"])) in blocks and chosen["left_out"] == "unlabelled"
+        if is_of_it and chosen["kind"] == "tuned":
+            seconds[row["dataset"], row["method"]] += row["seconds"]
+    rows = []
+    for part, sets in gieseke.FAMILIES.items():
+        of_part = {key: each for key, each in seconds.items() if key[0].startswith(sets)}
+        some = sum(each for (_, method), each in of_part.items() if method in gieseke.QUICKEST)
+        both = [(f"{_UNIFORM}methods=few-rows={part}", some), (f"{_UNIFORM}rows={part}", sum(of_part.values()))]
+        told = [f"{each / 3600.0:.2f} ({'recorded' if _table_2(name) else 'to do'})" for name, each in both]
+        n = sum(dataset.startswith(sets) for dataset, _ in _table_2("qn_s3vm"))
+        rows.append([f"`--set labels=uniform --set rows={part}`", f"{n}", *told])
+    return _table(["part", "rows", "hours with `--set methods=few`", "hours with all methods"], rows)
+
+
 # Failures
 
 _NAMES = {"CLARABEL": "Clarabel", "HIGHS": "HiGHS", "PROXQP": "ProxQP"}
@@ -136,6 +291,9 @@ def quadratic_programs() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "headlines": headlines,
+    "independent_numbers": independent_numbers,
+    "uniform_labels": uniform_labels,
+    "uniform_parts": uniform_parts,
     "auto_ssl_sets": auto_ssl_sets,
     "auto_ssl_published": auto_ssl_published,
     "quadratic_programs": quadratic_programs,

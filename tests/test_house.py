@@ -454,7 +454,7 @@ CEILINGS = {
     "reproduction": {
         "(modules)": 2290,  # claims of a plain table
         "engine": 1165,
-        "papers": 5450,  # MNIST as published, what a session changes of times
+        "papers": 5480,  # MNIST as published; table 2 of QN-S3VM in parts; flipped labels
     },
 }
 

@@ -20,6 +20,7 @@ import page_numbers
 import page_tables
 import pytest
 from page_numbers import ROOT, faults, not_kept, pages, rewritten, tables_of
+from scipy.stats import ttest_ind_from_stats
 
 from reproduction.figure_scripts import figure_scripts, load_script
 
@@ -212,6 +213,34 @@ def test_tables_that_are_out_of_date_or_nobodys_are_noticed() -> None:
         rewritten(text, {})
     # What a program writes needs no comment; what stands around it does.
     assert faults("page.md", text) == ["page.md:9: 1.5 has no source"]
+
+
+def test_independent_numbers_are_held_against_the_draws_of_ours() -> None:
+    """Against scipy's t test of two samples of these means, deviations and sizes."""
+    entry = {"what": "w", "line": "qn_s3vm-labels=uniform-rows=few | # Table 2 | usps_3_8 | qn_s3vm", "draws": 4}
+    mean, std = 5.731070496083551, 2.715801
+    apart = {
+        value: ttest_ind_from_stats(mean, std, 10, value, std, 4).pvalue > 0.05
+        for value in (mean - 5.0, mean - 3.6, mean - 3.4, mean + 3.4, mean + 3.6)
+    }
+    assert set(apart.values()) == {True, False}
+    for value, within in apart.items():
+        row = page_tables.independent_row({**entry, "independent": value, "why": "because"})
+        assert row[4].endswith("within" if within else "outside"), row
+        if not within:
+            with pytest.raises(ValueError, match=r"'w': ours less the independent number is .*; say why"):
+                page_tables.independent_row({**entry, "independent": value})
+    assert row[1:3] == ["5.40", "5.73"]
+
+
+def test_independent_counts_are_the_same_or_have_a_reason() -> None:
+    entry = {"what": "w", "words": ["spectrum_learning", r"\[9\] at w 1: STORM or STOAM (?P<mean>\d+),"]}
+    assert page_tables.independent_row({**entry, "independent": 36})[1:5] == ["-", "36", "36", "the same"]
+    with pytest.raises(ValueError, match="outside; say why"):
+        page_tables.independent_row({**entry, "independent": 35})
+    for damaged in ({"words": ["spectrum_learning", "no such words"]}, {"line": "qn_s3vm | # Table 2 | nowhere"}):
+        with pytest.raises(LookupError):
+            page_tables.independent_row({"what": "w", "independent": 1, "draws": 10, **damaged})
 
 
 # Pages that programs write whole.

@@ -21,7 +21,9 @@ from reproduction.tasks import (
 )
 from specmargin.datasets import make_two_moons
 
-WHERE = "by --data or SPECMARGIN_DATA."
+WHERE = (
+    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: specmargin datasets list."
+)
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ def digits(nowhere):
     return X, y, split.labeled, split.unlabeled
 
 
-def worked(method, nowhere, weight=None, normalized=None):
-    cell = Cell("t", method, "digits600", SPLIT, {"weight": weight, "normalized": normalized})
+def worked(method, nowhere, weight=None, normalized=None, **rule):
+    cell = Cell("t", method, "digits600", SPLIT, {"weight": weight, "normalized": normalized, **rule})
     return table.work(cell, data=nowhere)
 
 
@@ -55,6 +55,28 @@ def test_regularised_methods_are_the_estimators(nowhere, method, estimator, inte
     assert got["error_unlabeled"] == pytest.approx(100 * np.mean(clf.transduction_[unlabeled] != y[unlabeled]))
     assert abs(got["relative_gap"]) < 1e-6
     assert "error_test" not in got
+
+
+def test_rules_that_compare_the_classes_are_those_of_the_estimator(nowhere):
+    X, y, labeled, unlabeled = digits(nowhere)
+    gamma_A, gamma_I = table.weights_of("LapSVM", "digits600")
+    known = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
+    shares = {digit: float(np.mean(y == digit)) for digit in range(10)}
+    errors = set()
+    for rule, balance in (("zscore", "zscore"), ("shares", shares), (None, None)):
+        clf = sm.LapSVM(
+            gamma_A=gamma_A,
+            gamma_I=gamma_I,
+            kernel=RBF(1 / 800),
+            graph=KNN(10, "heat"),
+            laplacian=Laplacian(2, True),
+            class_balance=balance,
+        ).fit(X, known)
+        expected = 100 * np.mean(clf.transduction_[unlabeled] != y[unlabeled])
+        got = worked("LapSVM", nowhere, "heat", True, **({"rule": rule} if rule else {}))
+        assert got["error_unlabeled"] == pytest.approx(expected), rule
+        errors.add(expected)
+    assert len(errors) == 3  # or the split could not tell them apart
 
 
 def test_supervised_methods_are_those_of_textbooks(nowhere):
@@ -137,6 +159,10 @@ def test_every_printed_number_has_its_line_and_every_line_its_number(tmp_path):
         for method, of in fits.METHODS.items()
         for weight, normalized in (table.GRAPHS[name] if of.graph else ((None, None),))
     ]
+    ours = [{**rows[6], "param_rule": rule, "error_unlabeled": 5.0} for rule in table.RULES]
+    lines = table.MANIFOLD_MULTICLASS.report([*rows, *ours], plan, Options(tmp_path)).sections[0].lines
+    told = [(line.tuning.split(", ")[-1], line.mean, line.source) for line in lines[-2:]]
+    assert told == [("z-scores of the decisions", 5.0, ""), ("cut at the true shares: OPTIMISTIC", 5.0, "")]
     sections = table.MANIFOLD_MULTICLASS.report(rows, plan, Options(tmp_path)).sections
     printed = {key: published(table.PAPER, key) for key in ("3", "4")}
     for section, key, sets in zip(sections, ("3", "4"), (("U",), ("U", "T")), strict=True):
@@ -159,6 +185,11 @@ def test_missing_data_are_named_and_digits_stand_in(nowhere, tmp_path):
     cells = plan.cells(nowhere)
     assert Counter(cell.method for cell in cells) == {
         name: 4 if method.graph else 2 for name, method in fits.METHODS.items()
+    } | {"LapSVM": 8}
+    assert Counter(cell.parameters.get("rule") for cell in cells if cell.method == "LapSVM") == {
+        None: 4,
+        "zscore": 2,
+        "shares": 2,
     }
     findings = table.MANIFOLD_MULTICLASS.report([], plan, Options(tmp_path))
     assert any("WebKB" in line and "not in the data folder" in line for line in findings.header)

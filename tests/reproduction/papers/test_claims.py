@@ -97,12 +97,32 @@ def test_plain_conjugate_gradients_end_where_newtons_method_does(rng):
     labels = sm.encode_labels(sm.hide_labels(y, per_class=5, random_state=0))
     obj = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=2.0), None, labels, "squared_hinge", 0.1, 0.0, False)
     best = obj.value(sm.solvers.newton(obj).variables)
-    assert 0 < primal.plain_iterations(obj, best * (1 + 1e-6)) < 2000
-    assert primal.plain_iterations(obj, 0.5 * best, most=7) == 7
+    assert 0 < primal.iterations_to(obj, best * (1 + 1e-6)) < 2000
+    assert primal.iterations_to(obj, 0.5 * best, most=7) == 7
     alpha, d = np.zeros(40), -obj.gradient(np.zeros(40), 0.0)[0]
     step = minimize_scalar(lambda s: obj.value_at(alpha + s * d, 0.0), bracket=(0.0, 1e-2)).x
-    assert primal.plain_iterations(obj, obj.value_at(step * d, 0.0) * (1 + 1e-9)) == 1
-    assert primal.plain_iterations(obj, obj.value_at(step * d, 0.0) * (1 - 1e-6)) > 1
+    assert primal.iterations_to(obj, obj.value_at(step * d, 0.0) * (1 + 1e-9)) == 1
+    assert primal.iterations_to(obj, obj.value_at(step * d, 0.0) * (1 - 1e-6)) > 1
+
+
+def test_updates_of_the_directions():
+    """Polak and Ribiere's iterations are those of `pcg`; on a quadratic both updates are one, elsewhere not."""
+    X, y = sm.datasets.make_two_moons(n_samples=80, noise=0.1, random_state=0)
+    labels = sm.encode_labels(sm.hide_labels(y, per_class=10, random_state=0))
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+
+    def counts(gamma_A, above):
+        obj = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=2.0), L, labels, "squared_hinge", gamma_A, 1e-3, False)
+        best = obj.value(sm.solvers.newton(obj).variables)
+        history = np.asarray(sm.solvers.pcg(obj, tol=0.0, max_iter=300).history["objective"])
+        both = [primal.iterations_to(obj, best * (1 + above), name, by_kernel=True) for name in primal.UPDATES]
+        return [int(np.argmax(history <= best * (1 + above))), *both]
+
+    pcg, polak_ribiere, fletcher_reeves = counts(1e-2, 1e-3)
+    assert pcg == polak_ribiere < fletcher_reeves < 2000
+    # So much is regularised here that every labelled sample keeps a loss.
+    pcg, polak_ribiere, fletcher_reeves = counts(10.0, 1e-9)
+    assert pcg == polak_ribiere == fletcher_reeves > 2
 
 
 def test_every_study_is_complete_and_of_one_paper():

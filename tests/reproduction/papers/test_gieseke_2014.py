@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.svm import SVC
 from reproduction import Cell, published, published_parameters
 from reproduction import tasks as common
 from reproduction.blocks import available_blocks
+from reproduction.engine.records import make_row
 from reproduction.engine.splits import random_splits
 from reproduction.figure_scripts import figure_scripts, load_script
 from reproduction.gallery import run_figures
@@ -146,6 +148,35 @@ def test_tables_of_either_draw_share_no_cell(tmp_path, monkeypatch):
     assert {cell.parameters["ties"] for cell in uniform} == {"first"}
     with pytest.raises(ValueError, match=r"labels=drawn is unknown; take one of proportion, uniform"):
         experiment.QN_S3VM.setup(Options(tmp_path, choices={"labels": "drawn"}))
+
+
+@pytest.mark.parametrize("labels", experiment.AXES["labels"])
+def test_families_of_sets_divide_table_2(tmp_path, monkeypatch, labels):
+    monkeypatch.setattr(experiment, "available_blocks", lambda wanted, data: (wanted, []))
+    monkeypatch.setattr(experiment.Blocks, "setup", lambda self, data, header: Setup(self, {}, header))
+    parts = [
+        experiment.QN_S3VM.setup(Options(tmp_path, choices={"labels": labels, "rows": rows})).plan.blocks
+        for rows in experiment.FAMILIES
+    ]
+    whole = experiment.QN_S3VM.setup(Options(tmp_path, choices={"labels": labels})).plan.blocks
+    divided = [block for part in parts for block in part]
+    assert Counter(divided) == Counter(block for block in whole if block.title == "Table 2")
+    assert all(block.methods == experiment.METHODS and block.how.uniform == (labels == "uniform") for block in divided)
+    assert all(parts)
+    few = experiment.QN_S3VM.setup(Options(tmp_path, choices={"methods": "few", "rows": "usps"})).plan.blocks
+    usps = [block for block in experiment.table2() if block.dataset.startswith("usps")]
+    assert few == [replace(block, methods=("svm", "cccp_s3vm", "qn_s3vm")) for block in usps]
+
+
+def test_a_part_of_the_rows_judges_no_claim(tmp_path):
+    """A sentence on the dense sets is not one on COIL."""
+    plan = experiment.Blocks([replace(block, n_splits=3) for block in experiment.table2() if block.dataset == "g2c"])
+    outcome = {"status": "ok", "error_test": 1.0, "tied": 1, **{f"error, {rule}": 1.0 for rule in fits.RULES}}
+    rows = [make_row(cell, outcome) for cell in plan.cells()]
+    for choices in ({}, {"rows": "coil"}, {"methods": "few"}):
+        told = experiment.QN_S3VM.report(rows, plan, Options(tmp_path, choices=choices))
+        assert len(told.sections) == 2
+        assert any(remark.startswith("What the paper concludes") for remark in told.remarks) == (not choices)
 
 
 def test_ties_go_where_the_cell_says():
