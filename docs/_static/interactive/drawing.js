@@ -1,0 +1,175 @@
+"use strict";
+// What the interactive pages are drawn with: elements, plots with named axes, legends, controls and a list of numbers.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SHAPES = {
+  circle: r => `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
+  square: r => `M${-r},${-r}H${r}V${r}H${-r}Z`,
+  triangle: r => `M0,${-1.2 * r}L${1.1 * r},${0.8 * r}H${-1.1 * r}Z`,
+  diamond: r => `M0,${-1.3 * r}L${1.3 * r},0L0,${1.3 * r}L${-1.3 * r},0Z`,
+  cross: r => `M${-r},${-r}L${r},${r}M${-r},${r}L${r},${-r}`,
+  line: () => "M-11,0H11",
+};
+
+/** Append an element, of SVG inside of SVG. */
+function make(parent, tag, attributes = {}, text = "") {
+  const inside = tag === "svg" || parent.namespaceURI === SVG;
+  const element = inside ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(text);
+  return parent.appendChild(element);
+}
+
+/** Write a number for people: seven digits, or the size of one that is nearly zero. */
+function shownNumber(x) {
+  if (!Number.isFinite(x)) return "none";
+  return Math.abs(x) < 1e-4 && x !== 0 ? x.toExponential(1).replace("-", "−") : x.toPrecision(7).replace("-", "−");
+}
+
+const power = k => `10${String(k).replace("-", "⁻").replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit])}`;
+const named = (value, isLog) => isLog ? power(value) : String(value).replace("-", "−");
+
+function ticks(low, high, isLog) {
+  const raw = (high - low) / 4, unit = 10 ** Math.floor(Math.log10(raw));
+  const step = isLog ? Math.max(1, Math.ceil(raw)) : unit * [1, 2, 5, 10].find(one => one * unit >= raw * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  return range(Math.floor(high / step + 1e-9) - first + 1).map(k => Number(((first + k) * step).toPrecision(12)));
+}
+
+/** A plot with named axes; of a logarithmic axis all numbers are powers of ten. */
+class Plot {
+  constructor(root, title, {x, y, logX = false, logY = false, height = 270}) {
+    Object.assign(this, {names: {x, y}, logX, logY, height, width: 350, figure: make(root, "figure")});
+    make(this.figure, "figcaption", {}, title);
+    this.svg = make(this.figure, "svg", {viewBox: `0 0 350 ${height}`, role: "group", "aria-label": title});
+    this.axes = make(this.svg, "g", {class: "axes", "aria-hidden": "true"});
+    this.layer = make(this.svg, "g", {"aria-hidden": "true"});
+    this.keys = make(this.figure, "ul", {class: "legend"});
+  }
+
+  /** Draw the axes from one pair of ends to the other, and nothing between them. */
+  clear([x0, x1], [y0, y1], rows = null) {
+    const left = 54, right = this.width - 10, top = 8, bottom = this.height - 42;
+    this.X = value => left + (value - x0) / (x1 - x0) * (right - left);
+    this.Y = value => bottom - (value - y0) / (y1 - y0) * (bottom - top);
+    this.back = (px, py) => [x0 + (px - left) / (right - left) * (x1 - x0), y0 + (bottom - py) / (bottom - top) * (y1 - y0)];
+    this.axes.replaceChildren();
+    this.layer.replaceChildren();
+    make(this.axes, "path", {d: `M${left},${top}V${bottom}H${right}`});
+    for (const one of ticks(x0, x1, this.logX)) {
+      make(this.axes, "path", {d: `M${this.X(one)},${bottom}v4`});
+      make(this.axes, "text", {x: this.X(one), y: bottom + 16, "text-anchor": "middle"}, named(one, this.logX));
+    }
+    for (const [one, name] of rows || ticks(y0, y1, this.logY).map(one => [one, named(one, this.logY)])) {
+      make(this.axes, "path", {d: `M${left},${this.Y(one)}h-4`});
+      make(this.axes, "text", {x: left - 7, y: this.Y(one) + 4, "text-anchor": "end"}, name);
+    }
+    make(this.axes, "text", {x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle"}, this.names.x);
+    const middle = (top + bottom) / 2;
+    make(this.axes, "text", {x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})`}, this.names.y);
+  }
+
+  line(points, look, parent = this.layer) {
+    return make(parent, "path", {class: `line ${look}`, d: points.map(([x, y], k) => `${k ? "L" : "M"}${this.X(x)},${this.Y(y)}`).join("")});
+  }
+
+  mark([x, y], kind, look, size = 4.5, parent = this.layer) {
+    return make(parent, "path", {class: `mark ${look}`, d: SHAPES[kind](size), transform: `translate(${this.X(x)},${this.Y(y)})`});
+  }
+
+  /** Draw where a function of the plane has a level, each with its look, by the sides of small squares that it crosses. */
+  contours(at, [x0, x1], [y0, y1], levels, n = 40) {
+    const node = (i, j) => [x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * j / n];
+    const values = range(n + 1).map(i => range(n + 1).map(j => at(node(i, j))));
+    for (const [level, look] of levels) this.contour(values.map(row => row.map(one => one - level)), node, n, look);
+  }
+
+  contour(F, node, n, look) {
+    let d = "";
+    for (const i of range(n)) {
+      for (const j of range(n)) {
+        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]], ends = [];
+        corners.forEach(([a, b], k) => {
+          const [c, e] = corners[(k + 1) % 4];
+          if (F[a][b] > 0 === F[c][e] > 0) return;
+          const share = F[a][b] / (F[a][b] - F[c][e]), [p, q] = [node(a, b), node(c, e)];
+          ends.push(`${this.X(p[0] + share * (q[0] - p[0]))},${this.Y(p[1] + share * (q[1] - p[1]))}`);
+        });
+        for (let k = 0; k + 1 < ends.length; k += 2) d += `M${ends[k]}L${ends[k + 1]}`;
+      }
+    }
+    make(this.layer, "path", {class: `line ${look}`, d});
+  }
+
+  legend(entries) {
+    this.keys.replaceChildren();
+    for (const [kind, look, text] of entries) {
+      const icon = make(make(this.keys, "li"), "svg", {viewBox: "-12 -8 24 16", width: 24, height: 16, "aria-hidden": "true"});
+      make(icon, "path", {class: `${kind === "line" ? "line" : "mark"} ${look}`, d: SHAPES[kind](5)});
+      icon.after(text);
+    }
+  }
+}
+
+const POINT_KEYS = [
+  ["circle", "negative", "decided −"], ["square", "positive", "decided +"],
+  ["circle", "negative label", "label −"], ["square", "positive label", "label +"],
+];
+
+/** Draw points by the signs of their decisions, those with a label larger and with an edge, by the label. */
+function drawPoints(plot, X, f, labels) {
+  X.forEach((x, i) => {
+    const side = labels.get(i) || f[i];
+    plot.mark(x, side > 0 ? "square" : "circle", `${side > 0 ? "positive" : "negative"} ${labels.has(i) ? "label" : ""}`, labels.has(i) ? 6.5 : 3.5);
+  });
+}
+
+/** Append a slider; `show` writes its value. */
+function slider(root, name, {show = String, ...options}, changed) {
+  const label = make(root, "label", {class: "slider"});
+  make(label, "span", {}, name);
+  const input = make(label, "input", {type: "range", ...options}), output = make(label, "output");
+  input.told = () => {
+    output.textContent = show(Number(input.value));
+    input.setAttribute("aria-valuetext", output.textContent);
+  };
+  input.addEventListener("input", () => { input.told(); changed(); });
+  input.told();
+  return input;
+}
+
+/** Append a choice among names. */
+function choice(root, name, options, changed) {
+  const label = make(root, "label");
+  make(label, "span", {}, name);
+  const select = make(label, "select");
+  options.forEach((text, k) => make(select, "option", {value: k}, text));
+  select.addEventListener("change", changed);
+  return select;
+}
+
+/** Append a button. */
+function button(root, name, pressed) {
+  make(root, "button", {type: "button"}, name).addEventListener("click", pressed);
+}
+
+/** Append a list of numbers; what is returned writes it, and keeps all digits as `window.shown`. */
+function readout(root) {
+  const list = make(root, "dl", {class: "readout", "aria-live": "polite"});
+  return (pairs, all) => {
+    list.replaceChildren();
+    for (const [name, value] of pairs) {
+      const pair = make(list, "div");
+      make(pair, "dt", {}, name);
+      make(pair, "dd", {}, typeof value === "number" ? shownNumber(value) : value);
+    }
+    window.shown = all;
+  };
+}
+
+const root = document.getElementById("interactive");
+const data = JSON.parse(document.getElementById("interactive-data").textContent);
+const bounds = (values, share = 0.08) => {
+  const low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * share;
+  return [low - room, high + room];
+};

@@ -1,0 +1,120 @@
+"""The pages that compute in a browser: headless Chromium moves their controls, and the package has the same numbers."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+PAGE = """<!doctype html><meta charset="utf-8"><style>{style}</style><body><script>
+const seen = [], note = extra => seen.push({{...window.shown, ...extra}});
+onerror = message => seen.push(message);
+const set = (control, value) => {{ control.value = value; control.dispatchEvent(new Event(control.type === "range" ? "input" : "change")); }};
+const press = (element, key) => element.dispatchEvent(new KeyboardEvent("keydown", {{key, bubbles: true}}));
+const all = selector => [...document.querySelectorAll("#interactive " + selector)];
+</script>{fragment}<script>{{{script}}}</script><script>
+const kept = (_, x) => x instanceof Map ? [...x] : x;
+document.body.append(Object.assign(document.createElement("pre"), {{id: "seen", textContent: JSON.stringify(seen, kept)}}));
+</script>"""
+
+
+@cache
+def pages() -> ModuleType:
+    """Import what writes the pages."""
+    spec = importlib.util.spec_from_file_location("interactive_pages", DOCS / "_extensions" / "interactive_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def seen(name: str, script: str, folder: Path) -> list[Any]:
+    """Return what `script` notes of a page; an error of the page stands among it as a text."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed; Debian and Ubuntu have a package of that name")
+    path, style = folder / "page.html", (DOCS / "_static" / "site.css").read_text(encoding="utf-8")
+    fragment = pages().fragment(name, (DOCS / "_static").as_uri())
+    path.write_text(PAGE.format(style=style, fragment=fragment, script=script), encoding="utf-8")
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
+    done = subprocess.run([CHROMIUM, *options, path.as_uri()], capture_output=True, text=True, check=True, timeout=120)
+    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found is not None, done.stdout[-2000:]
+    noted: list[Any] = json.loads(html.unescape(found[1]))
+    assert [one for one in noted if isinstance(one, str)] == []
+    return noted
+
+
+def close(ours: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(np.asarray(ours, dtype=float), theirs, rtol=0, atol=1e-6)
+
+
+def manifold(data: dict[str, Any], signs: dict[int, int], gamma_A: float, gamma_I: float, loss: str = "hinge") -> Any:
+    """Return the kernel's matrix and the objective of the moons with these labels."""
+    K, W = sm.kernels.gram(data["X"], gamma=data["width"]), np.zeros((len(data["X"]),) * 2)
+    i, j = np.transpose(data["edges"])
+    W[i, j] = W[j, i] = 1.0
+    y = np.full(len(K), -1)
+    for at, sign in signs.items():
+        y[at] = sign > 0
+    labels = sm.encode_labels(y)
+    return sm.objectives.LapSVM(K, sm.graphs.laplacian(W), labels, loss, gamma_A=gamma_A, gamma_I=gamma_I)
+
+
+def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
+    script = """
+        const mark = i => all(".point")[i], [graph] = all("select"), [steps] = all("input");
+        note();
+        for (const [i, key] of [[20, "+"], [30, "-"], [12, " "]]) press(mark(i), key);
+        note();
+        set(graph, 1); note(); set(graph, 0);
+        press(mark(20), "Delete"); note();
+        for (const i of [0, 1, 2, 3, 6, 7, 8, 9]) press(mark(i), data.truth[i] ? "+" : "-");
+        note();
+        set(steps, 3); note(); set(steps, 100);
+        all("button")[0].click(); press(mark(4), "Delete"); press(mark(28), "Delete"); note();
+        press(mark(12), "-"); press(mark(14), "-"); note();
+        press(mark(12), "Delete"); press(mark(14), "Delete"); note();
+        press(mark(4), "ArrowRight"); note({focus: all(".point").indexOf(document.activeElement)});
+    """
+    noted, data = seen("dual", script, tmp_path), pages().dual()
+    assert [len(one["labeled"]) for one in noted] == [4, 6, 6, 5, 12, 12, 2, 2, 0, 0]
+    assert noted[5]["steps"] == 3 < noted[4]["steps"]
+    assert noted[5]["primal"] > noted[4]["primal"] >= noted[4]["dual"] > noted[5]["dual"]
+    for k, one in enumerate(noted):
+        signs = dict(zip(one["labeled"], one["y"], strict=True))
+        if k == 5 or not signs:
+            continue
+        assert abs(one["gap"]) < 1e-10
+        if len(set(one["y"])) == 1:  # the package refuses; by hand: beta is zero, and any b beyond the margin will do
+            with pytest.raises(InvalidInputError, match="one class"):
+                manifold(data, signs, data["gamma_A"], data["gamma_I"])
+            close(one["beta"], 0.0)
+            close(one["f"], one["y"][0])
+            continue
+        obj = manifold(data, signs, data["gamma_A"], data["gamma_I"] * (k != 2))
+        result = sm.solvers.factorized(obj, tol=1e-13)
+        alpha, b = result.variables["alpha"], result.variables["b"]
+        close(one["primal"], result.certificate.primal_objective)
+        close(one["dual"], result.certificate.dual_objective)
+        close(one["beta"], result.variables["beta"])
+        close(one["f"], result.variables["f"])
+        close(one["b"], b)
+        close(one["at"], sm.kernels.gram(np.array(data["probes"]), data["X"], gamma=data["width"]) @ alpha + b)
+    assert noted[-1]["focus"] not in (-1, 4)  # an arrow key went on
