@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -23,14 +24,16 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>{style}</style><body><script>
-const seen = [], note = extra => seen.push({{...window.shown, ...extra}});
+const seen = [], note = extra => seen.push({{...structuredClone(window.shown), ...extra}});
 onerror = message => seen.push(message);
-const set = (control, value) => {{ control.value = value; control.dispatchEvent(new Event(control.type === "range" ? "input" : "change")); }};
+const moved = control => control.dispatchEvent(new Event(control.type === "range" ? "input" : "change"));
+const set = (control, value) => {{ control.value = value; moved(control); }};
 const press = (element, key) => element.dispatchEvent(new KeyboardEvent("keydown", {{key, bubbles: true}}));
 const all = selector => [...document.querySelectorAll("#interactive " + selector)];
 </script>{fragment}<script>{{{script}}}</script><script>
 const kept = (_, x) => x instanceof Map ? [...x] : x;
-document.body.append(Object.assign(document.createElement("pre"), {{id: "seen", textContent: JSON.stringify(seen, kept)}}));
+const textContent = JSON.stringify(seen, kept);
+document.body.append(Object.assign(document.createElement("pre"), {{id: "seen", textContent}}));
 </script>"""
 
 
@@ -118,3 +121,63 @@ def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
         close(one["b"], b)
         close(one["at"], sm.kernels.gram(np.array(data["probes"]), data["X"], gamma=data["width"]) @ alpha + b)
     assert noted[-1]["focus"] not in (-1, 4)  # an arrow key went on
+
+
+def test_filter_and_decisions_are_those_of_the_package(tmp_path: Path) -> None:
+    script = """
+        const [graphWeight, normWeight, part] = all("input"), [loss] = all("select");
+        const weights = [[0, -2, 0], [0, -2, 1], [-4.25, -2, 0], [-4.25, 0, 1], [2, -4, 0], [2, 1, 1], [-2, -3, 0]];
+        for (const [i, a, k] of weights) { set(graphWeight, i); set(normWeight, a); set(loss, k); note(); }
+        set(part, 7); note();
+    """
+    data = pages().moons()
+    noted, signs = seen("filter", script, tmp_path), dict(data["labels"])
+    for one in noted:
+        obj = manifold(data, signs, one["gammaA"], one["gammaI"], one["loss"])
+        result = sm.solvers.factorized(obj, tol=1e-13)
+        assert abs(one["gap"]) < 1e-9 * max(1.0, one["primal"])
+        close(one["primal"], result.certificate.primal_objective)
+        close(one["f"], result.variables["f"])
+        np.testing.assert_allclose(one["G"], obj.reduction.G, rtol=1e-6)
+        # The share kept is what the two penalties leave of an eigenvector of L K.
+        energies = np.sort(np.linalg.eigvals(obj.L @ obj.K).real)
+        close(one["kept"], one["gammaA"] / (one["gammaA"] + one["gammaI"] * np.maximum(energies, 0.0)))
+    assert len({one["wrong"] for one in noted}) > 2
+
+
+def test_alignment_is_that_of_the_package(tmp_path: Path) -> None:
+    script = """
+        const [which, family] = all("select"), bar = j => all("input")[j], [take, equal] = all("button");
+        for (const k of [0, 1, 2]) for (const free of [0, 1]) {
+            set(which, k); set(family, free); equal.click(); note();
+            set(bar(4), 0.3); set(bar(6), 0.6); set(bar(0), 0); set(bar(2), 0.9); note();
+            set(family, 0); note(); set(family, free); take.click(); note();
+        }
+        for (const j of range(9)) set(bar(j), 0);
+        note();
+    """
+    noted, cases = seen("alignment", script, tmp_path), pages().alignment()["cases"]
+    for one in noted:
+        case = cases[one["which"]]
+        n = len(case["X"])
+        y, W = np.full(n, -1), np.zeros((n, n))
+        for i, sign in case["labels"]:
+            y[i] = sign > 0
+        i, j = np.transpose(case["edges"])
+        W[i, j] = W[j, i] = 1.0
+        spectrum = sm.spectra.laplacian_eigenpairs(W, q=9)
+        if case["rays"].shape[0] == 9:  # no eigenvalue is repeated: vectors are the same up to their signs
+            np.testing.assert_allclose(np.abs(case["U"]), np.sqrt(n) * np.abs(spectrum.eigenvectors), atol=1e-6)
+        spectrum = replace(spectrum, eigenvectors=case["U"] / np.sqrt(n))
+        obj = sm.objectives.Alignment(spectrum, sm.encode_labels(y), order=not one["free"])
+        result = sm.solvers.alignment(obj)
+        best, delta = np.array(one["best"]["delta"]), np.array(one["delta"])
+        close(one["value"], obj.value_at(delta))
+        close(one["f"], obj.decisions_at(delta))
+        close(one["best"]["value"], result.certificate.primal_objective)
+        close(best / best.sum(), result.variables["delta"] / result.variables["delta"].sum())
+        assert -1e-12 < one["best"]["gap"] < 1e-10
+        assert one["value"] < one["best"]["bound"] + 1e-12
+        assert delta.max() == 0 or np.abs(obj.repair(delta) - delta / delta.sum()).max() < 1e-12  # one of the family
+    assert cases[2]["rays"].shape[0] == 5 < 9
+    assert noted[-1]["value"] == 0.0

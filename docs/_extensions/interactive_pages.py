@@ -44,7 +44,29 @@ def dual() -> dict[str, Any]:
     return {**moons(), "gamma_A": 0.01, "gamma_I": 1.0, "probes": [[-1.0, 0.5], [0.5, 0.2], [1.9, -0.4]]}
 
 
-PAGES = {"dual": dual}
+def spectrum_of(name: str, X: Any, graph: Any, truth: Any, y: Any) -> dict[str, Any]:
+    """Return nine eigenvectors of a graph, scaled as the objectives have them, and the rays of ordered spectra."""
+    spectrum, labels = sm.spectra.laplacian_eigenpairs(graph, q=9), sm.encode_labels(y)
+    alignment = sm.objectives.Alignment(spectrum, labels)
+    edges = [[int(i), int(j)] for i, j in zip(*graph.nonzero(), strict=True) if i < j]
+    signs = [[int(i), int(sign)] for i, sign in zip(labels.labeled, labels.sign, strict=True)]
+    vectors, rays = np.sqrt(len(y)) * spectrum.eigenvectors, alignment.cone.matrix()
+    return {"name": name, "X": X, "edges": edges, "U": vectors, "rays": rays, "truth": truth, "labels": signs}
+
+
+def alignment() -> dict[str, Any]:
+    """Return two moons under two draws of labels, and a ring, whose eigenvalues are equal in pairs."""
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=5)
+    graph = sm.graphs.knn_graph(X, n_neighbors=5)
+    draws = [sm.hide_labels(truth, per_class=5, random_state=seed) for seed in (0, 4)]
+    angle = 2 * np.pi * np.arange(24) / 24
+    circle, sides = np.c_[np.cos(angle), np.sin(angle)], (np.cos(2 * angle + 0.4) > 0).astype(int)
+    ring, seen = sm.graphs.knn_graph(circle, n_neighbors=2), sm.hide_labels(sides, per_class=4, random_state=1)
+    first, second = (spectrum_of(f"two moons, draw {k}", X, graph, truth, y) for k, y in enumerate(draws, start=1))
+    return {"cases": [first, second, spectrum_of("ring, eigenvalues in pairs", circle, ring, sides, seen)]}
+
+
+PAGES = {"alignment": alignment, "dual": dual, "filter": moons}
 
 
 def fragment(name: str, static: str) -> str:
@@ -53,7 +75,7 @@ def fragment(name: str, static: str) -> str:
     scripts = (f'<script src="{static}/interactive/{one}.js"></script>' for one in ("numbers", "drawing", name))
     return "\n".join(
         [
-            '<div id="interactive"><noscript>This page computes in your browser, and JavaScript is off.</noscript></div>',
+            '<div id="interactive"><noscript>This page computes in your browser: turn JavaScript on.</noscript></div>',
             f'<script type="application/json" id="interactive-data">{plain}</script>',
             *scripts,
         ]

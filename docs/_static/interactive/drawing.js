@@ -22,15 +22,15 @@ function make(parent, tag, attributes = {}, text = "") {
 
 /** Write a number for people: seven digits, or the size of one that is nearly zero. */
 function shownNumber(x) {
-  if (!Number.isFinite(x)) return "none";
-  return Math.abs(x) < 1e-4 && x !== 0 ? x.toExponential(1).replace("-", "−") : x.toPrecision(7).replace("-", "−");
+  if (!Number.isFinite(x) || x === 0) return x === 0 ? "0" : "none";
+  return Math.abs(x) < 1e-4 ? x.toExponential(1).replace("-", "−") : x.toPrecision(7).replace("-", "−");
 }
 
 const power = k => `10${String(k).replace("-", "⁻").replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit])}`;
 const named = (value, isLog) => isLog ? power(value) : String(value).replace("-", "−");
 
 function ticks(low, high, isLog) {
-  const raw = (high - low) / 4, unit = 10 ** Math.floor(Math.log10(raw));
+  const raw = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(raw));
   const step = isLog ? Math.max(1, Math.ceil(raw)) : unit * [1, 2, 5, 10].find(one => one * unit >= raw * 0.999);
   const first = Math.ceil(low / step - 1e-9);
   return range(Math.floor(high / step + 1e-9) - first + 1).map(k => Number(((first + k) * step).toPrecision(12)));

@@ -73,3 +73,35 @@ function decide({X, U, theta, edges, width}, gammaA, gammaI, labeled, {v, b}) {
   const near = (x, z) => Math.exp(-width * ((x[0] - z[0]) ** 2 + (x[1] - z[1]) ** 2));
   return {f: values.map(one => one + b), at: x => b + sum(X.map((z, i) => alpha[i] * near(x, z)))};
 }
+
+// Alignment
+
+/** Return the alignment of the kernel of a spectrum with the labels; 0 for the zero kernel. */
+function alignmentOf({a, M, l}, delta) {
+  const norm = Math.sqrt(Math.max(0, dot(delta, times(M, delta))));
+  return norm > 0 ? dot(a, delta) / (l * norm) : 0;
+}
+
+/** Return what alignment needs of labelled rows U: a_j = (u_j'y)^2, M = (U'U)^2 elementwise, and their number. */
+function alignmentTerms(U, y) {
+  const columns = U[0].map((_, j) => U.map(row => row[j]));
+  return {a: columns.map(u => dot(u, y) ** 2), M: columns.map(u => columns.map(v => dot(u, v) ** 2)), l: y.length};
+}
+
+/** Return the spectrum of the best alignment among the nonnegative sums of `rays`, by coordinate descent on the
+ * projection of yy', and a bound: where t K has at least the product with each ray that yy' has, no alignment is above
+ * t |K| / l. */
+function align(terms, rays) {
+  const h = times(rays, terms.a), images = rays.map(ray => times(terms.M, ray)), kappa = rays.map(() => 0);
+  const H = images.map(image => times(rays, image)), spectrum = () => rays[0].map((_, j) => sum(rays.map((ray, i) => kappa[i] * ray[j])));
+  for (let sweep = 1; ; sweep++) {
+    for (const i of range(rays.length)) {
+      if (H[i][i] > 0) kappa[i] = Math.max(0, kappa[i] + (h[i] - dot(H[i], kappa)) / H[i][i]);
+    }
+    if (sweep % 100 && sweep > 1) continue;
+    const delta = spectrum(), value = alignmentOf(terms, delta), image = times(H, kappa);
+    const t = Math.max(...h.map((one, i) => one > 0 ? one / image[i] : 0));
+    const bound = t * Math.sqrt(dot(kappa, image)) / terms.l;
+    if (bound - value < 1e-13 || sweep > 100000) return {delta, value, bound, gap: bound - value, sweeps: sweep};
+  }
+}
