@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,7 +72,7 @@ def close(ours: Any, theirs: Any) -> None:
 def manifold(data: dict[str, Any], signs: dict[int, int], gamma_A: float, gamma_I: float, loss: str = "hinge") -> Any:
     """Return the kernel's matrix and the objective of the moons with these labels."""
     K, W = sm.kernels.gram(data["X"], gamma=data["width"]), np.zeros((len(data["X"]),) * 2)
-    i, j = np.transpose(data["edges"])
+    i, j = np.transpose(data["edges"])[:2].astype(int)
     W[i, j] = W[j, i] = 1.0
     y = np.full(len(K), -1)
     for at, sign in signs.items():
@@ -181,3 +182,75 @@ def test_alignment_is_that_of_the_package(tmp_path: Path) -> None:
         assert delta.max() == 0 or np.abs(obj.repair(delta) - delta / delta.sum()).max() < 1e-12  # one of the family
     assert cases[2]["rays"].shape[0] == 5 < 9
     assert noted[-1]["value"] == 0.0
+
+
+def test_tree_proves_the_minimum_of_the_package(tmp_path: Path) -> None:
+    script = """
+        const [step] = all("input"), [order] = all("select");
+        for (const k of [0, 1]) {
+            set(order, k); note();
+            for (let j = 1; j <= Number(step.max); j++) { set(step, j); note(); }
+        }
+    """
+    noted, data = seen("tree", script, tmp_path), pages().tree()
+    labels = sm.encode_labels(np.where(data["sign"] == 0, -1, data["sign"] > 0).astype(int))
+    obj = sm.objectives.S3VM(data["X"], labels, loss="hinge", C=data["C"], balance=data["r"])
+    result = sm.solvers.branch_and_bound(obj, tol=1e-9)
+    ends = [one for one in noted if one["step"] == one["last"]]
+    assert len(ends) == 2
+    assert len(noted) == sum(one["last"] + 1 for one in ends)
+    assert len(ends[0]["cases"]) < 2**6
+    for one in ends:
+        close(one["best"]["J"], result.certificate.primal_objective)
+        close(
+            one["f"] if one["id"] == one["best"]["id"] else obj.decisions_at(np.array(one["best"]["w"])),
+            result.variables["f"],
+        )
+        assert abs(one["gap"]) < 1e-9
+        for case in one["cases"]:
+            signs = np.array(case["signs"])
+            costs = [obj.C * (signs > 0), obj.C * (signs < 0)]
+            alone = sm.solvers.weighted_svm(sm.objectives.WeightedSVM(obj.features, *costs, "hinge"), tol=1e-12)
+            close(case["lower"], alone.certificate.primal_objective)
+            close(case["J"], obj.value_at(np.array(case["w"])))
+            assert case["fate"] in ("split", "pruned")
+            if case["fate"] == "pruned":
+                assert case["lower"] > one["best"]["J"] - 1e-8
+    for one, after in pairwise(noted):
+        if after["step"]:
+            assert after["bound"] >= one["bound"] - 1e-9
+            assert after["best"]["J"] <= one["best"]["J"]
+        assert one["bound"] <= result.certificate.primal_objective + 1e-9 <= one["best"]["J"] + 2e-9
+
+
+def test_path_is_that_of_the_package(tmp_path: Path) -> None:
+    script = """
+        const [step] = all("input"), [which] = all("select");
+        for (const k of [0, 1]) {
+            set(which, k); note();
+            for (let j = 1; j <= Number(step.max); j++) { set(step, j); note(); }
+        }
+    """
+    noted, problems = seen("continuation", script, tmp_path), pages().continuation()["problems"]
+    assert len(noted) == 42
+    x, y = np.array([-1.5, -1.2, -1.9, -1.8, -1.7, -0.2, 0.8]), np.array([0, 1] + [-1] * 5)
+    for which, problem in enumerate(problems):
+        obj = sm.objectives.S3VM(x[:, None], sm.encode_labels(y), "hinge", "exp", C=problem["C"], balance=0.6)
+        result = sm.solvers.continuation(obj, n_steps=20, tol=1e-11)
+        steps = [one for one in noted if one["which"] == which]
+        close([one["gamma"] for one in steps], result.history["gamma"])
+        close([one["value"] for one in steps], result.history["objective"])
+        close(steps[-1]["w"], result.variables["w"][0])
+        for one in steps:
+            assert abs(one["slope"]) < 1e-10
+            close(one["J"], obj.value_at(np.array([one["w"]])))
+        for one in steps[::5]:
+            smooth = obj.smoothed(one["gamma"])
+            slopes = np.array([smooth.gradient(np.array([w]))[0] for w in np.linspace(-4, 4, 801)])
+            turns = np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] >= 0))
+            np.testing.assert_allclose(one["all"], -4 + 0.01 * (turns + 0.5), atol=0.006)
+            close([smooth.gradient(np.array([w]))[0] for w in one["all"]], 0.0)
+            close(one["lowest"], min(smooth.value_at(np.array([w])) for w in one["all"]))
+        assert len(steps[0]["all"]) == 1 < len(steps[-1]["all"])
+    ends = [one["J"] - one["least"] for one in noted if one["k"] == 20]
+    assert ends[0] < 0.01 < 0.05 < ends[1]  # a path may end in another minimum than the lowest

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from specmargin.solvers.s3vm.continuation import smoothing_path
 
 BLOCK = re.compile(r"^```\{interactive\} (\w+)\n```$", re.MULTILINE)
 
@@ -21,13 +22,13 @@ def moons() -> dict[str, Any]:
     With K = R R' the columns u_k of R P, where P diagonalises R'L R, have norm one in the kernel's space.
     """
     X, truth = sm.datasets.make_two_moons(n_samples=48, noise=0.1, random_state=5)
-    graph = sm.graphs.knn_graph(X, n_neighbors=5)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=5)).toarray()
     values, vectors = np.linalg.eigh(sm.kernels.gram(X, gamma=4.0))
     R = vectors * np.sqrt(np.maximum(values, 0.0))
-    theta, P = np.linalg.eigh(R.T @ sm.graphs.laplacian(graph).toarray() @ R)
+    theta, P = np.linalg.eigh(R.T @ L @ R)
     y = sm.hide_labels(truth, per_class=2, random_state=3)
     labels = [[int(i), 1 if y[i] == 1 else -1] for i in np.flatnonzero(y != -1)]
-    edges = [[int(i), int(j)] for i, j in zip(*np.nonzero(graph.toarray()), strict=True) if i < j]
+    edges = [[int(i), int(j), L[i, j]] for i, j in zip(*np.nonzero(L), strict=True) if i < j]
     return {
         "X": X,
         "truth": truth,
@@ -66,7 +67,35 @@ def alignment() -> dict[str, Any]:
     return {"cases": [first, second, spectrum_of("ring, eigenvalues in pairs", circle, ring, sides, seen)]}
 
 
-PAGES = {"alignment": alignment, "dual": dual, "filter": moons}
+def s3vm_of(obj: Any) -> dict[str, Any]:
+    """Return what decides an S3VM whose intercept is that of a balance; points without a label have the sign 0."""
+    sign = np.zeros(obj.features.n_samples)
+    sign[obj.labels.labeled] = obj.labels.sign
+    return {"Z": obj.features.dense(), "sign": sign, "r": float(obj.features.offset), "C": obj.C}
+
+
+def tree() -> dict[str, Any]:
+    """Return a semi-supervised SVM of two labels and six points without one, in the plane."""
+    draw = np.random.default_rng(24)
+    X = np.vstack([draw.uniform(-1.2, 1.2, (2, 2)), draw.uniform(-1.5, 1.5, (6, 2))])
+    labels = sm.encode_labels(np.array([0, 1] + [-1] * 6))
+    obj = sm.objectives.S3VM(X, labels, loss="hinge", C=2.0, balance=0.0)
+    return {**s3vm_of(obj), "X": X, "center": X[2:].mean(axis=0), "labeled": 2}
+
+
+def continuation() -> dict[str, Any]:
+    """Return the seven points on a line of the notebook on local minima, two weights, and the smoothings of each."""
+    x = np.array([-1.5, -1.2, -1.9, -1.8, -1.7, -0.2, 0.8])[:, None]
+    labels = sm.encode_labels(np.array([0, 1] + [-1] * 5))
+    problems = []
+    for C in (2.0, 1.0):
+        obj = sm.objectives.S3VM(x, labels, "hinge", "exp", C=C, balance=0.6)
+        parts, gammas = s3vm_of(obj), smoothing_path(obj, 20)
+        problems.append({**parts, "z": parts["Z"][:, 0], "s": obj.unlabeled_loss.s, "gammas": gammas})
+    return {"problems": problems}
+
+
+PAGES = {"alignment": alignment, "continuation": continuation, "dual": dual, "filter": moons, "tree": tree}
 
 
 def fragment(name: str, static: str) -> str:

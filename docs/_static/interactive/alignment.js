@@ -4,14 +4,12 @@
 const controls = make(root, "div", {class: "controls"});
 const which = choice(controls, "graph and labels", data.cases.map(one => one.name), () => start());
 const family = choice(controls, "family", ["ordered from δ₂ on", "free"], () => start());
-button(controls, "KTA's optimum", () => take(best.delta.map(one => one / Math.max(...best.delta))));
-button(controls, "all equal", () => take(best.delta.map(() => 1)));
+button(controls, "KTA's optimum", () => { delta = best.delta.map(one => one / Math.max(...best.delta)); update(); });
+button(controls, "all equal", () => { delta = delta.map(() => 1); update(); });
 const plot = new Plot(root, "Spectra, each divided by its sum", {x: "number of the eigenvector", y: "weight δ", height: 250});
 const hand = make(root, "div", {class: "controls column", role: "group", "aria-label": "weights by hand"});
 const plane = new Plot(root, "Decisions of the spectrum by hand", {x: "first feature", y: "second feature", height: 250});
 const write = readout(root), q = data.cases[0].U[0].length;
-plot.svg.setAttribute("role", "img");
-plane.svg.setAttribute("role", "img");
 let delta = range(q).map(() => 1), graph, terms, rays, best;
 
 const sliders = range(q).map(j => slider(hand, `δ${"₁₂₃₄₅₆₇₈₉"[j]}`, {min: 0, max: 1, step: 0.01, value: 1, show: one => one.toFixed(2)}, () => move(j)));
@@ -23,11 +21,6 @@ function move(j) {
   if (!Number(family.value) && j) {
     range(q).slice(1).forEach(k => { delta[k] = isTied(k) ? value : k < j ? Math.max(delta[k], value) : Math.min(delta[k], value); });
   }
-  update();
-}
-
-function take(spectrum) {
-  delta = [...spectrum];
   update();
 }
 
@@ -53,7 +46,7 @@ function update() {
   sliders.forEach((one, j) => { one.value = delta[j]; one.told(); });
   const value = alignmentOf(terms, delta), labels = new Map(graph.labels), parts = x => x.map(one => one / (sum(x) || 1));
   const [mine, theirs] = [parts(delta), parts(best.delta)], f = decisions(delta);
-  const wrong = g => g.filter((one, i) => !labels.has(i) && one > 0 !== graph.truth[i] > 0).length, others = graph.X.length - labels.size;
+  const wrong = g => `${wrongOf(g, labels, graph.truth)} of ${graph.X.length - labels.size}`;
   plot.clear([0.5, q + 0.5], [0, Math.max(...mine, ...theirs) * 1.1]);
   plot.line(theirs.map((one, j) => [j + 1, one]), "other");
   plot.line(mine.map((one, j) => [j + 1, one]), "chosen");
@@ -65,8 +58,8 @@ function update() {
   write([
     ["alignment by hand", value], ["alignment of KTA's optimum", best.value], ["bound on all of the family", best.bound],
     ["gap of KTA's optimum", best.gap], ["by hand, below the bound by", best.bound - value],
-    ["decided against its class, by hand", sum(delta) ? `${wrong(f)} of ${others}` : "none"],
-    ["decided against its class, KTA", `${wrong(decisions(best.delta))} of ${others}`],
+    ["decided against its class, by hand", sum(delta) ? wrong(f) : "none"],
+    ["decided against its class, KTA", wrong(decisions(best.delta))],
   ], {value, delta, best, f, bestF: decisions(best.delta), which: Number(which.value), free: Number(family.value)});
 }
 

@@ -23,7 +23,7 @@ function make(parent, tag, attributes = {}, text = "") {
 /** Write a number for people: seven digits, or the size of one that is nearly zero. */
 function shownNumber(x) {
   if (!Number.isFinite(x) || x === 0) return x === 0 ? "0" : "none";
-  return Math.abs(x) < 1e-4 ? x.toExponential(1).replace("-", "−") : x.toPrecision(7).replace("-", "−");
+  return (Math.abs(x) < 1e-4 ? x.toExponential(1) : x.toPrecision(7)).replaceAll("-", "−");
 }
 
 const power = k => `10${String(k).replace("-", "⁻").replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit])}`;
@@ -41,40 +41,35 @@ class Plot {
   constructor(root, title, {x, y, logX = false, logY = false, height = 270}) {
     Object.assign(this, {names: {x, y}, logX, logY, height, width: 350, figure: make(root, "figure")});
     make(this.figure, "figcaption", {}, title);
-    this.svg = make(this.figure, "svg", {viewBox: `0 0 350 ${height}`, role: "group", "aria-label": title});
+    this.svg = make(this.figure, "svg", {viewBox: `0 0 350 ${height}`, role: "img", "aria-label": title});
     this.axes = make(this.svg, "g", {class: "axes", "aria-hidden": "true"});
     this.layer = make(this.svg, "g", {"aria-hidden": "true"});
     this.keys = make(this.figure, "ul", {class: "legend"});
   }
 
   /** Draw the axes from one pair of ends to the other, and nothing between them. */
-  clear([x0, x1], [y0, y1], rows = null) {
+  clear([x0, x1], [y0, y1]) {
     const left = 54, right = this.width - 10, top = 8, bottom = this.height - 42;
     this.X = value => left + (value - x0) / (x1 - x0) * (right - left);
     this.Y = value => bottom - (value - y0) / (y1 - y0) * (bottom - top);
-    this.back = (px, py) => [x0 + (px - left) / (right - left) * (x1 - x0), y0 + (bottom - py) / (bottom - top) * (y1 - y0)];
     this.axes.replaceChildren();
     this.layer.replaceChildren();
-    make(this.axes, "path", {d: `M${left},${top}V${bottom}H${right}`});
-    for (const one of ticks(x0, x1, this.logX)) {
-      make(this.axes, "path", {d: `M${this.X(one)},${bottom}v4`});
-      make(this.axes, "text", {x: this.X(one), y: bottom + 16, "text-anchor": "middle"}, named(one, this.logX));
-    }
-    for (const [one, name] of rows || ticks(y0, y1, this.logY).map(one => [one, named(one, this.logY)])) {
-      make(this.axes, "path", {d: `M${left},${this.Y(one)}h-4`});
-      make(this.axes, "text", {x: left - 7, y: this.Y(one) + 4, "text-anchor": "end"}, name);
-    }
-    make(this.axes, "text", {x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle"}, this.names.x);
-    const middle = (top + bottom) / 2;
-    make(this.axes, "text", {x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})`}, this.names.y);
+    const text = (x, y, what, more = {}) => make(this.axes, "text", {x, y, "text-anchor": "middle", ...more}, what);
+    const xs = ticks(Math.min(x0, x1), Math.max(x0, x1), this.logX), ys = ticks(Math.min(y0, y1), Math.max(y0, y1), this.logY);
+    const small = [...xs.map(x => `M${this.X(x)},${bottom}v4`), ...ys.map(y => `M${left},${this.Y(y)}h-4`)];
+    make(this.axes, "path", {d: `M${left},${top}V${bottom}H${right}${small.join("")}`});
+    xs.forEach(x => text(this.X(x), bottom + 16, named(x, this.logX)));
+    ys.forEach(y => text(left - 7, this.Y(y) + 4, named(y, this.logY), {"text-anchor": "end"}));
+    text((left + right) / 2, this.height - 8, this.names.x);
+    text(12, (top + bottom) / 2, this.names.y, {transform: `rotate(-90 12 ${(top + bottom) / 2})`});
   }
 
-  line(points, look, parent = this.layer) {
-    return make(parent, "path", {class: `line ${look}`, d: points.map(([x, y], k) => `${k ? "L" : "M"}${this.X(x)},${this.Y(y)}`).join("")});
+  line(points, look) {
+    make(this.layer, "path", {class: `line ${look}`, d: `M${points.map(([x, y]) => `${this.X(x)},${this.Y(y)}`).join("L")}`});
   }
 
-  mark([x, y], kind, look, size = 4.5, parent = this.layer) {
-    return make(parent, "path", {class: `mark ${look}`, d: SHAPES[kind](size), transform: `translate(${this.X(x)},${this.Y(y)})`});
+  mark([x, y], kind, look, size = 4.5) {
+    make(this.layer, "path", {class: `mark ${look}`, d: SHAPES[kind](size), transform: `translate(${this.X(x)},${this.Y(y)})`});
   }
 
   /** Draw where a function of the plane has a level, each with its look, by the sides of small squares that it crosses. */
@@ -126,13 +121,8 @@ function drawPoints(plot, X, f, labels) {
 
 /** Append a slider; `show` writes its value. */
 function slider(root, name, {show = String, ...options}, changed) {
-  const label = make(root, "label", {class: "slider"});
-  make(label, "span", {}, name);
-  const input = make(label, "input", {type: "range", ...options}), output = make(label, "output");
-  input.told = () => {
-    output.textContent = show(Number(input.value));
-    input.setAttribute("aria-valuetext", output.textContent);
-  };
+  const label = make(root, "label", {}, name), input = make(label, "input", {type: "range", ...options}), output = make(label, "output");
+  input.told = () => input.setAttribute("aria-valuetext", output.textContent = show(Number(input.value)));
   input.addEventListener("input", () => { input.told(); changed(); });
   input.told();
   return input;
@@ -140,9 +130,7 @@ function slider(root, name, {show = String, ...options}, changed) {
 
 /** Append a choice among names. */
 function choice(root, name, options, changed) {
-  const label = make(root, "label");
-  make(label, "span", {}, name);
-  const select = make(label, "select");
+  const select = make(make(root, "label", {}, name), "select");
   options.forEach((text, k) => make(select, "option", {value: k}, text));
   select.addEventListener("change", changed);
   return select;

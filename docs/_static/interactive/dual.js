@@ -21,15 +21,14 @@ const stop = slider(controls, "steps of the ascent", {min: 0, max: 100, value: 1
 button(controls, "first labels", () => { labels.clear(); first.forEach(([i, sign]) => labels.set(i, sign)); update(); });
 
 const marks = X.map((x, i) => {
-  const mark = make(points, "path", {class: "point", role: "button", tabindex: -1});
+  const mark = make(points, "path", {class: "point", role: "button", tabindex: i === current ? 0 : -1});
   mark.addEventListener("keydown", event => pressed(event, i));
-  mark.addEventListener("focus", () => { current = i; rove(); });
+  mark.addEventListener("focus", () => {
+    marks[current].setAttribute("tabindex", -1);
+    marks[current = i].setAttribute("tabindex", 0);
+  });
   return mark;
 });
-
-function rove() {
-  marks.forEach((mark, i) => mark.setAttribute("tabindex", i === current ? 0 : -1));
-}
 
 /** Give a point a label, 0 for none; there is room for twelve. */
 function put(i, sign) {
@@ -48,7 +47,7 @@ function pressed(event, i) {
       const ahead = dot(way, [x[0] - X[i][0], x[1] - X[i][1]]), off = (x[0] - X[i][0]) ** 2 + (x[1] - X[i][1]) ** 2;
       return j !== i && ahead > 0.4 * Math.sqrt(off) ? off : Infinity;
     });
-    if (Math.min(...cost) < Infinity) marks[cost.indexOf(Math.min(...cost))].focus();
+    if (cost[least(cost)] < Infinity) marks[least(cost)].focus();
   } else if (sign !== undefined) put(i, sign);
   else if (event.key === " " || event.key === "Enter") next(i);
   else return;
@@ -59,8 +58,7 @@ function pressed(event, i) {
 function nearest(event) {
   const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(plane.svg.getScreenCTM().inverse());
   const away = X.map(x => (plane.X(x[0]) - place.x) ** 2 + (plane.Y(x[1]) - place.y) ** 2);
-  const i = away.indexOf(Math.min(...away));
-  return away[i] < 400 ? i : null;
+  return away[least(away)] < 400 ? least(away) : null;
 }
 
 plane.svg.addEventListener("pointerdown", event => {
@@ -101,7 +99,6 @@ function update() {
     mark.setAttribute("transform", `translate(${plane.X(X[i][0])},${plane.Y(X[i][1])})`);
     mark.setAttribute("aria-label", `point ${i + 1} of ${X.length}, ${name}${y.length ? `, decision ${f[i].toFixed(2)}` : ""}`);
   });
-  rove();
   bars.clear([0.3, Math.max(y.length, 1) + 0.7], [0, 1.05]);
   answer.beta.forEach((one, k) => {
     bars.line([[k + 1, 0], [k + 1, one]], `stem ${y[k] > 0 ? "positive" : "negative"}`);
@@ -112,7 +109,7 @@ function update() {
   descent.clear([0, Math.max(whole.gaps.length - 1, 1)], [-16.2, Math.max(...digits, 0) + 0.3]);
   descent.line(digits.map((one, k) => [k, one]), "curve");
   descent.mark([answer.gaps.length - 1, digits[answer.gaps.length - 1]], "diamond", "chosen");
-  const wrong = y.length ? f.filter((one, i) => !labels.has(i) && one > 0 !== data.truth[i] > 0).length : 0;
+  const wrong = y.length ? wrongOf(f, labels, data.truth) : 0;
   const classes = new Set(y).size, notes = ["No label: nothing to learn from.", "One class alone: all multipliers are zero, and the package refuses.", ""];
   write([
     ["dual value (bound)", answer.dual], ["primal value", answer.primal], ["gap", answer.gap],

@@ -13,8 +13,6 @@ const part = slider(controls, "function shown", {min: 0, max: X.length, value: 0
 const plane = new Plot(root, "The decision, or one of the functions", {x: "first feature", y: "second feature", height: 300});
 const filter = new Plot(root, "The filter", {x: "energy θ along the graph of a function of norm 1", y: "share", logX: true, height: 300});
 const write = readout(root);
-plane.svg.setAttribute("role", "img");
-filter.svg.setAttribute("role", "img");
 
 function update() {
   const gammaI = Number(graphWeight.value) === NONE ? 0 : 10 ** graphWeight.value, gammaA = 10 ** normWeight.value, k = Number(part.value) - 1;
@@ -38,7 +36,7 @@ function update() {
   filter.line(range(63).map(j => [-5.7 + j / 10, gammaA / (gammaA + gammaI * 10 ** (-5.7 + j / 10))]), "curve");
   digits.forEach((x, j) => filter.mark([x, kept[j]], "circle", "", 2.6));
   if (k >= 0) filter.mark([digits[k], kept[k]], "diamond", "chosen", 6);
-  const wrong = f.filter((one, i) => !labels.has(i) && one > 0 !== data.truth[i] > 0).length;
+  const wrong = wrongOf(f, labels, data.truth);
   write([
     ["primal value", answer.primal], ["dual value (bound)", answer.dual], ["gap", answer.gap], ["γ_I / γ_A", gammaI / gammaA],
     ["functions of which half or more is kept", `${kept.filter(one => one >= 0.5).length} of ${X.length}`],

@@ -6,6 +6,8 @@ const sum = x => x.reduce((total, one) => total + one, 0);
 const dot = (x, y) => x.reduce((total, one, k) => total + one * y[k], 0);
 const times = (A, x) => A.map(row => dot(row, x));
 const range = n => [...Array(n).keys()];
+const least = x => x.indexOf(Math.min(...x));
+const wrongOf = (f, labels, truth) => f.filter((one, i) => !labels.has(i) && one > 0 !== truth[i] > 0).length;
 
 // LapSVM and LapRLS
 
@@ -61,15 +63,13 @@ function ascend(G, y, loss, limit) {
 /** Return the decisions at all points, and the function of the plane that they are values of. */
 function decide({X, U, theta, edges, width}, gammaA, gammaI, labeled, {v, b}) {
   const values = times(deformed(U, theta, gammaA, gammaI, range(X.length), labeled), v);
-  const degree = X.map(() => 0), smoothed = [...values];
-  edges.forEach(([i, j]) => { degree[i] += 1; degree[j] += 1; });
-  for (const [i, j] of edges) {
-    const weight = 1 / Math.sqrt(degree[i] * degree[j]);
-    smoothed[i] -= weight * values[j];
-    smoothed[j] -= weight * values[i];
+  const rough = [...values]; // L times the values; each edge comes with its entry in L
+  for (const [i, j, entry] of edges) {
+    rough[i] += entry * values[j];
+    rough[j] += entry * values[i];
   }
   // The coefficients of the kernel at the points: gamma_A alpha + gamma_I L K alpha is v at the labels, else zero.
-  const alpha = smoothed.map((one, i) => (sum(v.filter((_, k) => labeled[k] === i)) - gammaI * one) / gammaA);
+  const alpha = rough.map((one, i) => ((v[labeled.indexOf(i)] ?? 0) - gammaI * one) / gammaA);
   const near = (x, z) => Math.exp(-width * ((x[0] - z[0]) ** 2 + (x[1] - z[1]) ** 2));
   return {f: values.map(one => one + b), at: x => b + sum(X.map((z, i) => alpha[i] * near(x, z)))};
 }
@@ -104,4 +104,122 @@ function align(terms, rays) {
     const bound = t * Math.sqrt(dot(kappa, image)) / terms.l;
     if (bound - value < 1e-13 || sweep > 100000) return {delta, value, bound, gap: bound - value, sweeps: sweep};
   }
+}
+
+// Semi-supervised SVMs: f = Z w + r with Z centred on the points without a label
+
+const decisionsOf = ({Z, r}, w) => Z.map(z => dot(z, w) + r);
+
+/** Return J(w): points have the sign of their label, or 0. */
+function s3vmValue(problem, w) {
+  const losses = decisionsOf(problem, w).map((f, i) => Math.max(0, 1 - (problem.sign[i] ? problem.sign[i] * f : Math.abs(f))));
+  return dot(w, w) / 2 + problem.C * sum(losses);
+}
+
+/** Solve the SVM of the points that have a sign, by ascent on its dual, max sum beta (1 - s r) - |w|^2 / 2 with
+ * w = sum beta s z in the box [0, C], one multiplier at a time. The dual value bounds J from below wherever the others
+ * end: they cost nothing here. */
+function svm({Z, r, C}, signs) {
+  const used = range(Z.length).filter(i => signs[i]), beta = signs.map(() => 0), w = Z[0].map(() => 0);
+  for (let sweep = 1; ; sweep++) {
+    for (const i of used) {
+      const norm = dot(Z[i], Z[i]), slope = 1 - signs[i] * (dot(Z[i], w) + r);
+      const to = Math.min(C, Math.max(0, norm > 0 ? beta[i] + slope / norm : slope > 0 ? C : 0)), change = (to - beta[i]) * signs[i];
+      Z[i].forEach((one, k) => { w[k] += change * one; });
+      beta[i] = to;
+    }
+    const lower = sum(used.map(i => beta[i] * (1 - signs[i] * r))) - dot(w, w) / 2;
+    const upper = dot(w, w) / 2 + C * sum(used.map(i => Math.max(0, 1 - signs[i] * (dot(Z[i], w) + r))));
+    if (upper - lower <= 1e-12 * upper || sweep === 5000) return {w, lower, gap: upper - lower};
+  }
+}
+
+/** Return all steps of a branch and bound: at each the cases so far, the one that was looked at, and the best J known.
+ * A case decides the labels of some points. It is pruned if its bound is not below the best J, else split at the point
+ * that is nearest to its boundary. */
+function branchAndBound(problem, lowestFirst) {
+  const cases = [], open = [], steps = [];
+  let best = {J: Infinity};
+  const add = (signs, parent) => {
+    const answer = svm(problem, signs), J = s3vmValue(problem, answer.w), id = cases.length;
+    cases.push({...answer, id, parent, signs, J, fate: "open", pruned: null});
+    open.push(id);
+    if (J < best.J) best = {J, id, w: answer.w};
+  };
+  const note = id => {
+    const bound = Math.min(best.J, ...cases.filter(one => one.fate !== "split").map(one => one.lower));
+    steps.push({id, best, bound, gap: best.J - bound, cases: cases.map(one => ({...one}))});
+  };
+  add(problem.sign, null);
+  note(0);
+  while (open.length) {
+    if (lowestFirst) open.sort((a, b) => cases[b].lower - cases[a].lower || b - a);
+    const one = cases[open.pop()], f = decisionsOf(problem, one.w), free = range(f.length).filter(i => !one.signs[i]);
+    if (one.lower >= best.J * (1 - 1e-9) || !free.length) one.fate = "pruned";
+    else {
+      one.fate = "split";
+      one.at = free.reduce((i, j) => Math.abs(f[j]) < Math.abs(f[i]) ? j : i);
+      for (const side of f[one.at] > 0 ? [-1, 1] : [1, -1]) add(one.signs.map((sign, i) => i === one.at ? side : sign), one.id);
+    }
+    note(one.id);
+  }
+  return steps;
+}
+
+/** Return the density and the distribution function of the normal law. */
+function normal(x) {
+  const density = Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI), size = Math.min(Math.abs(x), 40);
+  let tail = size;
+  if (size < 5) {
+    let total = size;
+    for (let term = size, k = 3; term > 1e-18; k += 2) total += term *= size * size / k;
+    tail = 0.5 - density * total;
+  } else {
+    for (let k = 40; k; k--) tail = size + k / tail;
+    tail = density / tail;
+  }
+  return [density, x > 0 ? 1 - tail : tail];
+}
+
+/** Return the value and the slope of J with hinge and exp(-s f^2), convolved with a Gaussian of variance gamma in w,
+ * less gamma / 2, on a line. */
+function smoothedValue({z, sign, r, C, s}, gamma, w) {
+  let value = w * w / 2, slope = w;
+  z.forEach((one, i) => {
+    const f = one * w + r, sigma = Math.sqrt(gamma) * Math.abs(one);
+    if (sign[i]) {
+      const short = 1 - sign[i] * f, [density, share] = sigma > 0 ? normal(short / sigma) : [0, Number(short > 0)];
+      value += C * (short * share + sigma * density);
+      slope -= C * share * sign[i] * one;
+    } else {
+      const a = 1 + 2 * s * sigma * sigma, part = C * Math.exp(-s * f * f / a) / Math.sqrt(a);
+      value += part;
+      slope -= part * 2 * s * f / a * one;
+    }
+  });
+  return {value, slope};
+}
+
+/** Return the minima between two ends: where the slope turns from minus to plus, bisected. */
+function minima(problem, gamma, [low, high], n = 600) {
+  const slope = w => smoothedValue(problem, gamma, w).slope, at = range(n + 1).map(k => low + (high - low) * k / n);
+  const slopes = at.map(slope);
+  return range(n).filter(k => slopes[k] < 0 && slopes[k + 1] >= 0).map(k => {
+    let [left, right] = [at[k], at[k + 1]];
+    for (let halved = 0; halved < 60; halved++) {
+      const middle = (left + right) / 2;
+      if (slope(middle) < 0) left = middle; else right = middle;
+    }
+    return (left + right) / 2;
+  });
+}
+
+/** Follow a minimum along falling variances: at each the descent from the one before ends in the next minimum downhill. */
+function followed(problem, gammas, box) {
+  let w = 0;
+  return gammas.map(gamma => {
+    const all = minima(problem, gamma, box), falls = smoothedValue(problem, gamma, w).slope < 0;
+    w = falls ? Math.min(...all.filter(one => one >= w)) : Math.max(...all.filter(one => one <= w));
+    return {gamma, w, all, ...smoothedValue(problem, gamma, w)};
+  });
 }
