@@ -4,8 +4,8 @@
 const controls = make(root, "div", {class: "controls"});
 const which = choice(controls, "graph and labels", data.cases.map(one => one.name), () => start());
 const family = choice(controls, "family", ["ordered from δ₂ on", "free"], () => start());
-button(controls, "KTA's optimum", () => { delta = best.delta.map(one => one / Math.max(...best.delta)); update(); });
-button(controls, "all equal", () => { delta = delta.map(() => 1); update(); });
+make(controls, "button", {type: "button"}, "KTA's optimum").onclick = () => { delta = best.delta.map(one => one / Math.max(...best.delta)); update(); };
+make(controls, "button", {type: "button"}, "all equal").onclick = () => { delta = delta.map(() => 1); update(); };
 const plot = new Plot(root, "Spectra, each divided by its sum", {x: "number of the eigenvector", y: "weight δ", height: 250});
 const hand = make(root, "div", {class: "controls column", role: "group", "aria-label": "weights by hand"});
 const plane = new Plot(root, "Decisions of the spectrum by hand", {x: "first feature", y: "second feature", height: 250});

@@ -75,25 +75,19 @@ class Plot {
   /** Draw where a function of the plane has a level, each with its look, by the sides of small squares that it crosses. */
   contours(at, [x0, x1], [y0, y1], levels, n = 40) {
     const node = (i, j) => [x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * j / n];
-    const values = range(n + 1).map(i => range(n + 1).map(j => at(node(i, j))));
-    for (const [level, look] of levels) this.contour(values.map(row => row.map(one => one - level)), node, n, look);
-  }
-
-  contour(F, node, n, look) {
-    let d = "";
-    for (const i of range(n)) {
-      for (const j of range(n)) {
-        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]], ends = [];
-        corners.forEach(([a, b], k) => {
-          const [c, e] = corners[(k + 1) % 4];
-          if (F[a][b] > 0 === F[c][e] > 0) return;
-          const share = F[a][b] / (F[a][b] - F[c][e]), [p, q] = [node(a, b), node(c, e)];
-          ends.push(`${this.X(p[0] + share * (q[0] - p[0]))},${this.Y(p[1] + share * (q[1] - p[1]))}`);
-        });
-        for (let k = 0; k + 1 < ends.length; k += 2) d += `M${ends[k]}L${ends[k + 1]}`;
-      }
+    const F = range(n + 1).map(i => range(n + 1).map(j => at(node(i, j)))), squares = range(n * n).map(k => [k % n, Math.floor(k / n)]);
+    const corners = (i, j) => [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1], [i, j]];
+    for (const [level, look] of levels) {
+      const above = ([i, j]) => F[i][j] > level, pieces = squares.map(([i, j]) => {
+        const ring = corners(i, j), sides = range(4).map(k => [ring[k], ring[k + 1]]).filter(([p, q]) => above(p) !== above(q));
+        return sides.map(([p, q], k) => {
+          const share = (level - F[p[0]][p[1]]) / (F[q[0]][q[1]] - F[p[0]][p[1]]), [from, to] = [node(...p), node(...q)];
+          const [x, y] = from.map((one, axis) => one + share * (to[axis] - one));
+          return `${k % 2 ? "L" : "M"}${this.X(x)},${this.Y(y)}`;
+        }).join("");
+      });
+      make(this.layer, "path", {class: `line ${look}`, d: pieces.join("")});
     }
-    make(this.layer, "path", {class: `line ${look}`, d});
   }
 
   legend(entries) {
@@ -134,11 +128,6 @@ function choice(root, name, options, changed) {
   options.forEach((text, k) => make(select, "option", {value: k}, text));
   select.addEventListener("change", changed);
   return select;
-}
-
-/** Append a button. */
-function button(root, name, pressed) {
-  make(root, "button", {type: "button"}, name).addEventListener("click", pressed);
 }
 
 /** Append a list of numbers; what is returned writes it, and keeps all digits as `window.shown`. */

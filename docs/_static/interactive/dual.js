@@ -18,7 +18,7 @@ const stop = slider(controls, "steps of the ascent", {min: 0, max: 100, value: 1
   steps = Number(stop.value) === 100 ? Infinity : Number(stop.value);
   update();
 });
-button(controls, "first labels", () => { labels.clear(); first.forEach(([i, sign]) => labels.set(i, sign)); update(); });
+make(controls, "button", {type: "button"}, "first labels").onclick = () => { labels.clear(); first.forEach(([i, sign]) => labels.set(i, sign)); update(); };
 
 const marks = X.map((x, i) => {
   const mark = make(points, "path", {class: "point", role: "button", tabindex: i === current ? 0 : -1});

@@ -169,15 +169,10 @@ function branchAndBound(problem, lowestFirst) {
 /** Return the density and the distribution function of the normal law. */
 function normal(x) {
   const density = Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI), size = Math.min(Math.abs(x), 40);
-  let tail = size;
-  if (size < 5) {
-    let total = size;
-    for (let term = size, k = 3; term > 1e-18; k += 2) total += term *= size * size / k;
-    tail = 0.5 - density * total;
-  } else {
-    for (let k = 40; k; k--) tail = size + k / tail;
-    tail = density / tail;
-  }
+  let series = size, fraction = size;
+  for (let term = size, k = 3; size < 5 && term > 1e-18; k += 2) series += term *= size * size / k;
+  for (let k = 40; k; k--) fraction = size + k / fraction;
+  const tail = size < 5 ? 0.5 - density * series : density / fraction;
   return [density, x > 0 ? 1 - tail : tail];
 }
 
