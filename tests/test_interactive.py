@@ -84,7 +84,7 @@ def manifold(data: dict[str, Any], signs: dict[int, int], gamma_A: float, gamma_
 def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
     script = """
         const mark = i => all(".point")[i], [graph] = all("select"), [steps] = all("input");
-        note();
+        note({sides: all(".boundary")[0].getAttribute("d").split("M").length});
         for (const [i, key] of [[20, "+"], [30, "-"], [12, " "]]) press(mark(i), key);
         note();
         set(graph, 1); note(); set(graph, 0);
@@ -122,6 +122,7 @@ def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
         close(one["b"], b)
         close(one["at"], sm.kernels.gram(np.array(data["probes"]), data["X"], gamma=data["width"]) @ alpha + b)
     assert noted[-1]["focus"] not in (-1, 4)  # an arrow key went on
+    assert noted[0]["sides"] > 20  # of small squares, crossed by the boundary
 
 
 def test_filter_and_decisions_are_those_of_the_package(tmp_path: Path) -> None:

@@ -117,7 +117,13 @@ def write_blocks(app: Any, docname: str, source: list[str]) -> None:
     source[0] = BLOCK.sub(lambda block: f"```{{raw}} html\n{fragment(block[1], static)}\n```", source[0])
 
 
+def outdated(app: Any, env: Any, *changes: set[str]) -> set[str]:
+    """Name the pages: they are written anew each time, since the package may have changed."""
+    return {f"interactive/{name}" for name in PAGES} & env.found_docs
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.connect("env-get-outdated", outdated)
     app.connect("source-read", write_blocks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
