@@ -95,10 +95,17 @@ def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
         all("button")[0].click(); press(mark(4), "Delete"); press(mark(28), "Delete"); note();
         press(mark(12), "-"); press(mark(14), "-"); note();
         press(mark(12), "Delete"); press(mark(14), "Delete"); note();
+        press(mark(40), "+"); press(mark(41), "-"); note();
+        const send = (kind, target, {x, y, width, height}) => target.dispatchEvent(
+            new PointerEvent(kind, {clientX: x + width / 2, clientY: y + height / 2, bubbles: true}));
+        const place = i => mark(i).getBoundingClientRect(), svg = mark(0).ownerSVGElement;
+        send("pointerdown", svg, place(40)); send("pointermove", window, place(0));
+        send("pointerup", window, place(0)); note();
+        send("pointerdown", svg, place(0)); send("pointerup", window, place(0)); note();
         press(mark(4), "ArrowRight"); note({focus: all(".point").indexOf(document.activeElement)});
     """
     noted, data = seen("dual", script, tmp_path), pages().dual()
-    assert [len(one["labeled"]) for one in noted] == [4, 6, 6, 5, 12, 12, 2, 2, 0, 0]
+    assert [len(one["labeled"]) for one in noted] == [4, 6, 6, 5, 12, 12, 2, 2, 0, 2, 2, 2, 2]
     assert noted[5]["steps"] == 3 < noted[4]["steps"]
     assert noted[5]["primal"] > noted[4]["primal"] >= noted[4]["dual"] > noted[5]["dual"]
     for k, one in enumerate(noted):
@@ -122,6 +129,9 @@ def test_dual_of_moved_labels_is_that_of_the_package(tmp_path: Path) -> None:
         close(one["b"], b)
         close(one["at"], sm.kernels.gram(np.array(data["probes"]), data["X"], gamma=data["width"]) @ alpha + b)
     assert noted[-1]["focus"] not in (-1, 4)  # an arrow key went on
+    assert min(noted[9]["beta"]) == 1.0  # so that an interval of intercepts is best, and its middle is taken
+    assert [noted[k]["y"] for k in (9, 10, 11)] == [[1, -1], [1, -1], [-1, -1]]  # a label was dragged, then clicked
+    assert [noted[k]["labeled"] for k in (9, 10)] == [[40, 41], [0, 41]]
     assert noted[0]["sides"] > 20  # of small squares, crossed by the boundary
 
 
