@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "api_pages",
     "figure_gallery",
+    "interactive_pages",
     "local_mathjax",
     "markdown_pages",
     "notebook_pages",

@@ -73,6 +73,7 @@ OF_NO_MODULE = {
     "test_docs.py": "examples of docstrings and README",
     "test_house.py": "the rules of the house",
     "test_import.py": "the public names of the package",
+    "test_interactive.py": "the pages of docs/interactive in a browser",
     "test_layers.py": "the import contracts",
     "test_lessons.py": "the lessons, their files and what their checks say",
     "test_malformed_files.py": "all readers of files: bombs and forgeries",
