@@ -453,8 +453,8 @@ CEILINGS = {
     "reproduction": {
         "(modules)": 2280,
         "engine": 1165,
-        "papers": 5390,
-    },  # MNIST as published, what a session changes of times
+        "papers": 5770,  # what certificates of flipped labels are worth: fits, rank correlations, the table
+    },
 }
 
 
