@@ -443,7 +443,7 @@ CEILINGS = {
         "labels": 415,  # known shares
         "losses": 760,
         "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
-        "plots": 1780,
+        "plots": 1790,  # a legend of shades and areas
         "problems": 3590,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
         "proofs": 2355,  # cone programs and rays in balls, their bounds replayed
         "solvers": 7725,  # Solver and Search as objects; S3VMs by boxes and their products
