@@ -80,7 +80,7 @@ class Plan:
     """What is computed: sets by name, draws, labels, samples at most, and trials."""
 
     sets: tuple[str, ...]
-    draws: int = 10
+    draws: int = 3
     labels: int = 40
     n: int = 400
     trials: int = 3
@@ -190,11 +190,9 @@ def _told(frame: pd.DataFrame, mean: pd.DataFrame, found: Sequence[Correlation],
         *((f"any {n_flips(r, plan.labels)} of {plan.labels}", "survive", mean[mean["rate"] == r]) for r in RATES),
     ):
         share = of.groupby("method", sort=False)[column].mean().sort_values(ascending=False, kind="stable")
-        best = of.loc[of.groupby("dataset", sort=False)[column].idxmax(), "method"].value_counts()
+        best = of.loc[of[of[column] > 0].groupby("dataset", sort=False)[column].idxmax(), "method"].value_counts()
         listed = ", ".join(f"{name} {value:.1f}" for name, value in share.items())
-        most = f"; most on {best.iloc[0]} of {len(of['dataset'].unique())} sets: {best.index[0]}" * bool(
-            share.max() > 0
-        )
+        most = f"; most on {best.iloc[0]} of {len(plan.sets)} sets: {best.index[0]}" if len(best) else ""
         yield f"Predictions that survive {title}, percent: {listed}{most}"
     for rate in RATES:
         at = mean[mean["rate"] == rate]

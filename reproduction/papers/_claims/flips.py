@@ -107,8 +107,8 @@ def correlations(mean: pd.DataFrame, outcomes: Sequence[str] = ("loss", "changed
 
 
 def _grid(mean: pd.DataFrame, column: str) -> FloatArray:
-    """Return a column as an array of a row for each set and a column for each method."""
-    return mean.pivot(index="dataset", columns="method", values=column).loc[mean["dataset"].unique()].to_numpy()
+    """Return a column as an array of a row for each set and a column for each method, both in the order of names."""
+    return mean.pivot(index="dataset", columns="method", values=column).to_numpy()
 
 
 def _ranked(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ def judge(rows: Iterable[Row]) -> list[str]:
 
 def _of_sets(mean: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each set, which is a draw here: its rank correlations, and what survives by method."""
-    sets, columns = list(mean["dataset"].unique()), {}
+    sets, columns = sorted(mean["dataset"].unique()), {}
     for rate in mean["rate"].unique():
         at = mean[mean["rate"] == rate]
         loss = _grid(at, "loss")
