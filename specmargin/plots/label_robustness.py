@@ -19,7 +19,7 @@ from specmargin.checks import instance
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.label_flips import LabelRobustness
 from specmargin.plots.points import MORE_COLORS, points_in_plane
-from specmargin.plots.theme import Display, method_styles
+from specmargin.plots.theme import Display, legend_above, method_styles
 
 __all__ = ["LabelRobustnessDisplay"]
 
@@ -107,7 +107,7 @@ class LabelRobustnessDisplay(Display):
         """Draw the training samples in the plane: who survives how many false labels, and how much each label decides.
 
         The area of a labelled sample is the share of the predictions that it changes when its label alone is false;
-        others are darker, the more false labels their class survives.
+        others are darker, the more false labels their class survives. The legend has both.
 
         Parameters
         ----------
@@ -130,13 +130,27 @@ class LabelRobustnessDisplay(Display):
             raise InvalidInputError(
                 f"X has {len(X)} points for {len(one.radius)} predictions; pass the training samples."
             )
-        with self._drawing(ax, (3.4, 2.8), title) as ax:
-            survived = np.minimum(one.radius - 1, _DARKEST) / _DARKEST
+        with self._drawing(ax, (3.4, 2.8), title, 32) as ax:
+            survived = np.minimum(one.radius - 1, _DARKEST)
             colors = np.array([to_rgba(MORE_COLORS[code % len(MORE_COLORS)]) for code in one.codes])
-            faded = colors * [1.0, 1.0, 1.0, 0.0] + np.outer(0.15 + 0.75 * survived, [0.0, 0.0, 0.0, 1.0])
+            faded = colors * [1.0, 1.0, 1.0, 0.0] + np.outer(_opacity(survived), [0.0, 0.0, 0.0, 1.0])
             ax.scatter(X[:, 0], X[:, 1], s=9, c=faded, linewidths=0)
-            at, area = X[one.labeled], _AREA * one.influence + 16.0
+            at, area = X[one.labeled], _area(one.influence)
             edge: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.8, "zorder": 4}
             ax.scatter(at[:, 0], at[:, 1], s=area, c=colors[one.labeled], **edge)
             ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+            for k in np.unique(survived):
+                words = f"survives {k}" + " or more" * bool(k == _DARKEST)
+                ax.scatter([], [], s=16, c="black", alpha=_opacity(k), linewidths=0, label=words)
+            for share in np.unique([0.0, one.influence.max()]):
+                ax.scatter([], [], s=_area(share), c="white", label=f"decides {share:.0%}", **edge)
+            legend_above(ax, 3, columnspacing=1.0, handletextpad=0.2)
         return self
+
+
+def _opacity(survived: Any) -> Any:
+    return 0.15 + 0.75 * survived / _DARKEST
+
+
+def _area(share: Any) -> Any:
+    return _AREA * share + 16.0

@@ -30,11 +30,19 @@ def test_labels_have_the_area_of_what_they_decide(ax, fitted):
     X, clf = fitted
     robust = clf.label_robustness()
     LabelRobustnessDisplay({"ridge": robust}).plot_labels(X, ax=ax)
-    samples, labels = ax.collections
+    samples, labels, *named = ax.collections
     np.testing.assert_array_equal(labels.get_offsets(), X[robust.labeled])
     np.testing.assert_allclose(labels.get_sizes(), 16 + 400 * robust.influence)
     opacity = samples.get_facecolors()[:, 3]
     assert (np.diff(opacity[np.argsort(robust.radius)]) >= 0).all()
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    most = robust.influence.max()
+    survived = [f"survives {k}" + " or more" * bool(k == 3) for k in np.unique(np.minimum(robust.radius - 1, 3))]
+    assert words == [one.get_label() for one in named] == [*survived, "decides 0%", f"decides {most:.0%}"]
+    shades = [one.get_facecolors()[0, 3] for one in named[:-2]]
+    np.testing.assert_allclose(shades, np.unique(opacity))
+    assert [one.get_sizes()[0] for one in named[-2:]] == [16.0, pytest.approx(16 + 400 * most)]
+    assert not any(len(one.get_offsets()) for one in named)
 
 
 def test_wrong_input_is_named(ax, fitted):
