@@ -13,19 +13,13 @@ from functools import cache
 from typing import Any
 
 import page_numbers
-<<<<<<< HEAD
-from scipy.stats import t
-=======
 import pandas as pd
->>>>>>> fliptable
+from scipy.stats import t
 
 from reproduction.engine.records import Row, canonical_json
 from reproduction.headlines import headline_rows
-<<<<<<< HEAD
 from reproduction.papers import gieseke_2014 as gieseke
-=======
 from reproduction.papers._claims.flips import PREDICTORS, by_rate, correlations, means
->>>>>>> fliptable
 from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
@@ -131,7 +125,6 @@ def auto_ssl_published() -> str:
     return _table(["", "tuned SVM", "`baseline_`", "AutoSSL", "AutoSSL, exact class shares", "test-tuned"], rows)
 
 
-<<<<<<< HEAD
 # Numbers of independent code
 
 
@@ -276,7 +269,8 @@ def uniform_parts() -> str:
         n = sum(dataset.startswith(sets) for dataset, _ in _table_2("qn_s3vm"))
         rows.append([f"`--set labels=uniform --set rows={part}`", f"{n}", *told])
     return _table(["part", "rows", "hours with `--set methods=few`", "hours with all methods"], rows)
-=======
+
+
 # Flipped labels
 
 
@@ -317,7 +311,6 @@ _RANKED = {
     "flips": "few flips change a prediction",
     "trial flips": "changes in trial flips",
 }
->>>>>>> fliptable
 
 
 # Failures

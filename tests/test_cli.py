@@ -253,11 +253,7 @@ def test_missing_extra_names_the_remedy(run, toy_table):
 def test_unknown_names_and_folders(run, tmp_path):
     result = run("tables", "nope")
     assert result.exit_code == 2
-<<<<<<< HEAD
     assert f"no table 'nope'; choose one of: {', '.join(sorted(papers.tables()))}" in result.stderr
-=======
-    assert "no table 'nope'; choose one of: auto_ssl, claims, continuation_s3vm, flipped_labels, " in result.stderr
->>>>>>> fliptable
     result = run("tables", "qn_s3vm", "--data", tmp_path / "absent")
     assert result.exit_code == 2
     assert "is not a folder" in result.stderr
