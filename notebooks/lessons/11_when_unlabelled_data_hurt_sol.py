@@ -474,7 +474,7 @@ answers["11.E3"] = (
 # `.outcomes`, `.outcomes[name].probabilities.argmax(axis=1)` are the predictions of all points. Was it right to say "cannot tell"?
 
 # %%
-y_few = sm.hide_labels(truth_moons, per_class=5, random_state=0)
+y_few = sm.hide_labels(truth_moons, per_class=5, random_state=1)
 my_test = ...  # wins, losses, p, wins that suffice
 # solution
 comparison = sm.compare(X_moons, y_few, methods=["AutoSSL"])
