@@ -80,7 +80,7 @@ class Plan:
     """What is computed: sets by name, draws, labels, samples at most, and trials."""
 
     sets: tuple[str, ...]
-    draws: int = 3
+    draws: int = 5
     labels: int = 40
     n: int = 400
     trials: int = 3
