@@ -80,7 +80,7 @@ class Plan:
     """What is computed: sets by name, draws, labels, samples at most, and trials."""
 
     sets: tuple[str, ...]
-    draws: int = 3
+    draws: int = 5
     labels: int = 40
     n: int = 400
     trials: int = 3
@@ -137,9 +137,9 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
 
 
 _PROTOCOL = (
-    "Classifiers as they come, thresholds at zero; what they choose they choose by the labels that they see. 'kernel "
-    "ridge' is LapRLS without a graph. Loss: error with flipped labels less that with true ones, on samples without a "
-    "label.",
+    "Classifiers as they come, thresholds at zero, SpectralFilterClassifier with normalization='centered'; what they "
+    "choose they choose by the labels that they see. 'kernel ridge' is LapRLS without a graph. Loss: error with "
+    "flipped labels less that with true ones, on samples without a label.",
     "survive: predictions that no as many false labels can change, by label_robustness of the fit to the true labels, "
     "parameters held; of LapSVM what is proved, and in brackets where no such labels were found. changed: predictions "
     "that differ. Held: with the parameters of the fit to the true labels.",

@@ -140,8 +140,8 @@ class LabelRobustnessDisplay(Display):
             ax.scatter(at[:, 0], at[:, 1], s=area, c=colors[one.labeled], **edge)
             ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
             for k in np.unique(survived):
-                words = f"survives {k}" + " or more" * bool(k == _DARKEST)
-                ax.scatter([], [], s=16, c="black", alpha=_opacity(k), linewidths=0, label=words)
+                named = f"survives {k}" + " or more" * bool(k == _DARKEST)
+                ax.scatter([], [], s=16, c="black", alpha=_opacity(k), linewidths=0, label=named)
             for share in np.unique([0.0, one.influence.max()]):
                 ax.scatter([], [], s=_area(share), c="white", label=f"decides {share:.0%}", **edge)
             legend_above(ax, 3, columnspacing=1.0, handletextpad=0.2)

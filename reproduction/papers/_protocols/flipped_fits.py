@@ -60,7 +60,7 @@ def flip_order(codes: IntArray, most: int, seed: int) -> IntArray:
     Examples
     --------
     >>> flip_order(np.array([0, 0, 0, 1, 1, 1]), 2, seed=0).tolist()
-    [5, 0, 2, 1, 3, 4]
+    [3, 2, 5, 4, 0, 1]
     """
     rng = np.random.default_rng(seed)
     for _ in range(1000):

@@ -31,7 +31,7 @@ def test_eleven_sets_four_of_which_need_no_data(nowhere):
     assert "NOT AVAILABLE: g50c, mac-windows, " in missing
     assert sums == {}
     cells = plan.cells(nowhere)
-    assert len(cells) == 4 * 3 * len(METHODS)
+    assert len(cells) == 4 * 5 * len(METHODS)
     assert {one.split for one in cells[: 4 * len(METHODS)]} == {"draw0"}
 
 
