@@ -15,7 +15,7 @@ Only ``NN_feedback.md`` is written by hand: who tried the lesson, where one stum
     python notebooks/lessons/lesson_files.py            # notebooks, slides and quizzes
     python notebooks/lessons/lesson_files.py --marks    # runs the sources and writes the marks of the answers, too
     python notebooks/lessons/lesson_files.py --teacher  # build/teacher.zip: solutions, slides, quizzes with answers
-    python notebooks/lessons/lesson_files.py --marimo marimo  # marimo/NN_name.py of four lessons, by that command
+    python notebooks/lessons/lesson_files.py --marimo marimo  # for_marimo/NN_name.py of four lessons, by that command
 
 A marimo file is what ``marimo convert`` makes of the student's notebook: names that several cells use begin with an
 underscore there, since marimo allows one cell for each name. Its head names what it needs, this checkout among it.
@@ -117,7 +117,7 @@ def notebook(source: Path, *, solution: bool) -> str:
 
 def marimo_path(source: Path) -> Path:
     """Return the path of the marimo file of a source."""
-    return source.with_name("marimo") / f"{source.name.removesuffix('_sol.py')}.py"
+    return source.with_name("for_marimo") / f"{source.name.removesuffix('_sol.py')}.py"
 
 
 def marimo_file(source: Path, command: list[str]) -> str:
