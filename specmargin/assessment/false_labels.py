@@ -29,7 +29,7 @@ def told_false_labels(estimator: Any, title: str) -> str:
     >>> X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     >>> clf = sm.SpectralRidge().fit(X, sm.hide_labels(truth, per_class=3, random_state=0))
     >>> told_false_labels(clf, "SpectralRidge")[:35]
-    'False labels: 3 of 6 labels (rows 1'
+    'False labels: 3 of 6 labels (rows 3'
     """
     own = getattr(estimator, "estimator_", estimator) if hasattr(estimator, "best_params_") else estimator
     if not isinstance(own, LapRLS | SpectralRidge | SpectralFilterClassifier):
