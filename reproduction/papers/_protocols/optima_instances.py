@@ -110,7 +110,7 @@ class Problem:
     labeled : ndarray of int
         Samples whose labels the searches see.
     rows : ndarray of int of shape (n,)
-        The samples' rows among those of the two classes in the data set.
+        The samples' rows in the data set.
     C, C_star : float
         Weights of the labelled and of the unlabelled losses.
     seed : tuple of int
@@ -163,7 +163,7 @@ def drawn(name: str, n: int, share: float, kernel: str, weight: str, draw: int, 
     K = gram(X, kernel="linear") if kernel == "linear" else gram(X, kernel="rbf", gamma=1.0)
     C = cross_validated(K[np.ix_(labeled, labeled)], 2.0 * y[labeled] - 1.0)
     C_star = C if weight == "equal" else C * len(labeled) / (n - len(labeled))
-    return Problem(kernel_map(K, tol=1e-9).Z, y, labeled, C, C_star, rows, seed)
+    return Problem(kernel_map(K, tol=1e-9).Z, y, labeled, C, C_star, kept[rows], seed)
 
 
 def _scaled(X: Any) -> FloatArray:
