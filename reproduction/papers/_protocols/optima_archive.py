@@ -34,8 +34,8 @@ FILE = "optima.npz"
 
 def problem_of(row: Row, data: Path | None = None) -> Problem:
     """Return the problem that a row is of."""
-    settings = [row[f"param_{name}"] for name in ("n", "share", "kernel", "weight")]
-    return drawn(row["dataset"], *settings, int(row["split"].removeprefix("draw")), data)
+    settings = {name: row[f"param_{name}"] for name in ("n", "share", "kernel", "weight")}
+    return drawn(row["dataset"], draw=int(row["split"].removeprefix("draw")), data=data, **settings)
 
 
 def optimal_labels(row: Row, problem: Problem) -> AnyArray:

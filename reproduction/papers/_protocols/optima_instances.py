@@ -21,7 +21,7 @@ from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
-from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -210,7 +210,7 @@ def starts(problem: Problem, search: LocalSearch, count: int) -> list[FloatArray
     u = len(problem.y) - len(problem.labeled)
     positive = round(float(np.mean(problem.y[problem.labeled])) * u)
     rng = np.random.default_rng((*problem.seed, 1))
-    guesses = [rng.permutation(signs_of(positive - 0.5 - np.arange(u))) for _ in range(count - 1)]
+    guesses = [rng.permutation(np.where(np.arange(u) < positive, 1.0, -1.0)) for _ in range(count - 1)]
     zero = np.zeros(search.Z.shape[1])
     return [None, *(search.expand(search.retrain(guess, zero)[1]) for guess in guesses)]
 

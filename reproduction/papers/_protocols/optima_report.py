@@ -149,7 +149,7 @@ def answer(frame: pd.DataFrame) -> list[str]:
         clauses.append(f"{_THAN_ONE[each]} {those}")
     second = f"Less that of a search from its own start alone, in points: it {'; it '.join(clauses)}."
     rho, near, pairs = (told.get(name) for name in ("correlation", "correlation near", "pairs near"))
-    share = None if pairs is None else Interval(*(100.0 * each for each in pairs[:3]), pairs.n)
+    share = None if pairs is None else Interval(100 * pairs.mean, 100 * pairs.low, 100 * pairs.high, pairs.n)
     third = (
         f"Within a problem gap and error correlate by {_or_none(rho)} over all minima and by {_or_none(near)} over "
         f"those within 5 % of the optimum, where of two the worse J errs less in {_or_none(share)} % of the pairs."
