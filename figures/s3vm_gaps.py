@@ -62,16 +62,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     frame = quantities(rows)
     own, lowest = [f"search {name}" for name in SEARCHES], [f"lowest {name}" for name in RESTARTED]
     profile = [f"profile {k}" for k in range(len(ENDS))]
-    found = intervals(frame, [*profile, *own, *lowest, *OTHERS])
+    means = intervals(frame, [*profile, *own, *lowest, *OTHERS])
     parts = {
         str(part): intervals(some, ["best", "best where missed"])
         for by in PARTS
         for part, some in frame.groupby(f"part {by}", sort=False)
     }
-    told = {name: list(each) for name, each in found.items()}
+    told = {name: list(each) for name, each in means.items()}
     # The profile is that of the others less the optimum already.
-    less = {name: _less(each) for name, each in found.items()}
-    less |= {name: np.array(found[name], dtype=float) for name in profile if name in found}
+    less = {name: _less(each) for name, each in means.items()}
+    less |= {name: np.array(means[name], dtype=float) for name in profile if name in means}
     return {
         "all": less,
         "parts": {part: {name: _less(each) for name, each in of.items()} for part, of in parts.items()},
@@ -99,22 +99,22 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.ticks import ticks_at
 
     figure, (axes,) = subplots(1, 3, width="page", aspect=1.35, gridspec_kw={"width_ratios": (0.9, 1.0, 1.0)})
-    found, parts = data["all"], data["parts"]
+    means, parts = data["all"], data["parts"]
     with style():
         left, middle, right = axes
         for ax in axes:
             line, band = (ax.axhline, ax.axhspan) if ax is left else (ax.axvline, ax.axvspan)
             line(0.0, color="0.6", linewidth=0.8, zorder=0)
             band(-ALIKE, ALIKE, color="0.9", linewidth=0, zorder=-1)
-        there = [k for k in range(len(ENDS)) if f"profile {k}" in found]
+        there = [k for k in range(len(ENDS)) if f"profile {k}" in means]
         for k in there:
-            _mark(left, k, found[f"profile {k}"], upright=True)
-        ticks_at(left.xaxis, there, [f"{ENDS[k]}\n({found[f'profile {k}'][3]:.0f})" for k in there])
+            _mark(left, k, means[f"profile {k}"], upright=True)
+        ticks_at(left.xaxis, there, [f"{ENDS[k]}\n({means[f'profile {k}'][3]:.0f})" for k in there])
         left.set(xlim=(-0.6, len(ENDS) - 0.4), title="other minima", xlabel="gap up to, % (problems)")
         left.set_ylabel("error less the optimum's, points")
         rows = {**NAMES, **OTHERS}
         for at, name in enumerate(rows):
-            own, lowest = found.get(name if name in OTHERS else f"search {name}"), found.get(f"lowest {name}")
+            own, lowest = means.get(name if name in OTHERS else f"search {name}"), means.get(f"lowest {name}")
             shift = 0.18 if lowest is not None else 0.0
             if own is not None:
                 _mark(middle, at - shift, own)

@@ -46,25 +46,25 @@ def of_problem(row: Row) -> dict[str, float]:
 
     Examples
     --------
-    >>> found = {name: [1, 0] if name in RESTARTED else [1] for name in SEARCHES}
-    >>> row = {"minima": [[0.0, 10.0], [0.02, 30.0]], "found": found, "error_optimum": 10.0, "error_supervised": 15.0}
+    >>> ends = {name: [1, 0] if name in RESTARTED else [1] for name in SEARCHES}
+    >>> row = {"minima": [[0.0, 10.0], [0.02, 30.0]], "found": ends, "error_optimum": 10.0, "error_supervised": 15.0}
     >>> one = of_problem(row)
     >>> one["best"], one["search cccp"], one["lowest cccp"], one["supervised"], one["pairs"], one["profile 2"]
     (0.0, -20.0, 0.0, -5.0, 0.0, 20.0)
     """
     gap, error = np.asarray(row["minima"], dtype=float).T
-    found: Mapping[str, Sequence[int | None]] = row["found"]
-    places = {name: [place for place in each if place is not None] for name, each in found.items()}
+    ends: Mapping[str, Sequence[int | None]] = row["found"]
+    places = {name: [place for place in each if place is not None] for name, each in ends.items()}
     best = min(min(each) for each in places.values() if each)
-    own = sorted({each[0] for each in found.values() if each[0] is not None})
+    own = sorted({each[0] for each in ends.values() if each[0] is not None})
     one = {"best": error[0] - error[best], "supervised": row["error_optimum"] - row["error_supervised"]}
     one["missed"] = float(gap[best] > TOL)
     if gap[best] > TOL:
         one["best where missed"] = one["best"]
     for name in SEARCHES:
-        if found[name][0] is not None:
-            one[f"search {name}"] = error[0] - error[found[name][0]]
-            one[f"search hit {name}"] = float(gap[found[name][0]] <= TOL)
+        if ends[name][0] is not None:
+            one[f"search {name}"] = error[0] - error[ends[name][0]]
+            one[f"search hit {name}"] = float(gap[ends[name][0]] <= TOL)
         if name in RESTARTED and places[name]:
             one[f"lowest {name}"] = error[0] - error[min(places[name])]
             one[f"lowest hit {name}"] = float(gap[min(places[name])] <= TOL)
@@ -77,7 +77,8 @@ def of_problem(row: Row) -> dict[str, float]:
         if share is not None:
             one[f"pairs{name}"] = share
     bins = np.searchsorted(BINS, gap[1:])
-    return one | {f"profile {k}": float(np.mean(error[1:][bins == k])) - error[0] for k in np.unique(bins)}
+    one |= {f"profile {k}": np.mean(error[1:][bins == k]) - error[0] for k in np.unique(bins)}
+    return {name: float(value) for name, value in one.items()}
 
 
 def _worse_errs_less(gap: FloatArray, error: FloatArray) -> float | None:
@@ -133,9 +134,10 @@ def _resampled(sets: npt.NDArray[Any], rng: np.random.Generator) -> FloatArray:
     """Return how often each cluster is drawn in each bootstrap, (bootstraps, clusters)."""
     members = [np.flatnonzero(sets == name) for name in np.unique(sets)]
     weights = np.zeros((_BOOTSTRAPS, len(sets)))
-    for of_one in weights:
-        for k in rng.integers(len(members), size=len(members)):
-            np.add.at(of_one, rng.choice(members[k], size=len(members[k])), 1.0)
+    times = rng.multinomial(len(members), np.full(len(members), 1.0 / len(members)), size=_BOOTSTRAPS)
+    for k, each in enumerate(members):
+        # Of a set that is drawn c times, c times as many draws as it has.
+        weights[:, each] = rng.multinomial(times[:, k] * len(each), np.full(len(each), 1.0 / len(each)))
     return weights
 
 

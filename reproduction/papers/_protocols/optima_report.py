@@ -49,8 +49,8 @@ def sections(frame: pd.DataFrame, rows: Sequence[Row]) -> list[Section]:
     errors = [_line(part, _OTHERS[name], "", of, verdict) for part, name, of in others]
     correlations = _among(parts, "correlation", 1.0)
     pairs = _among(parts, "pairs", 100.0)
-    found = intervals(frame, [f"profile {k}" for k in range(len(GAPS))])
-    profile = [_line("all problems", "other minima", GAPS[int(name[-1])], each) for name, each in found.items()]
+    by_gap = intervals(frame, [f"profile {k}" for k in range(len(GAPS))])
+    profile = [_line("all problems", "other minima", GAPS[int(name[-1])], each) for name, each in by_gap.items()]
     return [
         Section("Error of the optimum less that of a search, in points", _searches(frame)),
         Section("Error of the optimum less that of another answer, in points", errors),
@@ -95,12 +95,12 @@ def _among(parts: Iterable[tuple[str, dict[str, Interval]]], kind: str, factor: 
 def _searches(frame: pd.DataFrame) -> list[Line]:
     lines = []
     for kind, tuning, those in (("search", "own start", SEARCHES), ("lowest", "lowest of ten starts", RESTARTED)):
-        found = intervals(frame, [f"{kind} {name}" for name in those])
+        means = intervals(frame, [f"{kind} {name}" for name in those])
         for name in those:
-            if f"{kind} {name}" in found:
+            if f"{kind} {name}" in means:
                 hit = 100.0 * frame[f"{kind} hit {name}"].mean()
                 note = f"ends within 0.1 % of the optimum in {hit:.0f} %"
-                lines.append(_line("all problems", name, tuning, found[f"{kind} {name}"], verdict, note))
+                lines.append(_line("all problems", name, tuning, means[f"{kind} {name}"], verdict, note))
     return lines
 
 
@@ -142,10 +142,10 @@ def answer(frame: pd.DataFrame) -> list[str]:
         f"{_THAN_BEST[verdict(best)]}: its error less theirs is {best.text} points, and {_or_none(missed)} points in "
         f"the {100.0 * told['missed'].mean:.0f} % of the problems where they missed it."
     )
-    said = {name: verdict(told[name]) for name in single if name in told}
+    verdicts = {name: verdict(told[name]) for name in single if name in told}
     clauses = []
-    for each in dict.fromkeys(said.values()):
-        those = ", ".join(f"{name.split()[1]} ({told[name].text})" for name in said if said[name] == each)
+    for each in dict.fromkeys(verdicts.values()):
+        those = ", ".join(f"{name.split()[1]} ({told[name].text})" for name in verdicts if verdicts[name] == each)
         clauses.append(f"{_THAN_ONE[each]} {those}")
     second = f"Less that of a search from its own start alone, in points: it {'; it '.join(clauses)}."
     rho, near, pairs = (told.get(name) for name in ("correlation", "correlation near", "pairs near"))

@@ -113,8 +113,8 @@ def test_a_search_that_fails_is_named(monkeypatch):
 
 def row_of(minima, own=1, lowest=0, **more):
     """Return a row whose searches end in the minimum `own`, and at best in `lowest`."""
-    found = {name: [own, lowest] if name in RESTARTED else [own] for name in SEARCHES}
-    row = {"minima": minima, "found": found, "error_optimum": minima[0][1], "error_supervised": 40.0}
+    ends = {name: [own, lowest] if name in RESTARTED else [own] for name in SEARCHES}
+    row = {"minima": minima, "found": ends, "error_optimum": minima[0][1], "error_supervised": 40.0}
     told = {"dataset": "a", "split": "draw0", "param_share": 0.1, "param_kernel": "rbf"}
     return (
         row
