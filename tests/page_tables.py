@@ -179,7 +179,9 @@ def optima_parts() -> str:
     columns = {
         "problems": lambda part: str(part["best answer"].n_splits),
         "less that of the best answer": lambda part: _limits(part["best answer"]),
-        "where that missed the optimum": lambda part: _limits(part["best answer, where it missed the optimum"]),
+        "where that missed the optimum (problems)": lambda part: (
+            f"{_limits(line := part['best answer, where it missed the optimum'])} ({line.n_splits})"
+        ),
         "less that of the SVM of the labels": lambda part: _limits(part["SVM of the labels alone"]),
         "correlation": lambda part: _limits(part["correlation all minima"]),
         "near the optimum": lambda part: _limits(part["correlation within 5 % of the optimum"]),

@@ -128,7 +128,7 @@ def unproved(rows: Sequence[Row]) -> str:
     less = statistics.fmean(row["minima"][0][1] - row["minima"][k][1] for row, k in zip(left, firsts, strict=True))
     return (
         f"{len(left)} of {len(rows)} problems are not proved, with a median gap of {open_gap:.1f} %: no quantity has "
-        f"them. Their best known point errs {less:+.2f} points above the best answer of the searches."
+        f"them. The error of their lowest known point less that of the best answer of the searches: {less:+.2f} points."
     )
 
 
