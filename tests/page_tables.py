@@ -214,6 +214,15 @@ def optima_proofs() -> str:
     return _table(["set", "problems", "proved, %", "how"], rows)
 
 
+def optima_roots() -> str:
+    """How tight the relaxations of the root are by kind of problem."""
+    rows: dict[str, list[str]] = {}
+    for line in _optima("Median gap of the root"):
+        rows.setdefault(line.dataset, [line.dataset, str(line.n_splits)]).extend([f"{line.mean:.1f}", line.note])
+    columns = ["", "problems", "plain relaxation, %", "of it", "with boxes and products, %", "of it"]
+    return _table(columns, rows.values())
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "headlines": headlines,
     "auto_ssl_sets": auto_ssl_sets,
@@ -225,5 +234,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "optima_parts": optima_parts,
     "optima_profile": optima_profile,
     "optima_proofs": optima_proofs,
+    "optima_roots": optima_roots,
 }
 """What makes the table of each name."""

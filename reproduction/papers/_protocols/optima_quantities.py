@@ -16,7 +16,7 @@ from reproduction.engine.records import Row
 from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
 from specmargin.typing import FloatArray
 
-__all__ = ["ALIKE", "BINS", "NEAR", "PARTS", "TOL", "intervals", "of_problem", "quantities", "verdict"]
+__all__ = ["ALIKE", "BINS", "NEAR", "PARTS", "TOL", "intervals", "of_problem", "quantities", "verdict", "with_parts"]
 
 TOL = 1e-3
 """Relative gap at which an optimum counts as proved, and beyond which a minimum counts as worse."""
@@ -36,6 +36,7 @@ PARTS: Mapping[str, Callable[[pd.DataFrame], Any]] = {
     "features": lambda frame: np.where(frame["features"] <= 15, "up to 15 features", "more than 15 features"),
 }
 """By what the quantities are told apart: the part of each problem."""
+_PART_COLUMNS = [f"part {name}" for name in PARTS]
 _BOOTSTRAPS = 2000
 _FEWEST = 20
 """Problems below which nothing is judged."""
@@ -94,9 +95,13 @@ def quantities(rows: Iterable[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(proved)
     if frame.empty:
         return frame
-    parts = {f"part {name}": np.asarray(of(frame)) for name, of in PARTS.items()}
-    kept = frame[["dataset", "split"]].assign(**parts)
-    return pd.concat([kept, pd.DataFrame([of_problem(row) for row in proved])], axis=1)
+    quantity = pd.DataFrame([of_problem(row) for row in proved])
+    return pd.concat([frame[["dataset", "split"]], with_parts(frame)[_PART_COLUMNS], quantity], axis=1)
+
+
+def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with a column for each of `PARTS`, the part that a row belongs to: ``part labels`` and the like."""
+    return frame.assign(**{f"part {name}": np.asarray(of(frame)) for name, of in PARTS.items()})
 
 
 def intervals(frame: pd.DataFrame, names: Sequence[str], seed: int = 0) -> dict[str, Interval]:
