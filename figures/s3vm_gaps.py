@@ -112,6 +112,7 @@ def draw(data: dict[str, Any]) -> Any:
         for k in there:
             _mark(left, k, means[f"profile {k}"], upright=True)
         ticks_at(left.xaxis, there, [f"{ENDS[k]}\n({means[f'profile {k}'][3]:.0f})" for k in there])
+        left.tick_params(axis="x", labelsize=6.4)
         left.set(xlim=(-0.6, len(ENDS) - 0.4), title="other minima", xlabel="gap up to, % (problems)")
         left.set_ylabel("error less the optimum's, points")
         rows = {**NAMES, **OTHERS}

@@ -281,14 +281,13 @@ def test_the_proved_problems_are_those_of_the_record(proved):
 
 def again(proved, k, data=None):
     """Make one of the problems again and return J of its labels, trained here."""
-    settings = (proved.kernel[k], proved.weight[k], int(proved.draw[k]))
-    problem = drawn(
-        str(proved.set[k]), proved.rows.shape[1], float(proved.share[k]), *map(str, settings[:2]), settings[2], data
-    )
-    np.testing.assert_array_equal(problem.rows, proved.rows[k])
+    name, kernel, weight = (str(each[k]) for each in (proved.set, proved.kernel, proved.weight))
+    n = int(np.count_nonzero(proved.labels[k]))
+    problem = drawn(name, n, float(proved.share[k]), kernel, weight, int(proved.draw[k]), data)
+    np.testing.assert_array_equal(problem.rows, proved.rows[k, :n])
     np.testing.assert_array_equal(problem.labeled, np.flatnonzero(proved.labeled[k]))
     assert (problem.C, problem.C_star) == pytest.approx((proved.C[k], proved.C_star[k]))
-    return trained(problem, proved.labels[k][~proved.labeled[k]])
+    return trained(problem, proved.labels[k, :n][~proved.labeled[k, :n]])
 
 
 def test_an_optimum_has_its_value_again_from_its_labels(proved):
