@@ -1,10 +1,11 @@
-"""Global bounds of S3VMs: against Clarabel, at n = 1,000, exact solutions, and which solvers attain the optimum.
+"""Global bounds of S3VMs: against Clarabel, at n = 1,000, and exact solutions.
 
     python benchmarks/s3vm_bounds.py            as the goals ask for
     python benchmarks/s3vm_bounds.py --quick    n = 40 and 300, u = 50, one seed
 
 USPST 2-7 is Chapelle & Zien's USPS sample with a radial kernel of width 8, four labelled samples and C = C* = 100;
-without the real data, scikit-learn's digits are used.
+without the real data, scikit-learn's digits are used. `python -m reproduction tables s3vm_optima` asks which solvers
+attain the optimum.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any
 import _harness as harness
 import numpy as np
 
-from reproduction.papers.global_optima import rows, summary, tasks
+from specmargin.datasets import load
+from specmargin.exceptions import DataNotFoundError
+from specmargin.kernels import gram, kernel_map
+from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.problems import solve
 from specmargin.problems.relaxation import s3vm_relaxation
@@ -25,9 +29,26 @@ from specmargin.solvers.exact_s3vm.probing import probe
 
 
 def named(options: Any, name: str, u: int, C: float, **losses: Any) -> S3VM:
-    """Return the first draw of one of the sets of the table."""
-    task = next(task for task in tasks(u, 1, options.data) if task.name.endswith(name))
-    return task.objective(C).with_(**losses)
+    """Return a problem with four labels, two of each class: two moons, two Gaussians, or a pair of digits."""
+    n, rng = u + 4, np.random.default_rng(0)
+    y = np.arange(n) % 2
+    if name == "moons":
+        t = rng.uniform(0, np.pi, n)
+        arcs = np.where(y[:, None] == 1, np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.5 - np.sin(t)])
+        X, gamma = arcs + 0.1 * rng.standard_normal((n, 2)), 2.0
+    elif name == "Gaussians":
+        X, gamma = rng.standard_normal((n, 10)) + np.outer(y, 3.0 * np.eye(10)[0]), 0.02
+    else:
+        try:
+            data = load("uspst", data_home=options.data, download=False)
+            images, gamma = np.asarray(data.X, dtype=float), 1 / (2 * 8.0**2)
+        except DataNotFoundError:
+            data = load("digits")
+            images, gamma = np.asarray(data.X, dtype=float) / 16.0, 0.1
+        of_class = [rng.permutation(np.flatnonzero(data.y == int(digit))) for digit in name.split("-")]
+        X = images[np.column_stack([rows[: (n + 1) // 2] for rows in of_class]).ravel()[:n]]
+    labels = encode_labels(np.where(np.arange(n) < 4, y, -1))
+    return S3VM(kernel_map(gram(X, gamma=gamma), tol=1e-9).Z, labels, "squared_hinge", C=C).with_(**losses)
 
 
 def against_clarabel(report: harness.Report, options: Any) -> None:
@@ -89,17 +110,6 @@ def exact(report: harness.Report, options: Any) -> None:
     )
 
 
-def optima(report: harness.Report, options: Any) -> None:
-    """Print the table of hits and keep it."""
-    problems = list(tasks(20 if options.quick else 36, 1 if options.quick else 8, options.data))
-    table = rows(problems)
-    report.add("problems of the table solved exactly", 100 * statistics.fmean(row["proved"] for row in table), "%")
-    for line in summary(table):
-        note = f"{line['hit_flipped']:.0f} % after flips; median gap {line['gap']:.1f} and {line['gap_flipped']:.1f} %"
-        note += f"; errors {line['error']:.1f}, {line['error_flipped']:.1f}, optimum {line['error_optimum']:.1f} %"
-        report.add(f"C = {line['C']:g}, {line['solver']}: optimum found", line["hit"], "%", note=note)
-
-
 def main() -> None:
     """Run what the command line asks for."""
     options = harness.options(__doc__.splitlines()[0])
@@ -107,7 +117,6 @@ def main() -> None:
     against_clarabel(report, options)
     large(report, options)
     exact(report, options)
-    optima(report, options)
     print(f"written to {report.write()}")
 
 

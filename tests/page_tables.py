@@ -334,6 +334,94 @@ def quadratic_programs() -> str:
     return _table(["solver", *columns.values()], body, numbers=True)
 
 
+# Global optima of S3VMs
+
+
+def _optima(title: str, *datasets: str) -> list[Line]:
+    """Return the lines of a section of the table of global optima, of all datasets or of some."""
+    report = records()["s3vm_optima"].report
+    assert report is not None
+    (section,) = [section for section in report.sections if section.title.startswith(title)]
+    return [line for line in section.lines if not datasets or line.dataset in datasets]
+
+
+def _limits(line: Line) -> str:
+    low, high = line.note.removeprefix("95 %: ").split(";")[0].split(" to ")
+    return f"{line.mean:.2f} [{low}, {high}]"
+
+
+def optima_answer() -> str:
+    """The answer in three sentences, of docs/global_optima.md."""
+    report = records()["s3vm_optima"].report
+    assert report is not None
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(report.remarks[:3], 1))
+
+
+def optima_counts() -> str:
+    """How many problems there are and how many are proved."""
+    report = records()["s3vm_optima"].report
+    assert report is not None
+    return "\n".join(f"- {text}" for text in report.header[:2])
+
+
+def optima_searches() -> str:
+    """Error of the optimum less that of each search."""
+    rows = [
+        [line.method.replace("_", " "), line.tuning, _limits(line), *line.note.split("; ")[1:]]
+        for line in _optima("Error of the optimum less that of a search")
+    ]
+    return _table(["search", "answer", "error of the optimum less its own", "the optimum", "it"], rows)
+
+
+def optima_parts() -> str:
+    """The quantities by kind of problem."""
+    columns = {
+        "problems": lambda part: str(part["best answer"].n_splits),
+        "less that of the best answer": lambda part: _limits(part["best answer"]),
+        "where that missed the optimum (problems)": lambda part: (
+            f"{_limits(line := part['best answer, where it missed the optimum'])} ({line.n_splits})"
+        ),
+        "less that of the SVM of the labels": lambda part: _limits(part["SVM of the labels alone"]),
+        "correlation": lambda part: _limits(part["correlation all minima"]),
+        "near the optimum": lambda part: _limits(part["correlation within 5 % of the optimum"]),
+        "pairs near it where the worse J errs less, %": lambda part: _limits(part["pairs within 5 % of the optimum"]),
+    }
+    parts: dict[str, dict[str, Line]] = {}
+    for title in ("Error of the optimum less that of another", "Correlation", "Share of pairs"):
+        for line in _optima(title):
+            parts.setdefault(line.dataset, {})[f"{line.method} {line.tuning}".strip()] = line
+    rows = [[name, *(_cell(of, part) for of in columns.values())] for name, part in parts.items()]
+    return _table(["", *columns], rows)
+
+
+def _cell(of: Callable[[dict[str, Line]], str], part: dict[str, Line]) -> str:
+    try:
+        return of(part)
+    except KeyError:
+        return "-"
+
+
+def optima_profile() -> str:
+    """Error of other minima less that of the optimum, by their gap."""
+    rows = [[line.tuning, str(line.n_splits), _limits(line)] for line in _optima("Error of other minima")]
+    return _table(["gap", "problems", "error less that of the optimum"], rows, numbers=True)
+
+
+def optima_proofs() -> str:
+    """Share of proved problems by set, and the gaps of the root."""
+    rows = [[line.dataset, str(line.n_splits), f"{line.mean:.0f}", line.note] for line in _optima("Share of problems")]
+    return _table(["set", "problems", "proved, %", "how"], rows)
+
+
+def optima_roots() -> str:
+    """How tight the relaxations of the root are by kind of problem."""
+    rows: dict[str, list[str]] = {}
+    for line in _optima("Median gap of the root"):
+        rows.setdefault(line.dataset, [line.dataset, str(line.n_splits)]).extend([f"{line.mean:.1f}", line.note])
+    columns = ["", "problems", "plain relaxation, %", "of it", "with boxes and products, %", "of it"]
+    return _table(columns, rows.values())
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "headlines": headlines,
     "independent_numbers": independent_numbers,
@@ -344,5 +432,12 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "flipped_labels": flipped_labels,
     "flipped_ranks": flipped_ranks,
     "quadratic_programs": quadratic_programs,
+    "optima_answer": optima_answer,
+    "optima_counts": optima_counts,
+    "optima_searches": optima_searches,
+    "optima_parts": optima_parts,
+    "optima_profile": optima_profile,
+    "optima_proofs": optima_proofs,
+    "optima_roots": optima_roots,
 }
 """What makes the table of each name."""
