@@ -48,7 +48,7 @@ function update() {
     ["case", `${id + 1}, labels ${labelsOf(one.signs)}`], ["what becomes of it", why[one.fate]], ["its bound", one.lower], ["gap of its SVM", one.gap],
     ["J at its answer", one.J], ["best J known (incumbent)", best.J], ["bound on all J", bound], ["gap", gap],
     ["cases open", String(cases.filter(k => k.fate === "open").length)],
-    ...(Number(step.value) === steps.length - 1 ? [["proved", `minimum ${shownNumber(best.J)}, after ${cases.length} cases of ${2 ** (n - data.labeled)} labelings`]] : []),
+    ...(Number(step.value) === steps.length - 1 ? [["proved", `minimum ${shownNumber(best.J)}, after ${cases.length} cases, with ${2 ** (n - data.labeled)} labelings`]] : []),
   ], {step: Number(step.value), last: steps.length - 1, id, best, bound, gap, cases, f});
 }
 
