@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.papers import global_optima
-from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
-from reproduction.papers._protocols.optima_quantities import ALIKE, PARTS, TOL, intervals, quantities
+from reproduction.papers.global_optima import ALIKE, PARTS, RESTARTED, SEARCHES, TOL, intervals, quantities
 from reproduction.recorded import read_record, recorded_folder
 from reproduction.run import measured
 from reproduction.tasks import sources_of
