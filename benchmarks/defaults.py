@@ -275,7 +275,7 @@ def silence(report: harness.Report, rows: Rows) -> None:
 
 _FORMER = (
     "**Rows of former defaults**: these tables were computed at commit 05b2295. Since then the defaults of",
-    "LapSVM, LapRLS (width, ratio, Laplacian), of STORM, STOAM, MKL, KTA, SpectralGraphTransducer,",
+    "LapSVM, LapRLS (width, ratio, Laplacian, threshold), of STORM, STOAM, MKL, KTA, SpectralGraphTransducer,",
     "SpectralKernelSVM, XuSpectralSVM, STORMCV, KTACV (Laplacian, threshold) and of SpectralRidge (threshold,",
     "penalties) have changed; their rows are those of the former ones. What the new ones err, on fewer draws, is",
     "in [the tables by which they were chosen](default_choices.md).",
