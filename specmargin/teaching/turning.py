@@ -21,7 +21,7 @@ def slider(draw: Callable[[Any, Any], Any], values: Sequence[Any], *, name: str)
     values : sequence
         Values, in the order of the slider or from the left.
     name : str
-        Name of the quantity, beside the slider.
+        Name of the quantity, next to the slider.
 
     Returns
     -------
