@@ -305,7 +305,8 @@ before.plot(axes[0, 0], limit=1.5, margins=True, colorbar=False, title="as it wa
 circle = ring(axes[0, 0], [spot], size=13)
 circle.set(markeredgecolor="red", markeredgewidth=2, label="wrong label")
 dotted = axes[0, 0].axvline(spot[0], color="black", linestyle=":", label="line of the right picture")
-figure.legend(handles=[*point_handles(), circle, dotted], loc="outside lower center", ncols=6, fontsize=7)
+drawn = [*point_handles(), circle, dotted]
+figure.legend(handles=drawn, loc="outside lower center", ncols=3, frameon=False, fontsize=7)
 CurveDisplay({name: (heights, decide(line, name)) for name in changes}).plot(
     axes[0, 1], xlabel="$x_2$ on the dotted line", ylabel="$f$", vertical={"wrong label": spot[1]}, legend="best"
 )
