@@ -455,7 +455,7 @@ CEILINGS = {
     "reproduction": {
         "(modules)": 2290,  # claims of a plain table
         "engine": 1165,
-        "papers": 6260,  # global optima and their data set; what certificates of flipped labels are worth
+        "papers": 6280,  # global optima and their data set; what certificates of flipped labels are worth
     },
 }
 
