@@ -11,15 +11,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.logs import BoxLog, ProofLog
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
-__all__ = ["CHANGED", "INACCURATE_GAP", "Certificate", "ConeProof", "History", "ProofLog", "SolveResult", "Status"]
+__all__ = [
+    "CHANGED",
+    "INACCURATE_GAP",
+    "BoxLog",
+    "Certificate",
+    "ConeProof",
+    "History",
+    "ProofLog",
+    "SolveResult",
+    "Status",
+]
 
 CHANGED = ", changed"
 """End of the name of a CVXPY problem that its user has changed: no objective speaks of it."""
@@ -215,71 +226,6 @@ class History:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProofLog:
-    """The tree of a search over the labels of unlabelled samples, and what bounds its leaves.
-
-    Node 0 stands for all labelings. Split k divides what the node ``parent[k]`` stands for: the label of the sample
-    ``sample[k]`` is -1 at node 2 k + 1 and +1 at node 2 k + 2. With the loss exp(-s f^2), which has no labels, its
-    decision is at most ``at[k]`` at the one and at least that at the other. A node may be split several times: every
-    split covers it.
-
-    Evidence e bounds the objective from below at ``node[e]`` and all nodes under it: lines and parabolas below the
-    losses, of the slopes and curvatures ``value[start[e] : start[e + 1]]``. Where their ``index`` i is below n, it is
-    the slope of sample i, else the curvature, downwards, of sample i - n; what is not listed is 0.
-
-    Parameters
-    ----------
-    n_samples : int
-        n.
-    parent, sample : ndarray of int, (n_splits,)
-        The node that is split, which comes before its two children, and the sample, of all n.
-    at : ndarray of shape (n_splits,)
-        Decisions at which intervals are split; 0 for labels.
-    node : ndarray of int, (n_evidence,)
-        Node at which the evidence holds.
-    start : ndarray of int, (n_evidence + 1,)
-        Index at which its multipliers start, and where the last ones end.
-    index, value : ndarray of shape (start[-1],)
-        Which multiplier, and how large it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> none = np.zeros(0, dtype=np.int64)
-    >>> one = np.array([0])
-    >>> ProofLog(5, one, np.array([3]), np.zeros(1), none, one, none, np.zeros(0))
-    ProofLog: 2 leaves of 3 nodes, 0 bounds
-    """
-
-    n_samples: int
-    parent: IntArray
-    sample: IntArray
-    at: FloatArray
-    node: IntArray
-    start: IntArray
-    index: IntArray
-    value: FloatArray
-
-    @property
-    def arrays(self) -> dict[str, AnyArray]:
-        """All arrays by their names: ``ProofLog(log.n_samples, **log.arrays)`` is the same log."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "n_samples"}
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, those that were split included."""
-        return 2 * len(self.parent) + 1
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of nodes that were not split."""
-        return self.n_nodes - len(set(self.parent.tolist()))
-
-    def __repr__(self) -> str:
-        return f"ProofLog: {self.n_leaves} leaves of {self.n_nodes} nodes, {len(self.node)} bounds"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class ConeProof:
     """The cone program that a CVXPY problem was compiled to, an answer, and the multipliers that bound its optimum.
 
@@ -375,7 +321,7 @@ class SolveResult:
         Wall time of the solve, including the construction by CVXPY where that applies.
     attempts : tuple of str
         Every solver that was tried, in order, with how it ended.
-    log : ProofLog or ConeProof, optional
+    log : ProofLog, BoxLog or ConeProof, optional
         The proof of the bound: of a problem that was changed in CVXPY, or of any other one, always; of a search over
         labels where it was asked for (`specmargin.solvers.branch_and_bound`).
     """
@@ -392,7 +338,7 @@ class SolveResult:
     n_iter: int = 0
     seconds: float = math.nan
     attempts: tuple[str, ...] = ()
-    log: ProofLog | ConeProof | None = None
+    log: ProofLog | BoxLog | ConeProof | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", _frozen(self.variables))

@@ -90,6 +90,7 @@ OF_NO_MODULE = {
 TESTED_THROUGH = {
     "problems/conic/solving.py": "problems/test_certifying.py",
     "problems/composing.py": "test_terms.py",
+    "logs.py": "test_results.py",
     "assessment/predictions.py": "assessment/test_outcomes.py",
     "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
@@ -98,7 +99,6 @@ TESTED_THROUGH = {
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
-    "solvers/exact_s3vm/box_nodes.py": "solvers/exact_s3vm/test_box_search.py",
     "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
     "teaching/properties.py": "test_lessons.py",
@@ -434,7 +434,7 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # CONTRIBUTING.md find room, one of each kind (`tests/test_contributing.py`): below that, raise the ceiling.
 CEILINGS = {
     "specmargin": {
-        "(modules)": 1930,  # what parts share; models as sums of terms; the proof of a cone program
+        "(modules)": 1965,  # what parts share; models as sums of terms; proofs of cone programs and of box searches
         "assessment": 3120,  # a line of false labels
         "candidates": 1222,  # intercepts of fits without a label
         "datasets": 820,  # a generator
@@ -446,9 +446,9 @@ CEILINGS = {
         "losses": 760,
         "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1790,  # a legend of shades and areas
-        "problems": 3610,  # certificates and rays of any program, labels as parameters, models to copy, sums of terms
-        "proofs": 2357,  # cone programs and rays in balls, their bounds replayed
-        "solvers": 7755,  # Solver and Search as objects; S3VMs by boxes and their products
+        "problems": 3665,  # certificates and rays of any program, labels as parameters, models to copy, cuts
+        "proofs": 2640,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
+        "solvers": 8130,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1430,  # Eigenvectors and Transform as objects
     },

@@ -34,6 +34,8 @@ def require_slack_balance(obj: Any) -> None:
             f"C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
             "solvers.branch_and_bound takes it."
         )
+    if not np.isfinite(obj.balance):
+        raise InvalidInputError(f"balance={obj.balance!r} must be a finite number: the mean of the unlabelled x.")
     if obj.features.penalty is not None or obj.features.mu is not None or obj.features.offset:
         raise InvalidInputError(
             "balance_on='slack' goes with intercept='none': the balance is an equation of its own, not an intercept."

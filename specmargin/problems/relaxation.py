@@ -9,26 +9,38 @@ span, and b the fixed offset (`specmargin.objectives.S3VMRelaxation`). One semid
 The multipliers of `square` and `margin` are the theta and beta of the dual. The answer's ``dual_objective`` is computed
 from *them*, repaired, with a margin for rounding: the value that a solver reports is no bound (SCS at its default
 accuracy may well report one above the optimum of J).
+
+**With cuts** the squared hinge is relaxed in x, decision plus signed slack, of which J is a quadratic (`specmargin.
+solvers.branch_and_bound`): with X the moments of (x, 1), Q = A A' + diag(1 / 2C_i), b the offset,
+
+    min  1/2 <Q^-1, X - b (x 1' + 1 x') + b^2 1 1'>   s.t.  X >= 0,  X_jj >= 1 (unlabelled),  y_i x_i >= 1 (labelled).
+
+Points that are better than a level have |x_j - b| <= sqrt(2 level Q_jj): the products of two sides of this box, and of
+labels, are not negative there, and linear in X.
 """
 
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, Literal
 
 import cvxpy as cp
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import as_cvxpy
+from specmargin.results import Certificate
 
 __all__ = ["s3vm_relaxation"]
 
 
-def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
+def s3vm_relaxation(
+    obj: S3VM | S3VMRelaxation, *, cuts: Literal["diagonal", "products"] | None = None, level: float = np.inf
+) -> BuiltProblem:
     """Build the semidefinite relaxation of an S3VM.
 
     Variables ``M`` (rank + 1, rank + 1), the matrix [[1, w'], [w, W]], ``s`` (u,) and ``t`` (l,); constraints ``psd``,
@@ -39,17 +51,27 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     ----------
     obj : S3VM or S3VMRelaxation
         The relaxation of an S3VM, or a relaxation some of whose labels are decided.
+    cuts : {"diagonal", "products"}, optional
+        The relaxation in x, of squared hinges, with (x_j - low_j)(high_j - x_j) >= 0 for the box of a level, and with
+        the four products of the sides of any two samples. Its variable is ``V`` (n + 1, n + 1), moments of (v, 1) with
+        x = b + F v, F F' = Q; constraints are ``psd``, ``corner``, ``square``, ``margin``, ``balance`` (on slack),
+        ``diagonal`` and ``products``.
+    level : float, default inf
+        Value of J that a better point would have to be below. With cuts the minimum of J is at least the smaller one of
+        the level and the bound.
 
     Returns
     -------
     BuiltProblem
         Solved, its certificate is that of the *relaxation*: ``dual_objective`` is the lower bound on J, proved from
-        the repaired multipliers, and the gap tells how well the relaxation was solved.
+        the repaired multipliers, and the gap tells how well the relaxation was solved. With cuts it is that of the cone
+        program.
 
     Raises
     ------
     ValueError
-        If the intercept is free (the relaxation is unbounded), or for losses that it does not cover.
+        If the intercept is free (the relaxation is unbounded), or for losses that it does not cover; for cuts without a
+        finite level.
 
     References
     ----------
@@ -64,7 +86,13 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     >>> result = sm.solve(s3vm_relaxation(obj))
     >>> result.certificate.dual_objective <= obj.value_at(result.variables["w"])
     True
+    >>> level = obj.value_at(result.variables["w"])
+    >>> tight = sm.solve(s3vm_relaxation(obj, cuts="products", level=level))
+    >>> tight.certificate.dual_objective >= result.certificate.dual_objective - 1e-6
+    True
     """
+    if cuts is not None:
+        return _in_margin_space(obj, cuts, level)
     relaxation = obj if isinstance(obj, S3VMRelaxation) else S3VMRelaxation(obj)
     r, k, b = relaxation.rank, len(relaxation.free), relaxation.offset
     Z, Z_known, y = relaxation.Z_free, relaxation.Z_known, relaxation.y
@@ -117,3 +145,53 @@ def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expr
 @_relaxed.register
 def _(loss: ExpSquared, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     return cp.exp(-loss.s * s)
+
+
+def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> BuiltProblem:
+    """Build the relaxation in x with the products of the box of a level."""
+    hinges = ("squared_hinge", "symmetric_squared_hinge")
+    names = (getattr(obj.loss, "name", None), getattr(obj.unlabeled_loss, "name", None)) if type(obj) is S3VM else ()
+    if type(obj) is not S3VM or names != hinges or obj.is_supervised or not 0 < level < np.inf:
+        raise InvalidInputError(
+            f"cuts={cuts!r} are of an S3VM with squared hinges, C_star > 0 and a finite level > 0, the best J that is "
+            f"known, not of {type(obj).__name__} with {names} and level={level!r}."
+        )
+    if cuts not in ("diagonal", "products"):
+        raise InvalidInputError(f"cuts={cuts!r} is unknown; take 'diagonal' or 'products'.")
+    A, n, known, free = obj.features.dense(), obj.features.n_samples, obj.labels.labeled, obj.unlabeled
+    b = 0.0 if obj.features.penalty is not None else obj.features.offset
+    C = np.full(n, float(obj.C_star))
+    C[known] = obj.costs
+    Q = A @ A.T + np.diag(0.5 / C)
+    U = np.block([[np.linalg.cholesky(Q), np.full((n, 1), b)], [np.zeros((1, n)), np.ones((1, 1))]])
+    radius = np.sqrt(2.0 * level * Q.diagonal())
+    low, high = np.minimum(b - radius, 1.0), np.maximum(b + radius, -1.0)
+    low, high = np.where(low > -1.0, 1.0, low), np.where(high < 1.0, -1.0, high)
+    low[known] = np.where(obj.labels.sign > 0, 1.0, low[known])
+    high[known] = np.where(obj.labels.sign < 0, -1.0, high[known])
+    V = cp.Variable((n + 1, n + 1), symmetric=True, name="V")
+    X = U @ V @ U.T
+    x, squares = X[:n, n], cp.diag(X)[:n]
+    constraints: dict[str, Any] = {"psd": V >> 0, "corner": V[n, n] == 1}
+    constraints["square"] = squares[free] >= 1
+    constraints["margin"] = cp.multiply(obj.labels.sign, x[known]) >= 1
+    if obj.total is not None:
+        a = np.append(np.isin(np.arange(n), free).astype(float), -obj.total)
+        constraints["balance"] = X @ a == 0
+    base = BuiltProblem(
+        name="S3VM relaxation in x",
+        problem=cp.Problem(cp.Minimize(0.5 * cp.trace(V[:n, :n])), list(constraints.values())),
+        objective=obj,
+        variables={"V": V},
+        constraints=constraints,
+        recover=lambda current: Recovered({}, Certificate(0.5 * float(np.trace(V.value[:n, :n])), -np.inf)),
+    )
+    more: dict[str, Any] = {"diagonal": cp.multiply(low + high, x) - squares - low * high >= 0}
+    if cuts == "products":
+        i, j = np.triu_indices(n, 1)
+        kinds = ((high, high, 1), (low, low, 1), (low, high, -1), (high, low, -1))
+        values = [
+            sign * (X[i, j] - cp.multiply(p[i], x[j]) - cp.multiply(q[j], x[i]) + p[i] * q[j]) for p, q, sign in kinds
+        ]
+        more["products"] = cp.hstack(values) >= 0
+    return base.with_(constraints=more)

@@ -37,7 +37,7 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.objectives.row_space import RowSpace
-from specmargin.results import ConeProof, ProofLog
+from specmargin.results import BoxLog, ConeProof, ProofLog
 from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray
 
@@ -69,7 +69,7 @@ _LOSSES: dict[str, Any] = {
     if type(loss).__module__.startswith("specmargin.losses.")
 }
 _CONES = (FixedSpectrum, MonotoneCone, ProductCone, SpectrumCone)
-_LOGS = (ConeProof, ProofLog)
+_LOGS = (BoxLog, ConeProof, ProofLog)
 _PARTS = (*_CONES, *_LOGS, BlockKernel, Features, Labels, LaplacianOperator, LowRankKernel, RowSpace, Spectrum)
 PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
 """All classes that a file can hold, by name."""

@@ -4,8 +4,8 @@ A file (`specmargin.archive`) has sections, which share the arrays that are equa
 
 - ``objective/``: the data and the weights that the objective is built from again.
 - ``result/``: the `SolveResult`: answer, multipliers, certificate, status.
-- ``log/``: the `ProofLog` of a branch and bound or a probing, where the result has one; the `ConeProof` of a CVXPY
-  problem, which then has no ``objective/``.
+- ``log/``: the `ProofLog` or `BoxLog` of a branch and bound or a probing, where the result has one; the `ConeProof` of
+  a CVXPY problem, which then has no ``objective/``.
 
 There is no other copy of any of them: what is verified is what is loaded. `read_record` makes the record of it that
 `specmargin.proofs.verifier` checks.
@@ -43,7 +43,7 @@ from specmargin.proofs.packing import OBJECTIVES, contents_of, pack, package_ver
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import record_of, tree_record_of
-from specmargin.results import Certificate, ConeProof, History, ProofLog, SolveResult, Status
+from specmargin.results import BoxLog, Certificate, ConeProof, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
 __all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
@@ -269,7 +269,9 @@ def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str
     return {name: pack(value, arrays, f"result/{name}") for name, value in given.items()}
 
 
-def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: ConeProof | ProofLog | None) -> SolveResult:
+def _result(
+    packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: BoxLog | ConeProof | ProofLog | None
+) -> SolveResult:
     given = {name: unpack(value, arrays) for name, value in packed.items()}
     history = History({name: column.tolist() for name, column in given.pop("history").items()})
     status, certificate = Status(given.pop("status")), Certificate(**given.pop("certificate"))

@@ -40,7 +40,7 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import CHANGED, Certificate, ProofLog, SolveResult
+from specmargin.results import CHANGED, BoxLog, Certificate, ProofLog, SolveResult
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
@@ -165,7 +165,8 @@ def _require_own(objective: Any, variables: Variables) -> None:
     if isinstance(objective, S3VM | WeightedSVM):
         own["v"], own["b"] = objective.features.coefficients(np.asarray(variables["w"], dtype=float))
     if isinstance(objective, S3VM):
-        own["labels"] = np.where(own["f"] >= 0, 1.0, -1.0)[objective.unlabeled]
+        x = own["f"] if objective.total is None else np.asarray(variables["x"])
+        own["labels"] = np.where(x >= 0, 1.0, -1.0)[objective.unlabeled]
     for name in own.keys() & variables.keys() - set(objective.variables):
         given, meant = np.asarray(variables[name]), np.asarray(own[name])
         allowed = _SAME * max(1.0, float(np.abs(meant).max(initial=0.0)))
@@ -435,7 +436,8 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     Returns
     -------
     ProofRecord
-        Record of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
+        Record of the kind "s3vm_tree", or "s3vm_boxes" of the search by boxes (`specmargin.proofs.box_replay`): data,
+        answer and log, and the labels that are claimed for all optima.
 
     Raises
     ------
@@ -451,11 +453,11 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     >>> svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
     >>> record = tree_record_of(svm, sm.solvers.branch_and_bound(svm, log=True))
     >>> record.kind, "parent" in record.arrays
-    ('s3vm_tree', True)
+    ('s3vm_boxes', True)
     """
     if type(objective) is not S3VM:
         raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
-    if not isinstance(result.log, ProofLog):
+    if not isinstance(result.log, ProofLog | BoxLog):
         raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
     if not result.status.has_solution:
         raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")
@@ -465,4 +467,6 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     arrays.update(result.log.arrays, w=result.variables["w"])
     if "proved" in result.variables:
         arrays["proved"] = result.variables["proved"]
-    return _record("s3vm_tree", numbers, arrays, result)
+    if objective.total is not None:
+        arrays.update(x=result.variables["x"], total=np.array([objective.total]))
+    return _record("s3vm_tree" if isinstance(result.log, ProofLog) else "s3vm_boxes", numbers, arrays, result)

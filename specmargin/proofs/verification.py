@@ -127,8 +127,8 @@ def verify_record(record: ProofRecord) -> Verification:
         from specmargin.proofs import cone_program, cone_rays
 
         return (cone_program if record.kind == "cone program" else cone_rays).check(record)
-    if record.kind != "s3vm_tree":
+    if record.kind not in ("s3vm_tree", "s3vm_boxes"):
         return check(record)
-    from specmargin.proofs.replay import replay
+    from specmargin.proofs import box_replay, replay
 
-    return replay(record)
+    return (replay if record.kind == "s3vm_tree" else box_replay).replay(record)

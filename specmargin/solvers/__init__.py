@@ -7,7 +7,19 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from specmargin.checks import Rule, accuracy, checked, choice, count, instance, iterations, maybe, number
+from specmargin.checks import (
+    Rule,
+    accuracy,
+    checked,
+    choice,
+    count,
+    instance,
+    iterations,
+    maybe,
+    number,
+    path,
+    processes,
+)
 from specmargin.exceptions import InvalidTypeError
 from specmargin.objectives import (
     RMM,
@@ -94,6 +106,8 @@ _RULES: dict[str, Rule] = {
     "max_iter": iterations,
     "max_inner": count(1),
     "max_nodes": count(0),
+    "n_jobs": processes,
+    "tree": path,
     "max_switches": count(1),
     "check_every": count(1),
     "rounds": count(0),

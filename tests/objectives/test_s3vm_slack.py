@@ -75,9 +75,10 @@ def test_searches_in_w_refuse_it_and_name_the_one_that_does_not(name):
         getattr(solvers, name)(objective(balance_on="slack"))
 
 
-def test_a_log_is_refused_and_so_are_other_losses_and_intercepts():
-    with pytest.raises(InvalidInputError, match="function of w and x"):
-        solvers.branch_and_bound(objective(balance_on="slack"), log=True)
+def test_other_losses_intercepts_and_balances_are_refused():
+    for balance in (np.nan, np.inf):
+        with pytest.raises(InvalidInputError, match="must be a finite number"):
+            objective(balance_on="slack", balance=balance)
     for options in ({"loss": "hinge"}, {"unlabeled_loss": "exp"}, {"C_star": 0.0}):
         with pytest.raises(InvalidInputError, match="is for squared hinges"):
             objective(balance_on="slack", **options)

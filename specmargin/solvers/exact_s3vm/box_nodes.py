@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from specmargin.solvers.exact_s3vm.box_log import Evidence
 from specmargin.solvers.exact_s3vm.box_products import Cut, Products, separate
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
-from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
+from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint
 from specmargin.solvers.exact_s3vm.product_bound import ProductBound, product_bound
 from specmargin.solvers.exact_s3vm.product_sdp import Multipliers, product_sdp
 from specmargin.typing import FloatArray
 
 __all__ = ["BoxNode", "Bounding"]
 
+_ENUMERATED = 12
 _KEPT = 1e-4
 """Share of the largest multiplier above which a cut is kept."""
 _TOLERANCE = {True: 2e-3, False: 4e-3}
@@ -37,10 +41,16 @@ class BoxNode:
     lower: float
     box: MarginBox
     cuts: list[Cut] = field(default_factory=list)
-    proof: ProductBound | None = None
+    products: Products | None = None
+    lam: FloatArray | None = None
+    """Products of the last relaxation, and the multipliers of its bound."""
     x: FloatArray | None = None
-    path: tuple[tuple[int, float], ...] = ()
-    """Samples and labels that were branched upon, from the root."""
+    number: int = 0
+    """Its number in the log."""
+    closed: bool = False
+    """Whether it is done: no point of it is better than the level."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """What the log has not taken yet."""
 
     @property
     def proved(self) -> float:
@@ -49,17 +59,16 @@ class BoxNode:
 
     def child(self, j: int, sign: float) -> BoxNode:
         """Return the part where sample j has that label."""
-        box = self.box.with_label(j, sign)
-        return BoxNode(self.lower, box, list(self.cuts), self.proof, self.x, (*self.path, (j, sign)))
+        return BoxNode(self.lower, self.box.with_label(j, sign), list(self.cuts), self.products, self.lam, self.x)
 
     def branching(self) -> int:
         """Return the free sample that costs the relaxation most: theta_j (1 - x_j^2)."""
         free = np.flatnonzero(self.box.labels == 0)
-        if self.proof is None or self.x is None:
+        if self.products is None or self.lam is None or self.x is None:
             return int(free[0])
         theta = np.zeros(len(self.box.low))
-        squares = self.proof.products.squares
-        theta[self.proof.products.i[squares]] = self.proof.lam[squares]
+        squares = self.products.squares
+        theta[self.products.i[squares]] = self.lam[squares]
         score = theta * np.maximum(1.0 - self.x**2, 0.0)
         # Where no variance is left, the sample that is nearest to zero.
         return int(free[np.lexsort((np.abs(self.x[free]), -score[free]))[0]])
@@ -97,33 +106,33 @@ class Bounding:
         """The value that a better point would have to be below."""
         return self.search.value * (1.0 - 0.999 * self.tol)
 
-    def views(self, node: BoxNode, root: bool) -> list[Quadratic]:
-        """Return quadratics below J in the node: J itself, and J less diagonal products."""
-        views = [self.space.quadratic]
-        if node.proof is not None:
-            diagonal = node.proof.products.diagonal
-            products, lam = node.proof.products.chosen(diagonal), node.proof.lam[diagonal]
-            for share in _SHARES[root]:
-                bound = product_bound(self.space, products, share * lam)
-                if bound is not None:
-                    views.append(bound.quadratic())
+    def views(self, node: BoxNode, root: bool) -> list[ProductBound | None]:
+        """Return what proves quadratics below J in the node: nothing for J itself, and J less diagonal products."""
+        views: list[ProductBound | None] = [None]
+        if node.products is not None and node.lam is not None:
+            products, lam = node.products.chosen(node.products.diagonal), node.lam[node.products.diagonal]
+            bounds = (product_bound(self.space, products, share * lam) for share in _SHARES[root])
+            views += [bound for bound in bounds if bound is not None]
         return views
 
     def tighten(self, node: BoxNode, root: bool) -> bool:
         """Tighten the node's box; False where it holds no better point."""
-        for view in self.views(node, root):
-            rounds = 3 if root else 1
-            if not node.box.tighten(view, self.level, rounds=rounds, deadline=self.search.deadline):
+        for proof in self.views(node, root):
+            below = self.space.quadratic if proof is None else proof.quadratic()
+            told, until = partial(node.evidence.cut, proof), self.search.deadline
+            if not node.box.tighten(below, self.level, rounds=3 if root else 1, deadline=until, told=told):
                 node.lower = np.inf
                 return False
         return True
 
-    def relax(self, node: BoxNode, box: MarginBox | None, root: bool) -> Multipliers | None:
+    def relax(
+        self, node: BoxNode, box: MarginBox | None, root: bool
+    ) -> tuple[Multipliers, ProductBound] | tuple[None, None]:
         """Solve the relaxation and prove its bound; None where nothing is proved."""
         diagonal = None
-        if node.proof is not None and not root:
+        if node.products is not None and node.lam is not None and not root:
             # Of known samples those whose product counted.
-            of, lam = node.proof.products, node.proof.lam
+            of, lam = node.products, node.lam
             counted = of.diagonal & (of.sign < 0) & (lam > _KEPT * lam.max(initial=0.0))
             diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
         products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else ())
@@ -140,23 +149,25 @@ class Bounding:
         self.n_cuts = max(self.n_cuts, len(node.cuts))
         proof = product_bound(self.space, products, relaxed.lam)
         if proof is None:
-            return None
-        node.lower, node.proof, node.x = max(node.lower, proof.lower), proof, relaxed.X[-1, :-1]
-        return relaxed
+            return None, None
+        node.evidence.bounded(products, proof.lam)
+        node.lower, node.x = max(node.lower, proof.lower), relaxed.X[-1, :-1]
+        node.products, node.lam = products, proof.lam
+        return relaxed, proof
 
     def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:
         """Bound a node by rounds of cuts and boxes; whether it holds no better point."""
         for round_ in range(rounds):
             before, labels = node.lower, node.box.labels
-            relaxed = self.relax(node, node.box, root)
+            relaxed, proof = self.relax(node, node.box, root)
             if node.lower >= self.level:
                 return True
-            if relaxed is None or node.proof is None:
+            if relaxed is None or proof is None:
                 return False
             better = self.search.offer(self.search.signs(relaxed.X[-1, :-1]), flips=root and round_ < 2)
             if root:
                 better |= self.search.sample(relaxed.X, 10, round_)
-            if not self._reduced(node):
+            if not self._reduced(node, proof):
                 return True
             renewed = better or root or bool((node.box.labels != labels).any())
             if renewed and not self.tighten(node, root):
@@ -168,20 +179,61 @@ class Bounding:
                 break
         return False
 
-    def _reduced(self, node: BoxNode) -> bool:
+    def _reduced(self, node: BoxNode, proof: ProductBound) -> bool:
         """Cut the box by the proof of the bound; False where that leaves nothing."""
-        assert node.proof is not None
-        level = self.level
-        if node.proof.reduce(node.box, level) and node.box.meet(*node.proof.quadratic().box(level), level):
-            return True
-        node.lower = np.inf
-        return False
+        level, box = self.level, node.box
+        before = MarginBox(box.low, box.high)
+        inside = proof.reduce(box, level) and box.meet(*proof.quadratic().box(level), level)
+        node.evidence.cut(proof, before, box)
+        if not inside:
+            node.lower = np.inf
+        return inside
 
     def _cut(self, node: BoxNode, X: FloatArray) -> None:
         """Drop the cuts that do nothing, and take those that X violates most."""
-        assert node.proof is not None
-        n, lam = len(node.box.low), node.proof.lam
+        assert node.lam is not None
+        n, lam = len(node.box.low), node.lam
         first = len(lam) - len(node.cuts)
         kept = [cut for cut, one in zip(node.cuts, lam[first:], strict=True) if one > _KEPT * lam.max(initial=0.0)]
         count = int(min(self.per_round * n, max(self.most * n - len(kept), 0)))
         node.cuts = kept + separate(X, node.box, kept, count)
+
+    @staticmethod
+    def is_small(node: BoxNode) -> bool:
+        """Whether so few samples are free that their labelings are enumerated."""
+        return int((node.box.labels == 0).sum()) <= _ENUMERATED
+
+    def enumerate(self, node: BoxNode) -> bool:
+        """Bound a node by the programs of its labelings; False where the time did not suffice."""
+        search, lowest, evidence = self.search, np.inf, Evidence()
+        evidence.steps += node.evidence.steps
+        stack: list[tuple[FloatArray, LabeledPoint | None, int]] = [(node.box.labels, None, 0)]
+        while stack:
+            if search.late:
+                return False
+            labels, warm, number = stack.pop()
+            point = search.programs.solve(labels, warm)
+            free = np.flatnonzero(labels == 0)
+            if point.lower >= self.level or not len(free):
+                if not len(free) and np.isfinite(point.value):
+                    search.offer(labels)
+                evidence.labeled(number, point)
+                lowest = min(lowest, point.lower)
+                continue
+            j = int(free[np.argmin(np.abs(point.x[free]))])
+            low, high = evidence.split(number, j)
+            below, above = ((-1.0, low), (1.0, high)) if point.x[j] < 0 else ((1.0, high), (-1.0, low))
+            for sign, part in (above, below):
+                new = labels.copy()
+                new[j] = sign
+                stack.append((new, point, part))
+        node.lower, node.evidence = max(lowest, node.lower), evidence
+        return True
+
+    def part(self, node: BoxNode, sign: float) -> BoxNode | None:
+        """Return the part of a node where the sample that it branches on has that label; None where the time is up."""
+        part = node.child(node.branching(), sign)
+        part.closed = not self.tighten(part, root=False) or (not self.is_small(part) and self.bound(part, 1))
+        if not part.closed and self.is_small(part):  # boxes may have left few signs open, or none
+            part.closed = self.enumerate(part)
+        return None if self.search.late else part

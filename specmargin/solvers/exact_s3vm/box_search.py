@@ -6,6 +6,10 @@ bound is proved by one Cholesky factor (`product_bound`). The open node of the l
 sample of largest theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open. Below twelve
 free samples the labelings are enumerated.
 
+**Rounds.** The open nodes of the lowest bounds are branched `BATCH` at a time, and every part that this makes is
+bounded from the same incumbent: it does not matter in how many processes, nor in what order they end. What a round has
+found counts from the next one on.
+
 References
 ----------
 Piccialli, Schwiddessen & Sudoso, Optimization meets machine learning: an exact algorithm for semi-supervised support
@@ -21,16 +25,18 @@ from collections.abc import Callable
 import numpy as np
 
 from specmargin.results import History
+from specmargin.solvers.exact_s3vm.box_log import BoxTreeLog, Evidence
 from specmargin.solvers.exact_s3vm.box_nodes import Bounding, BoxNode
+from specmargin.solvers.exact_s3vm.box_workers import Workers
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
-from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint
 from specmargin.typing import FloatArray
 
-__all__ = ["BoxSearch"]
+__all__ = ["BATCH", "BoxSearch"]
 
-_ENUMERATED = 12
+BATCH = 4
+"""Nodes that are branched at a time."""
 _ROOT_ROUNDS = 8
 _SMALL = 0.02
 """Gap of the plain relaxation below which few cuts and more nodes are the quicker way."""
@@ -47,6 +53,10 @@ class BoxSearch:
         Relative gap that is to be proved.
     deadline : float
         Time of `time.perf_counter` to stop at; what runs then is ended within a step of its SDP.
+    log : bool, default False
+        Whether to keep what proves the bound.
+    n_jobs : int, default 1
+        Processes that bound parts.
 
     Examples
     --------
@@ -57,8 +67,11 @@ class BoxSearch:
     ([-1.0, 1.0, -1.0, 1.0, 1.0], True)
     """
 
-    def __init__(self, space: MarginSpace, tol: float = 1e-3, deadline: float = np.inf) -> None:
-        self.space, self.deadline = space, deadline
+    def __init__(
+        self, space: MarginSpace, tol: float = 1e-3, deadline: float = np.inf, *, log: bool = False, n_jobs: int = 1
+    ) -> None:
+        self.space, self.n_jobs = space, n_jobs
+        self.log = BoxTreeLog(len(space.y)) if log else None
         self.search = MarginSearch(space, deadline)
         self.bounding = Bounding(self.search, tol)
         self.history = History()
@@ -72,7 +85,8 @@ class BoxSearch:
         self.root_box: MarginBox | None = None
         """The box of the root when it was done."""
         self._heap: list[tuple[float, int, BoxNode]] = []
-        self._count = 0
+        self.count = 0
+        """Nodes that were opened."""
 
     @property
     def lower(self) -> float:
@@ -84,22 +98,69 @@ class BoxSearch:
         starts: list[FloatArray] | None = None,
         max_nodes: int = 1_000_000,
         progress: Callable[[int, float, float], None] | None = None,
+        keep: Callable[[bool], None] | None = None,
     ) -> None:
-        """Search; `starts` are labels (n,) to begin with."""
+        """Search, or go on; `starts` are labels (n,) to begin with.
+
+        `keep` is called after every whole round, and with True at the end.
+        """
+        if not len(self.history):
+            self._begin(starts or [], max_nodes, progress)
+        with Workers(self.bounding, self.n_jobs) as workers:
+            while self.search.best is not None and self.stopped and self.nodes < max_nodes and not self.search.late:
+                if keep is not None:
+                    keep(False)
+                if not self._round(workers, min(BATCH, max_nodes - self.nodes), progress):
+                    return
+        if keep is not None:
+            keep(True)
+
+    def _begin(
+        self, starts: list[FloatArray], max_nodes: int, progress: Callable[[int, float, float], None] | None
+    ) -> None:
+        """Bound the root."""
         begin = time.perf_counter()
-        node = self._root(starts or [], only_known=max_nodes < 1)
-        if node is not None:
+        node = self._root(starts, only_known=max_nodes < 1)
+        self._take(node)
+        if node.closed:
+            self._close(node)
+        else:
             self._open(node)
         self.root, self.root_seconds = min(self.lower, self.search.value), time.perf_counter() - begin
         self._record(min(max_nodes, 1), progress)
-        while self.search.best is not None and self.stopped and self.nodes < max_nodes and not self.search.late:
-            children = self._branched(self._heap[0][2])
-            if children is None:  # no time for it
-                break
-            heapq.heappop(self._heap)
-            for child in children:
-                self._open(child)
+
+    def _round(self, workers: Workers, count: int, progress: Callable[[int, float, float], None] | None) -> bool:
+        """Branch the open nodes of the lowest bounds; False where the time did not suffice."""
+        batch = [entry for entry in heapq.nsmallest(count, self._heap) if entry[0] < self.bounding.level]
+        answers, whole = workers.bounded([node for _, _, node in batch]), True
+        for (below, above), entry in zip(answers, batch, strict=True):
+            if below is None or above is None:
+                whole = False
+                continue
+            numbers = self._split(entry[2])
+            self._heap.remove(entry)
+            heapq.heapify(self._heap)
+            for part, number in zip((below, above), numbers, strict=True):
+                part.node.number = number
+                self.search.take(part.best)
+                self.bounding.n_sdp += part.n_sdp
+                self.bounding.n_cuts = max(self.bounding.n_cuts, part.n_cuts)
+                self._take(part.node)
+                if part.node.closed:
+                    self._close(part.node)
+                else:
+                    self._open(part.node)
             self._record(1, progress)
+        return whole
+
+    def _split(self, node: BoxNode) -> tuple[int, int]:
+        return (0, 0) if self.log is None else self.log.split(node.number, node.branching())
+
+    def _take(self, node: BoxNode) -> None:
+        """Keep what was proved of a node, if that is asked for."""
+        if self.log is not None:
+            self.log.take(node.number, node.evidence)
+        node.evidence = Evidence()
 
     @property
     def stopped(self) -> bool:
@@ -111,9 +172,18 @@ class BoxSearch:
         """Whether every part is closed, to the tolerance."""
         return self.lower >= self.bounding.level
 
+    @property
+    def open_nodes(self) -> list[tuple[float, int, BoxNode]]:
+        """Bounds, numbers in the order of their opening, and the nodes."""
+        return self._heap
+
+    def open(self, node: BoxNode, count: int) -> None:
+        """Add an open node that has a number."""
+        heapq.heappush(self._heap, (node.proved, count, node))
+
     def _open(self, node: BoxNode) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, (node.proved, self._count, node))
+        self.count += 1
+        self.open(node, self.count)
 
     def _record(self, nodes: int, progress: Callable[[int, float, float], None] | None) -> None:
         """Count nodes, and tell of them."""
@@ -122,81 +192,36 @@ class BoxSearch:
             progress(self.nodes, self.lower, self.search.value)
         self.history.record(objective=self.search.value, bound=self.lower, nodes=self.nodes)
 
-    def _root(self, starts: list[FloatArray], only_known: bool) -> BoxNode | None:
-        """Return the root, bounded unless by the known labels only; None where it is closed."""
-        search, space = self.search, self.space
+    def _root(self, starts: list[FloatArray], only_known: bool) -> BoxNode:
+        """Return the root, bounded unless by the known labels only."""
+        search, space, bounding = self.search, self.space, self.bounding
         search.offer(search.signs(search.known.x), flips=True)
         for labels in starts:
             search.offer(labels, flips=True)
         # What is proved with the factor of Q holds up to `highest` only.
         space.highest = search.value if np.isfinite(search.value) else 1.0
         node = BoxNode(search.known.lower, MarginBox.of(space.y, space.highest))
+        node.evidence.labeled(0, search.known)
         self.root_box = node.box
         if only_known or search.best is None:
             return node
         if not len(space.free):
-            return self._enumerate(node)
-        relaxed = self.bounding.relax(node, None, root=True)
+            node.closed = bounding.enumerate(node)
+            return node
+        relaxed, _ = bounding.relax(node, None, root=True)
         if relaxed is not None:
             search.offer(search.signs(relaxed.X[-1, :-1]), flips=True)
             search.sample(relaxed.X, 20, 0)
         self.plain = node.proved
         if self.plain > (1.0 - _SMALL) * search.value:
-            self.bounding.most = 1.0
-        if node.lower >= self.bounding.level or not self.bounding.tighten(node, root=True):
-            self._close(node)
-            return None
-        if self._is_small(node):
-            return self._enumerate(node)
-        if self.bounding.bound(node, _ROOT_ROUNDS, root=True):
-            self._close(node)
-            return None
-        return self._enumerate(node) if self._is_small(node) else node
+            bounding.most = 1.0
+        node.closed = node.lower >= bounding.level or not bounding.tighten(node, root=True)
+        if not node.closed and not bounding.is_small(node):
+            node.closed = bounding.bound(node, _ROOT_ROUNDS, root=True)
+        if not node.closed and bounding.is_small(node):
+            node.closed = bounding.enumerate(node)
+        return node
 
     def _close(self, node: BoxNode) -> None:
         """Count a part as done, by what it proves."""
         self.closed = min(self.closed, node.proved)
-
-    @staticmethod
-    def _is_small(node: BoxNode) -> bool:
-        return int((node.box.labels == 0).sum()) <= _ENUMERATED
-
-    def _branched(self, node: BoxNode) -> list[BoxNode] | None:
-        """Return the children of a node that are open, bounded; None where the time did not suffice."""
-        j, children = node.branching(), []
-        for sign in (-1.0, 1.0):
-            child = node.child(j, sign)
-            bounding = self.bounding
-            if not bounding.tighten(child, root=False) or (not self._is_small(child) and bounding.bound(child, 1)):
-                self._close(child)
-            else:  # boxes may have left few signs open, or none
-                rest = self._enumerate(child) if self._is_small(child) else child
-                children += [] if rest is None else [rest]
-            if self.search.late:
-                return None
-        return children
-
-    def _enumerate(self, node: BoxNode) -> BoxNode | None:
-        """Close a node by the programs of its labelings; return it where the time did not suffice."""
-        search, lowest = self.search, np.inf
-        stack: list[tuple[FloatArray, LabeledPoint | None]] = [(node.box.labels, None)]
-        while stack:
-            if search.late:
-                return node
-            labels, warm = stack.pop()
-            point = search.programs.solve(labels, warm)
-            free = np.flatnonzero(labels == 0)
-            if point.lower >= self.bounding.level or not len(free):
-                if not len(free) and np.isfinite(point.value):
-                    search.offer(labels)
-                lowest = min(lowest, point.lower)
-                continue
-            j = free[int(np.argmin(np.abs(point.x[free])))]
-            side = 1.0 if point.x[j] >= 0 else -1.0
-            for sign in (-side, side):
-                new = labels.copy()
-                new[j] = sign
-                stack.append((new, point))
-        node.lower = max(lowest, node.lower)
-        self._close(node)
-        return None

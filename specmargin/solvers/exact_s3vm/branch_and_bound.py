@@ -23,12 +23,15 @@ decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split furth
 from __future__ import annotations
 
 import heapq
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
@@ -99,6 +102,8 @@ def branch_and_bound(
     max_nodes: int = 1_000_000,
     progress: Callable[[int, float, float], None] | None = None,
     log: bool = False,
+    n_jobs: int = 1,
+    tree: str | os.PathLike[str] | None = None,
 ) -> SolveResult:
     """Minimise an S3VM objective globally, or bound its optimum as well as the time allows.
 
@@ -117,8 +122,16 @@ def branch_and_bound(
     progress : callable, optional
         Called as ``progress(nodes, lower, upper)`` after every node.
     log : bool, default False
-        Whether to write down the proof: the tree, and the multipliers that bound its leaves, as the result's ``log``
-        (`specmargin.results.ProofLog`). The search by boxes writes none: squared hinges go the way of the others then.
+        Whether to write down the proof, as the result's ``log``: the tree, and the multipliers that bound its leaves
+        (`specmargin.results.ProofLog`), of the search by boxes also those that move the sides of its boxes
+        (`specmargin.results.BoxLog`).
+    n_jobs : int, default 1
+        Processes of the search by boxes, through joblib; -1 for one per core. It bounds the same nodes with the same
+        result whatever their number, to the last bit where linear algebra has one thread: other processes have one.
+        The search by labels has one process.
+    tree : str or path, optional
+        File that the search by boxes saves its tree to, after rounds of nodes. Where it is there already, the search
+        goes on from it, whatever `w` is, and proves what it would have proved without the interruption.
 
     Returns
     -------
@@ -135,7 +148,7 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        As `specmargin.solvers.s3vm_bound`; for a time limit or a tolerance that is not positive.
+        As `specmargin.solvers.s3vm_bound`; for a balance that no labels have, and for a `tree` of another problem.
 
     Examples
     --------
@@ -150,10 +163,16 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
-    if not log and is_for_boxes(obj, tol):
-        result = by_boxes(obj, w, tol=tol, time_limit=time_limit, max_nodes=max_nodes, progress=progress)
+    if is_for_boxes(obj, tol):
+        limits: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes}
+        result = by_boxes(obj, w, **limits, progress=progress, log=log, n_jobs=n_jobs, tree=tree)
         if result.status is not Status.NUMERICAL or obj.total is not None:
             return result
+    elif tree is not None or n_jobs != 1:
+        raise InvalidInputError(
+            f"tree={tree!r} and n_jobs={n_jobs} are for the search by boxes: squared hinges, at most 600 samples, and "
+            "weights that float64 resolves; leave them out for this problem."
+        )
     obj.require_weights()
     written = TreeLog(obj.features.n_samples) if log else None
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit, written)

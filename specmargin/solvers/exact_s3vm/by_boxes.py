@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate, SolveResult, Status
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
+from specmargin.solvers.exact_s3vm.box_tree import SavedTree
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_space
 from specmargin.typing import FloatArray
 
@@ -39,13 +41,17 @@ def by_boxes(
     time_limit: float,
     max_nodes: int,
     progress: Callable[[int, float, float], None] | None,
+    log: bool = False,
+    n_jobs: int = 1,
+    tree: str | os.PathLike[str] | None = None,
 ) -> SolveResult:
     """Minimise an objective that `is_for_boxes`; arguments and answer are those of `branch_and_bound`."""
     start = time.perf_counter()
     space = MarginSpace.of(obj)
-    search = BoxSearch(space, tol, start + time_limit)
+    search = BoxSearch(space, tol, start + time_limit, log=log, n_jobs=n_jobs)
     given = [] if w is None else [search.search.signs(obj.decisions_at(w))]
-    search.run(given, max_nodes, progress)
+    saved = None if tree is None else SavedTree(tree, search)
+    search.run(given, max_nodes, progress, None if saved is None else saved.keep)
     best = search.search.best
     if best is None:  # no labels were solved to any accuracy
         return _numerical(obj, start)
@@ -74,7 +80,8 @@ def by_boxes(
     certificate = replace(result.certificate, dual_objective=max(search.lower, search.search.known.lower, 0.0))
     status, reason = _judged(certificate, tol, search)
     message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {search.nodes} nodes"
-    return replace(result, status=status, certificate=certificate, message=message)
+    proofs = None if search.log is None else search.log.finished()
+    return replace(result, status=status, certificate=certificate, message=message, log=proofs)
 
 
 def _judged(certificate: Certificate, tol: float, search: BoxSearch) -> tuple[Status, str]:

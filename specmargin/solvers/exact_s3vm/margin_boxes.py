@@ -15,15 +15,20 @@ J >= min(bound, t) for the labels that the box is of: the box remembers the lowe
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from specmargin.solvers.exact_s3vm.margin_space import Quadratic
 from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["MarginBox"]
+__all__ = ["MarginBox", "Row"]
+
+Row = tuple[int, IntArray, FloatArray]
+"""A bound by multipliers of known labels: j + 1 of the high side, -(j + 1) of the low side of x_j, 0 of J itself; the
+samples that have a multiplier, and these."""
 
 _EPS = float(np.finfo(float).eps)
 _STEPS = 8
@@ -73,7 +78,15 @@ class MarginBox:
         self.high[(self.high < 1.0) & (self.high > -1.0)] = -1.0
         return bool((self.low <= self.high).all())
 
-    def tighten(self, below: Quadratic, level: float, *, rounds: int = 3, deadline: float = np.inf) -> bool:
+    def tighten(
+        self,
+        below: Quadratic,
+        level: float,
+        *,
+        rounds: int = 3,
+        deadline: float = np.inf,
+        told: Callable[[MarginBox, MarginBox, list[Row]], None] | None = None,
+    ) -> bool:
         """Cut the box by what `below` proves where J <= level, again while that fixes labels; False where it is empty.
 
         Parameters
@@ -86,39 +99,53 @@ class MarginBox:
             Passes over the samples.
         deadline : float, default inf
             Time of `time.perf_counter` after which the box is left as it is.
+        told : callable, optional
+            Called with the box before a pass and after it, and the rows that have moved its sides.
         """
         for _ in range(rounds):
-            labels = self.labels
-            sides = _Sides(below, labels, level)
-            if not self.meet(*below.box(level), level) or sides.lower > level:
-                return False
-            for j in range(len(labels)):
-                if time.perf_counter() > deadline:
-                    break
-                if labels[j] >= 0:
-                    self.high[j] = min(self.high[j], sides.bound(j, 1.0))
-                if labels[j] <= 0:
-                    self.low[j] = max(self.low[j], -sides.bound(j, -1.0))
-            if not self.meet(self.low, self.high, level):
+            labels, before, rows = self.labels, MarginBox(self.low, self.high), list[Row]()
+            inside = self._cut(below, level, _Sides(below, labels, level), rows, deadline)
+            if told is not None:
+                told(before, self, rows)
+            if not inside:
                 return False
             if (self.labels == labels).all():
                 break
         return True
+
+    def _cut(self, below: Quadratic, level: float, sides: _Sides, rows: list[Row], deadline: float) -> bool:
+        """Cut the box once, and add the rows that did it; False where it is empty."""
+        if not self.meet(*below.box(level), level):
+            return False
+        if sides.lower > level:
+            rows.append(sides.row(0, sides.multipliers))
+            return False
+        for j in range(len(self.low)):
+            if time.perf_counter() > deadline:
+                break
+            for side, end in ((1.0, self.high), (-1.0, self.low)):
+                if sides.labels[j] * side < 0:
+                    continue
+                bound, a = sides.bound(j, side)
+                if bound < side * end[j]:
+                    end[j] = side * bound
+                    rows.append(sides.row(int(side) * (j + 1), a))
+        return self.meet(self.low, self.high, level)
 
 
 class _Sides:
     """Bounds of s x_j for one quadratic, with the labels that are known."""
 
     def __init__(self, below: Quadratic, labels: FloatArray, level: float) -> None:
-        self.below, self.level, self.rows = below, level, np.flatnonzero(labels)
+        self.below, self.level, self.labels, self.rows = below, level, labels, np.flatnonzero(labels)
         self.plain = below.reduced()
         self.s = labels[self.rows]
         self.d = 1.0 - self.s * self.plain.c[self.rows]
         self.H = self.plain.Q[np.ix_(self.rows, self.rows)] * np.multiply.outer(self.s, self.s)
-        a, self.start = nonnegative_qp(self.H, self.d)
+        self.multipliers, self.start = nonnegative_qp(self.H, self.d)
         self.p = np.zeros(len(labels))
-        self.lower = below.dual_bound(self._combined(0, 0.0, a), float(a.sum()))
-        """Bound of the quadratic itself."""
+        self.lower = below.dual_bound(self._combined(0, 0.0, self.multipliers), float(self.multipliers.sum()))
+        """Bound of the quadratic itself, by `multipliers`."""
         self.rho = max(level - self.plain.kappa, 0.0)
         self.gap = max(level - self.lower, 1e-12 * abs(level))
 
@@ -129,12 +156,18 @@ class _Sides:
         p[j] += side
         return p
 
-    def bound(self, j: int, side: float) -> float:
-        """Return an upper bound of side * x_j."""
+    def row(self, side: int, a: FloatArray) -> Row:
+        """Return what multipliers of the known labels prove, for a log."""
+        used = np.flatnonzero(a)
+        return side, self.rows[used], a[used]
+
+    def bound(self, j: int, side: float) -> tuple[float, FloatArray]:
+        """Return an upper bound of side * x_j, and the multipliers of the known labels that prove it."""
         plain, own = self.plain, float(self.plain.Q[j, j])
         row = side * self.s * plain.Q[j, self.rows]
         if not own > 0 or not self.rho > 0:
-            return self.below.support(self._combined(j, side, np.zeros(len(row))), self.level)
+            none = np.zeros(len(row))
+            return self.below.support(self._combined(j, side, none), self.level), none
         # While the same margins bind, p'Qp is a + b tau^2.
         b, tau = 2.0 * (self.rho - self.gap), float(np.sqrt(own / (2.0 * self.gap)))
         least, best, active, last = np.inf, np.zeros(len(row)), self.start, (0.0, own)
@@ -154,4 +187,4 @@ class _Sides:
             tau = float(np.sqrt(a_rest / b_rest if min(a_rest, b_rest) > 0 else squared / (2.0 * self.rho)))
         total = float(best.sum())
         bound = self.below.support(self._combined(j, side, best), self.level) - total
-        return bound + (len(best) + 20) * _EPS * (abs(bound) + 2.0 * total)
+        return bound + (len(best) + 20) * _EPS * (abs(bound) + 2.0 * total), best

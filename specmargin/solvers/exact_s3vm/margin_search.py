@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -27,13 +28,18 @@ class MarginSearch:
     space : MarginSpace
     deadline : float, default inf
         Time of `time.perf_counter` at which searches end.
+    best : LabeledPoint, optional
+        The best point that is known already.
     """
 
-    def __init__(self, space: MarginSpace, deadline: float = np.inf) -> None:
+    def __init__(self, space: MarginSpace, deadline: float = np.inf, best: LabeledPoint | None = None) -> None:
         self.space, self.deadline, self.programs = space, deadline, LabelPrograms(space)
-        self.known = self.programs.solve(space.y)
+        self.best = best
+
+    @cached_property
+    def known(self) -> LabeledPoint:
         """The point of the known labels alone."""
-        self.best: LabeledPoint | None = None
+        return self.programs.solve(self.space.y)
 
     @property
     def value(self) -> float:
@@ -63,6 +69,11 @@ class MarginSearch:
             return False
         self.best = point
         return True
+
+    def take(self, point: LabeledPoint | None) -> None:
+        """Make a point of another search the best one, if it is better."""
+        if point is not None and point.value < self.value * (1.0 - _BETTER):
+            self.best = point
 
     def sample(self, X: FloatArray, count: int, seed: int) -> bool:
         """Descend from the signs of normal samples with the moments X of (x, 1); whether that gives the best point."""

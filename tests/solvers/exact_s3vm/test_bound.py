@@ -428,6 +428,7 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
     assert certified.status is Status.NUMERICAL
     assert "above the objective" in certified.message
     assert certified.certificate.gap < 0
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.branch_and_bound.is_for_boxes", lambda *_: False)
     for solver in (branch_and_bound, probe):
         result = solver(obj, log=True)
         assert result.status is Status.NUMERICAL
@@ -439,7 +440,8 @@ def test_leaves_that_are_not_solved_are_a_numerical_failure(monkeypatch):
     """With labels there is always something left to branch upon, or the arithmetic has failed."""
     lower = LabelQP.lower
     monkeypatch.setattr(LabelQP, "lower", lambda self, point: 0.9 * lower(self, point))
-    result = branch_and_bound(hard(), log=True)
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.branch_and_bound.is_for_boxes", lambda *_: False)
+    result = branch_and_bound(hard())
     assert result.status is Status.NUMERICAL
     assert "leaves not solved" in result.message
     assert 1e-3 < result.certificate.relative_gap < 0.12
@@ -489,16 +491,18 @@ def test_a_bound_that_is_cut_off_holds():
     assert missed.n_iter < full.n_iter
 
 
-def test_a_given_start_is_used():
+def test_a_given_start_is_used(monkeypatch):
     """Where our own descents miss the optimum, branch and bound begins with the given one."""
-    missed = 0
+    missed, way = 0, "specmargin.solvers.exact_s3vm.branch_and_bound.is_for_boxes"
     for seed in range(4):
         obj = problem("gaussians", C=100.0, u=16, seed=seed)
-        exact = branch_and_bound(obj, log=True)
+        monkeypatch.setattr(way, lambda *_: False)
+        exact = branch_and_bound(obj)
         optimum = exact.certificate.primal_objective
         missed += exact.history["objective"][0] > optimum * (1 + 1e-6)
-        for log in (True, False):
-            warm = branch_and_bound(obj, exact.variables["w"], log=log)
+        for by_boxes in (False, True):
+            monkeypatch.setattr(way, lambda *_, by_boxes=by_boxes: by_boxes)
+            warm = branch_and_bound(obj, exact.variables["w"])
             assert warm.history["objective"][0] == pytest.approx(optimum, rel=1e-9)
     assert missed > 0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from margin_problems import EDGES, edge_space, enumerated, random_space
 
-from specmargin.solvers.exact_s3vm import box_search
+from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 
@@ -14,10 +14,10 @@ FAST, SLOW = range(10), range(10, 160)
 
 
 class Audited(BoxSearch):
-    """A search that remembers its parts when they are opened or closed: path, bound, box."""
+    """A search that remembers its parts when they are opened or closed: the labels branched upon, bound, box."""
 
     def __init__(self, *args):
-        super().__init__(*args)
+        super().__init__(*args, log=True)
         self.parts = []
 
     def _open(self, node):
@@ -29,8 +29,12 @@ class Audited(BoxSearch):
         self.remember(node)
 
     def remember(self, node):
-        box = node.box
-        self.parts.append((node.path, node.lower, box.low.copy(), box.high.copy(), box.level))
+        box, path, number = node.box, [], node.number
+        while number:
+            parent, j = self.log.splits[(number - 1) // 2]
+            path.append((j, 1.0 if number % 2 == 0 else -1.0))
+            number = parent
+        self.parts.append((path, node.lower, box.low.copy(), box.high.copy(), box.level))
 
 
 @pytest.mark.parametrize("seed", range(6))  # every second one with a balance on x
@@ -75,7 +79,7 @@ def check(space, tol, at, large=False):
 
 def by_branching(monkeypatch, poorly=False):
     """Leave nothing to enumeration and, if asked for, nothing to the descents either."""
-    monkeypatch.setattr(box_search, "_ENUMERATED", 1)
+    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
     if poorly:
         monkeypatch.setattr(MarginSearch, "_flipped", lambda self, point: point)
         monkeypatch.setattr(MarginSearch, "_relabeled", lambda self, point: point)
@@ -125,7 +129,7 @@ def test_no_labeling_is_better_on_the_edges(kind, monkeypatch):
 
 
 def test_bounds_and_values_of_the_history_never_get_worse(monkeypatch):
-    monkeypatch.setattr(box_search, "_ENUMERATED", 1)
+    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
     space = random_space(8, most=16, least=16)
     search, seen = BoxSearch(space, 1e-6), []
     search.run(progress=lambda *values: seen.append(values))
@@ -137,7 +141,7 @@ def test_bounds_and_values_of_the_history_never_get_worse(monkeypatch):
 
 
 def test_what_the_time_does_not_suffice_for_stays_open(monkeypatch):
-    monkeypatch.setattr(box_search, "_ENUMERATED", 1)
+    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
     space = random_space(8, most=30, least=30)
     whole = time.perf_counter()
     search = BoxSearch(space, 1e-6, deadline=whole + 0.3)

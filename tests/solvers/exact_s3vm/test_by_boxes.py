@@ -5,10 +5,11 @@ import pytest
 from margin_problems import enumerated
 
 from specmargin import solvers
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
-from specmargin.solvers.exact_s3vm import box_search
+from specmargin.solvers.exact_s3vm import box_nodes, branch_and_bound
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
@@ -46,9 +47,11 @@ def test_the_answer_is_the_optimum_over_all_labelings(options):
 
 
 @pytest.mark.parametrize("options", KINDS[:3])
-def test_the_search_by_labels_agrees(options):
+def test_the_search_by_labels_agrees(options, monkeypatch):
     obj = objective(seed=1, u=14, **options)
-    ours, theirs = solvers.branch_and_bound(obj), solvers.branch_and_bound(obj, log=True)
+    ours = solvers.branch_and_bound(obj)
+    monkeypatch.setattr(branch_and_bound, "is_for_boxes", lambda *_: False)
+    theirs = solvers.branch_and_bound(obj)
     assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-6)
     assert "n_cuts" in ours.variables
     assert "n_cuts" not in theirs.variables
@@ -86,7 +89,7 @@ def test_bounds_that_contradict_themselves_are_an_alarm(monkeypatch):
     result = solved(objective())
     assert result.status is Status.NUMERICAL
     monkeypatch.setattr(Quadratic, "dual_bound", lambda self, p, gain: 0.9 * dual_bound(self, p, gain))
-    monkeypatch.setattr(box_search, "_ENUMERATED", 0)
+    monkeypatch.setattr(box_nodes, "_ENUMERATED", 0)
     result = solved(objective(u=5))
     assert result.certificate.dual_objective <= result.certificate.primal_objective
 
@@ -97,3 +100,42 @@ def test_the_time_limit_is_kept():
     assert result.status is Status.MAX_ITER
     assert result.seconds < 3.0
     assert 0.0 < result.certificate.dual_objective < result.certificate.primal_objective
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "sentence"),
+    [
+        ({}, {"time_limit": 0}, "time_limit=0 must be a positive number"),
+        ({}, {"n_jobs": 0}, "n_jobs=0; take a number of processes"),
+        ({}, {"tree": "no folder/it.npz"}, "lies in no folder that exists"),
+        ({"loss": "hinge"}, {"tree": "it.npz"}, "are for the search by boxes"),
+        ({"loss": "hinge"}, {"n_jobs": 2}, "are for the search by boxes"),
+        ({"u": 0}, {}, "without unlabelled samples only 'regularized'"),
+        ({"u": 1, "intercept": "none", "balance_on": "slack", "balance": 0.2}, {}, "adds up to 0.2"),
+        ({"balance": 2.0}, {}, "balance=2.0 must be in"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_the_reason(options, given, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=sentence):
+        solvers.branch_and_bound(objective(**options), **given)
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": "none", "balance_on": "slack", "balance": -1.0}])
+def test_one_unlabelled_sample_has_the_better_of_two_labels(options):
+    obj = objective(u=1, **options)
+    result = solved(obj)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(enumerated(MarginSpace.of(obj))[1].min(), rel=1e-6)
+
+
+def test_a_tree_is_saved_and_gone_on_from(tmp_path):
+    obj, tree = objective(u=20), tmp_path / "it.npz"
+    stopped = solvers.branch_and_bound(obj, max_nodes=0, tree=tree)
+    assert stopped.status is Status.MAX_ITER
+    whole = solvers.branch_and_bound(obj, tree=tree)
+    assert whole.status is Status.OPTIMAL
+    again = solvers.branch_and_bound(obj, tree=tree)
+    assert again.certificate == whole.certificate
+    with pytest.raises(InvalidInputError, match="another problem or tolerance"):
+        solvers.branch_and_bound(objective(seed=5, u=20), tree=tree)

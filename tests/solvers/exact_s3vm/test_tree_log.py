@@ -48,7 +48,7 @@ CASES = [
 @pytest.mark.parametrize("solve", [branch_and_bound, probe])
 @pytest.mark.parametrize("case", CASES)
 def test_a_log_changes_nothing_else(solve: object, case: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_labels, "is_for_boxes", lambda *_: False)  # boxes write none
+    monkeypatch.setattr(by_labels, "is_for_boxes", lambda *_: False)  # boxes write another
     obj = objective(3, **case)
     plain, logged = solve(obj, time_limit=600.0), solve(obj, time_limit=600.0, log=True)
     assert same(plain, logged)

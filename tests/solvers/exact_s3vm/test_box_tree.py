@@ -1,0 +1,122 @@
+"""A search that is killed and goes on from its file proves what it would have proved: every number is the same."""
+
+import heapq
+
+import numpy as np
+import pytest
+from margin_problems import random_space
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.solvers.exact_s3vm import box_nodes, box_tree
+from specmargin.solvers.exact_s3vm.box_search import BoxSearch
+from specmargin.solvers.exact_s3vm.box_tree import SavedTree
+from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
+
+
+class KilledError(Exception):
+    """What a killed process does not raise."""
+
+
+def run(space, tree=None, killed_at=None, **options):
+    """Search to the end, or until so many nodes are done."""
+
+    def progress(nodes, *_):
+        if nodes == killed_at:
+            raise KilledError
+
+    search = BoxSearch(space, 1e-6, **{"log": True, **options})
+    search.run(progress=progress, keep=None if tree is None else SavedTree(tree, search).keep)
+    return search
+
+
+def told(search):
+    """All that a search says, but for its times."""
+    arrays = {name: x.tobytes() for name, x in search.log.finished().arrays.items()}
+    numbers = search.lower, search.search.value, search.nodes, search.plain, search.root, search.bounding.n_sdp
+    return arrays, numbers, search.history.columns, search.search.best.p.tobytes(), search.root_box.low.tobytes()
+
+
+@pytest.fixture
+def branching(monkeypatch):
+    """From poor labels, without descents and with nothing left to enumeration, small problems take many nodes."""
+    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
+    for name in ("_flipped", "_relabeled"):
+        monkeypatch.setattr(MarginSearch, name, lambda self, point: point)
+    monkeypatch.setattr(MarginSearch, "sample", lambda *_: False)
+    monkeypatch.setattr(MarginSearch, "signs", lambda self, x: poor(self.space))
+
+
+def poor(space):
+    """The samples' labels by turns."""
+    labels = space.y.copy()
+    labels[space.free] = np.resize([1.0, -1.0], len(space.free))
+    return labels
+
+
+def problem(seed):
+    return random_space(seed, most=7, least=7)
+
+
+@pytest.mark.parametrize("seed", [3, 8])  # with a balance on x, and without
+def test_a_killed_search_proves_the_same_when_it_goes_on(seed, tmp_path, monkeypatch, branching):
+    monkeypatch.setattr(box_tree, "_BETWEEN", 0.0)
+    space = problem(seed)
+    whole = run(space)
+    assert whole.nodes > 6
+    for killed_at in (1, 7):
+        tree = tmp_path / f"{killed_at}.npz"
+        with pytest.raises(KilledError):
+            run(problem(seed), tree, killed_at)
+        assert tree.exists() == (killed_at > 1)
+        assert told(run(problem(seed), tree)) == told(whole)
+
+
+def test_a_finished_search_is_read_from_its_file(tmp_path, monkeypatch, branching):
+    space = problem(8)
+    whole = run(space, tmp_path / "it.npz")
+    monkeypatch.setattr(box_nodes.Bounding, "part", None)
+    assert told(run(space, tmp_path / "it.npz")) == told(whole)
+
+
+def test_a_tree_that_lost_something_proves_something_else(tmp_path, monkeypatch, branching):
+    """Were the cuts, the multipliers or the order of the nodes not kept, the nodes below would be others."""
+    space = problem(8)
+    whole = told(run(space))
+    monkeypatch.setattr(box_tree, "_BETWEEN", 0.0)
+    with pytest.raises(KilledError):
+        run(space, tmp_path / "it.npz", 5)
+    unpacked = box_tree._unpacked
+
+    def without_multipliers(arrays):
+        nodes = unpacked(arrays)
+        for _, node in nodes:
+            node.products = node.lam = node.x = None
+        return nodes
+
+    monkeypatch.setattr(box_tree, "_unpacked", without_multipliers)
+    assert told(run(space, tmp_path / "it.npz")) != whole
+
+
+def test_the_file_of_another_search_is_refused(tmp_path, branching):
+    tree = tmp_path / "it.npz"
+    run(problem(8), tree)
+    for space, options in ((random_space(9), {}), (problem(8), {"log": False})):
+        with pytest.raises(InvalidInputError, match="is of a"):
+            run(space, tree, **options)
+    search = BoxSearch(problem(8), 1e-3, log=True)
+    with pytest.raises(InvalidInputError, match="another problem or tolerance"):
+        SavedTree(tree, search)
+
+
+def test_nodes_without_a_relaxation_and_heaps_are_kept(tmp_path):
+    space = problem(8)
+    search = BoxSearch(space, 1e-6)
+    search.run(max_nodes=0, keep=SavedTree(tmp_path / "it.npz", search).keep)
+    again = BoxSearch(space, 1e-6)
+    SavedTree(tmp_path / "it.npz", again)
+    ((bound, count, node),) = again.open_nodes
+    assert (bound, count, node.x, node.products, node.cuts) == (search.lower, 1, None, None, [])
+    assert np.array_equal(node.box.low, search.root_box.low)
+    again.run()
+    assert again.finished
+    assert again.open_nodes == heapq.nsmallest(len(again.open_nodes), again.open_nodes)
