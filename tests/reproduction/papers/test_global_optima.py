@@ -296,6 +296,20 @@ def test_an_optimum_has_its_value_again_from_its_labels(proved):
         assert again(proved, k) == pytest.approx(proved.optimum[k], rel=1e-6)
 
 
+@pytest.mark.slow
+def test_the_search_by_parabolas_proves_the_same_optima(proved):
+    """With a log of the proof branch and bound goes another way: other relaxations, other bounds."""
+    bundled = np.flatnonzero(np.char.startswith(proved.set, "digits"))
+    for k in bundled[:: max(1, len(bundled) // 4)]:
+        settings = (str(proved.kernel[k]), str(proved.weight[k]), int(proved.draw[k]))
+        n = int(np.count_nonzero(proved.labels[k]))
+        obj = drawn(str(proved.set[k]), n, float(proved.share[k]), *settings).objective
+        other = global_optima.branch_and_bound(obj, tol=1e-3, log=True).certificate
+        assert other.is_optimal(1e-3)
+        assert other.dual_objective <= proved.optimum[k] * (1 + 1e-9)
+        assert proved.bound[k] <= other.primal_objective * (1 + 1e-9)
+
+
 @pytest.mark.data
 @pytest.mark.slow
 def test_every_optimum_has_its_value_again(proved, data_folder):
