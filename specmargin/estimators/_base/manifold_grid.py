@@ -37,7 +37,7 @@ CANDIDATES: dict[str, Sequence[Any]] = {
     "gamma_I": ("0 gamma_A", "100 gamma_A"),
 }
 """What is tried of what the grid does not name."""
-SEARCHED = ("kernel", "graph", "laplacian", "gamma_A", "gamma_I")
+SEARCHED: tuple[str, ...] = ("kernel", "graph", "laplacian", "gamma_A", "gamma_I")
 _LOW_RANK = 0.5
 """Features per sample up to which a linear kernel is worked with as that of its features."""
 _USUAL_NEIGHBORS = 10
