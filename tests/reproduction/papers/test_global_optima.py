@@ -198,7 +198,7 @@ def many(minima, own, n=40):
 def test_the_answer_says_what_was_found_whichever_way(minima, own, words):
     first, second, third = answer(quantities(many(minima, own)))
     assert first.startswith("On 40 proved problems of 5 pairs of classes the optimum " + words)
-    assert second.count("(") == 1 + len(SEARCHES)  # what the numbers are, and one for each search
+    assert second.count("(") == 1 + len(SEARCHES)  # what is measured, and each search
     assert third.startswith("Within a problem gap and error correlate by ")
 
 
