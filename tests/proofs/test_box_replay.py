@@ -336,7 +336,7 @@ def test_a_step_moves_sides_to_what_it_proves_and_no_further() -> None:
     log = steps(**{**vars(free), "level": [0.13], "first_claim": [0, 1], "claim": [2], "end": [-1.0]})
     assert module.after(r, log, 0, start).high[1] == -1.0
     with pytest.raises(Refuted):
-        module.after(r, SimpleNamespace(**{**vars(log), "level": np.array([0.2])}), 0, start)
+        module.after(r, SimpleNamespace(**{**vars(log), "level": np.array([0.15])}), 0, start)
     with pytest.raises(Refuted):
         module.after(r, SimpleNamespace(**{**vars(log), "end": np.array([-1.1])}), 0, start)
 
