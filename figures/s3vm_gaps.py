@@ -1,10 +1,8 @@
 """Where the proved global optimum of the S3VM errs less than what local searches find.
 
-All panels show errors on the unlabelled points less that of the optimum, which branch and bound has proved: to the
-right of the line, or above it, the optimum errs less. Left: other minima of the objective, by how far they lie above
-the optimum. Middle: answers of the searches, from their own start and the lowest of ten starts; below, the best of all
-answers, and the SVM of the labels alone. Right: the best of all answers by kind of problem, over all problems and, from
-ten problems on, where it missed the optimum. Bars: 95 % of the bootstraps over data sets, and draws within each.
+Errors on the unlabelled points less that of the proved optimum; above 0, or to the right, the optimum errs less. Left:
+other minima, by their gap. Middle: answers of the searches, and of the SVM of the labels alone. Right: the best
+answer by kind of problem, also where it missed the optimum. Bars: 95 % of the bootstraps.
 
 Small problems, 10 to 30 % of the points labelled, C by cross-validation of the labels alone; the table ``python -m
 reproduction tables s3vm_optima`` says which, and its module how the analysis was fixed before it was run.

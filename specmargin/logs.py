@@ -120,6 +120,15 @@ class BoxLog(_Tree):
         Multipliers, >= 0.
     claim : ndarray of int, (n_claims,)
     end : ndarray of shape (n_claims,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> none, pairs, one = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64), np.array([0])
+    >>> steps = (none, np.zeros(0)), (one, pairs, np.zeros((0, 2)), np.zeros(0))
+    >>> rows = (one, none), (one, none, np.zeros(0)), (one, none, np.zeros(0))
+    >>> BoxLog(5, one, np.array([3]), *steps[0], *steps[1], *rows[0], *rows[1], *rows[2])
+    BoxLog: 2 leaves of 3 nodes, 0 steps
     """
 
     n_samples: int

@@ -121,6 +121,8 @@ SOLVER_CONCEPTS = {
     "limit of nodes": "max_nodes",
     "limit of switches at once": "max_switches",
     "limit of seconds": "time_limit",
+    "number of processes": "n_jobs",
+    "file that a search is kept in": "tree",
     "passes over the samples": "rounds",
     "factors of C_star": "schedule",
     "growth of C_star": "rate",
