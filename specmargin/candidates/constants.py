@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels.shares import CUT_LABELS
 
 __all__ = ["CONSTANTS", "FAMILIES", "SUPERVISED", "Constants", "check_families"]
 
@@ -126,7 +127,7 @@ class Constants:
     pseudo_labels: float = 2.0
     intercept_labels: float = 10.0
     share_labels: float = 10.0
-    cut_labels: float = 20.0
+    cut_labels: float = CUT_LABELS
     prior: tuple[tuple[str, float], ...] = (
         ("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("s3vm", 1.0), ("sup", 1.0), ("svm", 1.0),
     )  # fmt: skip

@@ -19,6 +19,7 @@ from specmargin.labels.encoding import Labels
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = [
+    "CUT_LABELS",
     "credible_shares",
     "cut",
     "known_shares",
@@ -27,6 +28,9 @@ __all__ = [
     "sparse_share",
     "trust_in_shares",
 ]
+
+CUT_LABELS = 20.0
+"""Labels of two classes up to which they and the gaps between the scores alone decide where scores are cut."""
 
 _LEVEL = 0.05  # of the credible intervals
 _PSEUDO_LABELS = 2.0  # per class
@@ -109,7 +113,7 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     density = np.interp((at[1:] + at[:-1])[gaps] / 2.0, np.arange(_BINS + 1), smooth / smooth.mean())
     share = 1.0 - (gaps + 1) / n
     l = float(np.sum(counts))
-    pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * trust_in_shares(l, 2.0 * _TRUSTED))
+    pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * trust_in_shares(l, CUT_LABELS))
     l0, l1 = np.asarray(counts, dtype=np.float64) + pseudo - 1.0
     log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - _POWER * np.log(density + _FLOOR)
     weight = np.exp(log_weight - log_weight.max()) * np.diff(at)[gaps]

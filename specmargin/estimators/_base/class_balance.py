@@ -15,14 +15,13 @@ import numpy as np
 from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.labels.shares import cut, known_shares, label_counts, sparse_share, trust_in_shares
+from specmargin.labels.shares import CUT_LABELS, cut, known_shares, label_counts, sparse_share, trust_in_shares
 from specmargin.typing import FloatArray, IntArray
 
 UNDECIDED = 1e-9
 """Of the largest decision: up to here the sign of a decision, or the order of two, is that of rounding."""
 
 _LEVEL = 0.05  # at which label counts reject equal classes
-_TRUSTED = 20.0  # labels up to which they and the gaps between the scores alone decide the threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,5 +129,5 @@ def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     >>> shrunken_cut(np.array([0.1, 0.2, 0.3, 0.9]), encode_labels([0, 1, -1, -1]))  # half of them
     0.25
     """
-    trust = trust_in_shares(labels.n_labeled, _TRUSTED)
+    trust = trust_in_shares(labels.n_labeled, CUT_LABELS)
     return cut(f, float(trust * sparse_share(f, label_counts(labels)) + (1.0 - trust) * np.mean(f > 0)))

@@ -79,18 +79,12 @@ class Evidence:
         self.steps.append(step.moving(before, after))
 
 
-class BoxTreeLog:
-    """A log that grows with the search."""
+class BoxTreeLog(Evidence):
+    """A log that grows with the search: the steps and the splits of the whole tree."""
 
     def __init__(self, n_samples: int) -> None:
+        super().__init__()
         self.n_samples = n_samples
-        self.splits: list[tuple[int, int]] = []
-        self.steps: list[Step] = []
-
-    def split(self, node: int, sample: int) -> tuple[int, int]:
-        """Divide a node by the label of a sample; the numbers of the nodes where it is -1 and +1."""
-        self.splits.append((node, sample))
-        return 2 * len(self.splits) - 1, 2 * len(self.splits)
 
     def take(self, number: int, evidence: Evidence) -> None:
         """Take the steps and the splits of the part that has that number."""
