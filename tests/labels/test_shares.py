@@ -64,6 +64,12 @@ def test_gaps_and_labels_together_by_another_density(counts):
     assert abs(expected - 0.3) < 0.08 or counts == (1, 1)  # the gap has its say
 
 
+def test_a_class_rarer_than_the_usual_ends_is_found_by_its_gap():
+    scores = np.concatenate([np.linspace(0.0, 1.0, 990), np.linspace(5.0, 5.5, 10)])
+    assert sparse_share(scores, np.array([396, 4])) == pytest.approx(0.01, abs=0.004)
+    assert sparse_share(-scores, np.array([4, 396])) == pytest.approx(0.99, abs=0.004)
+
+
 def test_units_signs_and_few_scores_change_no_share():
     scores = np.random.default_rng(0).standard_t(2, 500)
     share = sparse_share(scores, np.array([3, 6]))

@@ -106,6 +106,13 @@ def test_the_file_of_another_search_is_refused(tmp_path, branching):
     search = BoxSearch(problem(8), 1e-3, log=True)
     with pytest.raises(InvalidInputError, match="another problem or tolerance"):
         SavedTree(tree, search)
+    for name in ("A", "C", "y"):  # one number of the problem is another one
+        space = problem(8)
+        array = getattr(space, name).copy()
+        array.flat[0] += 1.0
+        object.__setattr__(space, name, array)
+        with pytest.raises(InvalidInputError, match="another problem or tolerance"):
+            SavedTree(tree, BoxSearch(space, 1e-6, log=True))
 
 
 def test_nodes_without_a_relaxation_and_heaps_are_kept(tmp_path):

@@ -54,6 +54,14 @@ def test_correlations_are_those_of_scipy():
             assert pooled == pytest.approx(np.mean([found[rate, predictor, "loss", where].mean for rate in RATES]))
 
 
+def test_what_is_less_robust_is_predicted_to_lose_more():
+    # Later methods are more robust: more survives, more flips are needed, less changes in trials.
+    rows = made(lambda column, rate, i, j, k: -float(j) if column == "trial" else float(j))
+    mean = means(by_rate(rows))
+    for predictor in PREDICTORS:
+        assert (mean.groupby("method", sort=False)[predictor].mean().diff().dropna() < 0).all(), predictor
+
+
 def test_the_interval_within_sets_is_that_of_their_mean():
     mean = means(by_rate(made(drawn(1))))
     (one,) = [c for c in correlations(mean, ["loss"]) if c[:2] == (10, "one, as given") and c.where == "within sets"]
