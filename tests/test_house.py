@@ -436,13 +436,13 @@ CEILINGS = {
     "specmargin": {
         "(modules)": 1965,  # what parts share; models as sums of terms; proofs of cone programs and of box searches
         "assessment": 3120,  # a line of false labels
-        "candidates": 1222,  # intercepts of fits without a label
+        "candidates": 1223,  # intercepts of fits without a label
         "datasets": 820,  # a generator
         "diagnosis": 830,
         "estimators": 4580,  # labels that are false, known shares
         "graphs": 1400,  # KNN and Laplacian as objects
         "kernels": 830,  # kernels as objects
-        "labels": 447,  # where scores are sparse
+        "labels": 449,  # where scores are sparse
         "losses": 760,
         "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1790,  # a legend of shades and areas
