@@ -11,7 +11,9 @@ from s3vm_problems import moons
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
+from specmargin.labels import encode_labels
 from specmargin.losses import SquaredHinge
+from specmargin.objectives import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -214,3 +216,14 @@ def test_what_it_cannot_do_is_an_error():
     obj = problem()
     with pytest.raises(ValueError, match=r"of the shape \(\d+,\), got \(3,\)"):
         annealing(obj, np.zeros(3))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_free_intercept_is_descended_on_until_its_svm_is_proved(seed):
+    # The gap that a free intercept leaves is proportional to its gradient, and not to the square of that.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=30) > 0).astype(int)
+    y[6:], y[:2] = -1, [0, 1]
+    obj = S3VM(X, encode_labels(y), "smooth_hinge", C=1.0, C_star=0.1, intercept="free")
+    assert annealing(obj).status is Status.STATIONARY
