@@ -144,14 +144,14 @@ def _line(source: str) -> Line:
     return next(iter(found.values()))
 
 
-def _two_labels(name: str, method: str, kernel: str, normalized: bool) -> list[list[Row]]:
-    """Return the rows of a method on each pair of USPS digits, with two labels of each digit."""
-    of_pair: dict[str, list[Row]] = {}
+def _two_labels(name: str, kernel: str, normalized: bool) -> dict[str, dict[str, list[Row]]]:
+    """Return the rows of each method on each pair of USPS digits, with two labels of each digit."""
+    found: dict[str, dict[str, list[Row]]] = {}
     for row in records()[name].rows():
-        chosen = (row["method"], row.get("param_kernel"), row.get("param_per_class"))
-        if chosen == (method, kernel, 2) and row["param_normalized"] in (None, normalized):
-            of_pair.setdefault(row["dataset"], []).append(row)
-    return [of_pair[pair] for pair in sorted(of_pair)]
+        chosen = (row.get("param_kernel"), row.get("param_per_class")) == (kernel, 2)
+        if chosen and row["param_normalized"] in (None, normalized):
+            found.setdefault(row["method"], {}).setdefault(row["dataset"], []).append(row)
+    return found
 
 
 def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
@@ -175,16 +175,22 @@ def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
         ]
         return "0", f"{statistics.fmean(away):.2f}", statistics.fmean(away), math.nan, len(away)
     if "pairs" in entry:
-        apart = [[row["error_test"] - row["error_unlabeled"] for row in rows] for rows in _two_labels(*entry["pairs"])]
+        name, method, *setting = entry["pairs"]
+        pairs = _two_labels(name, *setting)[method].values()
+        apart = [[row["error_test"] - row["error_unlabeled"] for row in rows] for rows in pairs]
         near = sum(abs(statistics.fmean(each)) <= 1.0 for each in apart)
         return "-", f"{near} of {len(apart)}", near, math.nan, 0
     if "steadier" in entry:
         name, rival, *setting = entry["steadier"]
-        theirs, *ours = (
-            [statistics.stdev(row["error_unlabeled"] for row in rows) for rows in _two_labels(name, method, *setting)]
-            for method in (rival, "LapRLS", "LapSVM")
-        )
-        steadier = [mine < their for each in ours for mine, their in zip(each, theirs, strict=True)]
+        deviations = {
+            method: {pair: statistics.stdev(row["error_unlabeled"] for row in rows) for pair, rows in pairs.items()}
+            for method, pairs in _two_labels(name, *setting).items()
+        }
+        steadier = [
+            deviation < deviations[rival][pair]
+            for method in ("LapRLS", "LapSVM")
+            for pair, deviation in deviations[method].items()
+        ]
         return "-", f"{sum(steadier)} of {len(steadier)}", sum(steadier), math.nan, 0
     name, pattern = entry["words"]
     found = re.search(pattern, " ".join(page_numbers.text_of(name).split()))
