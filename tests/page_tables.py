@@ -144,6 +144,16 @@ def _line(source: str) -> Line:
     return next(iter(found.values()))
 
 
+def _two_labels(name: str, kernel: str, normalized: bool) -> dict[str, dict[str, list[Row]]]:
+    """Return the rows of each method on each pair of USPS digits, with two labels of each digit."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for row in records()[name].rows():
+        chosen = (row.get("param_kernel"), row.get("param_per_class")) == (kernel, 2)
+        if chosen and row["param_normalized"] in (None, normalized):
+            found.setdefault(row["method"], {}).setdefault(row["dataset"], []).append(row)
+    return found
+
+
 def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
     """Return the published number and ours, as they are shown; ours, its standard error (NaN: none), its draws."""
     if "line" in entry:
@@ -165,14 +175,23 @@ def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
         ]
         return "0", f"{statistics.fmean(away):.2f}", statistics.fmean(away), math.nan, len(away)
     if "pairs" in entry:
-        name, method, kernel, normalized = entry["pairs"]
-        apart: dict[str, list[float]] = {}
-        for row in records()[name].rows():
-            chosen = (row["method"], row.get("param_kernel"), row.get("param_normalized"), row.get("param_per_class"))
-            if chosen == (method, kernel, normalized, 2) and row["dataset"].startswith("usps"):
-                apart.setdefault(row["dataset"], []).append(row["error_test"] - row["error_unlabeled"])
-        near = sum(abs(statistics.fmean(each)) <= 1.0 for each in apart.values())
+        name, method, *setting = entry["pairs"]
+        pairs = _two_labels(name, *setting)[method].values()
+        apart = [[row["error_test"] - row["error_unlabeled"] for row in rows] for rows in pairs]
+        near = sum(abs(statistics.fmean(each)) <= 1.0 for each in apart)
         return "-", f"{near} of {len(apart)}", near, math.nan, 0
+    if "steadier" in entry:
+        name, rival, *setting = entry["steadier"]
+        deviations = {
+            method: {pair: statistics.stdev(row["error_unlabeled"] for row in rows) for pair, rows in pairs.items()}
+            for method, pairs in _two_labels(name, *setting).items()
+        }
+        steadier = [
+            deviation < deviations[rival][pair]
+            for method in ("LapRLS", "LapSVM")
+            for pair, deviation in deviations[method].items()
+        ]
+        return "-", f"{sum(steadier)} of {len(steadier)}", sum(steadier), math.nan, 0
     name, pattern = entry["words"]
     found = re.search(pattern, " ".join(page_numbers.text_of(name).split()))
     if found is None:
@@ -184,7 +203,10 @@ def _measured(entry: Mapping[str, Any]) -> tuple[str, str, float, float, int]:
 
 
 def independent_row(entry: Mapping[str, Any]) -> list[str]:
-    """Return the row of one number; ValueError where ours is outside of what the draws explain and nothing says why."""
+    """Return the row of one number, a star where it is the package's own.
+
+    ValueError where ours is outside of what the draws explain and nothing says why.
+    """
     published, shown, ours, error, n = _measured(entry)
     apart = ours - entry["independent"]
     if "distance" not in entry and math.isnan(error):  # a count
@@ -199,7 +221,8 @@ def independent_row(entry: Mapping[str, Any]) -> list[str]:
     if told.endswith("outside") and "why" not in entry:
         raise ValueError(f"{entry['what']!r}: ours less the independent number is {told}; say why")
     known = entry.get("published", published)
-    return [entry["what"], known, shown, f"{entry['independent']:g}", told, entry.get("why", "")]
+    star = " *" if entry.get("by") == "package" else ""
+    return [entry["what"] + star, known, shown, f"{entry['independent']:g}", told, entry.get("why", "")]
 
 
 def independent_numbers() -> str:

@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -241,6 +242,31 @@ def test_independent_counts_are_the_same_or_have_a_reason() -> None:
     for damaged in ({"words": ["spectrum_learning", "no such words"]}, {"line": "qn_s3vm | # Table 2 | nowhere"}):
         with pytest.raises(LookupError):
             page_tables.independent_row({"what": "w", "independent": 1, "draws": 10, **damaged})
+
+
+def test_pairs_of_digits_are_counted_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deviations on U of 1 and 1, by LapRLS 0.5 and 2, by LapSVM 0.5 and 0.5; T is above U by 0.5 and by 3."""
+    spread = {"TSVM": (1.0, 1.0), "LapRLS": (0.5, 2.0), "LapSVM": (0.5, 0.5)}
+    setting = {"param_kernel": "fitted", "param_per_class": 2}
+    rows = [
+        {"dataset": pair, "method": name, "error_unlabeled": 5 + sign * each, "error_test": 5 + sign * each + apart}
+        | {**setting, "param_normalized": None if name == "TSVM" else False}
+        for name, deviations in spread.items()
+        for pair, each, apart in zip(("usps 0-1", "usps 0-2"), deviations, (0.5, 3.0), strict=True)
+        for sign in (-1, 1)
+    ]
+    other = [{**row, **changed, "error_unlabeled": 0.0} for row in rows for changed in OTHER_SETTINGS]
+    monkeypatch.setattr(page_tables, "records", lambda: {"t": SimpleNamespace(rows=lambda: [*other, *rows])})
+    entry = {"what": "w", "steadier": ["t", "TSVM", "fitted", False]}
+    assert page_tables.independent_row({**entry, "independent": 3})[1:5] == ["-", "3 of 4", "3", "the same"]
+    assert page_tables.independent_row({**entry, "independent": 3, "by": "package"})[0] == "w *"
+    with pytest.raises(ValueError, match="outside; say why"):
+        page_tables.independent_row({**entry, "independent": 4})
+    near = {"what": "w", "pairs": ["t", "LapSVM", "fitted", False], "independent": 1}
+    assert page_tables.independent_row(near)[:5] == ["w", "-", "1 of 2", "1", "the same"]
+
+
+OTHER_SETTINGS = ({"param_kernel": "plain"}, {"param_per_class": 8}, {"param_normalized": True})
 
 
 # Pages that programs write whole.

@@ -40,11 +40,14 @@ def test_table_of_usps_has_the_fitted_kernel_and_names_the_test_set(monkeypatch,
     monkeypatch.setattr(fits, "tasks_available", lambda data: (["usps 3-8", "isolet"], []))
     monkeypatch.setattr(paper, "checksums", lambda *args: {})
     cells = paper.MANIFOLD_REGULARIZATION.setup(Options(tmp_path)).plan.cells(tmp_path)
-    labels = {}
+    labels = {method: {} for method in fits.CONVEX}
     for cell in cells:
         if cell.method in fits.CONVEX:
-            labels.setdefault(cell.parameters["kernel"], set()).add(cell.parameters["per_class"])
-    assert labels == {"fitted": set(paper.Plan.per_class), "plain": {2, 8, 128}, "unit": {2}, "rbf": {26}}
+            labels[cell.method].setdefault(cell.parameters["kernel"], set()).add(cell.parameters["per_class"])
+    every = set(paper.Plan.per_class)
+    for method, of_method in labels.items():
+        plain = every if method == "SVM" else {2, 8, 128}
+        assert of_method == {"fitted": every, "plain": plain, "unit": {2}, "rbf": {26}}
     tested = {cell.dataset: cell.parameters.get("tested") for cell in cells}
     assert tested == {"usps 3-8": "rest of the training file", "isolet": None}
 
@@ -63,15 +66,17 @@ def test_table_has_a_line_for_each_setting_part_and_method(nowhere, isolet, tmp_
     monkeypatch.setattr(fits, "N_SPEAKERS", 4)
     report = run_table("manifold_regularization", quick=True, data=nowhere, out=tmp_path, progress=False)
     # Pairs, both numbers of labels and two more kernels at two, methods with either Laplacian, draws; the speakers.
-    # The TSVM on pairs at two labels with two kernels; there the two variants of the intercept, with one.
-    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4 + 3 * 2 * 2 * 3
+    # The TSVM on pairs at two labels with two kernels; there the two variants of the intercept, with one. The SVM with
+    # the other kernel at one label.
+    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4 + 3 * 2 * 2 * 3 + 3 * 3
     text = report.text()
     assert "NOT AVAILABLE: usps. In its place: pairs of scikit-learn's digits" in text
     assert "QUICK" in text
     assert f"cells: {n_cells}, failed: 0" in text
     assert str(tmp_path) not in text
-    # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers; the variants.
-    assert len(report.lines) == 2 * 6 * (2 + 2 + 1) + 2 * 3 + 2 * 2 * 2
+    # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers; the variants;
+    # the SVM at one label.
+    assert len(report.lines) == 2 * 6 * (2 + 2 + 1) + 2 * 3 + 2 * 2 * 2 + 2
     assert sum(line.method == "TSVM" for line in report.lines) == 6
     isolet_lines = [line for line in report.lines if line.dataset.startswith("isolet")]
     assert all(line.published_mean > 0 and line.n_splits == 4 for line in isolet_lines)
