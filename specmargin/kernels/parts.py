@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from specmargin.checks import among, count, maybe, number, seed, shown
+from specmargin.checks import among, count, maybe, seed, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.blocks import LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import KernelMap, kernel_map
-from specmargin.kernels.matrices import gram, resolve_gamma
-from specmargin.kernels.rules import GAMMA
+from specmargin.kernels.matrices import COEF0, DEGREE, GAMMA, check_rows, gram, kernel_block, resolve_gamma
 from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -67,7 +66,8 @@ class Kernel(Part):
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix of the rows of X, or the block of the rows of X with those of Y."""
-        return gram(X, Y, **self.arguments)
+        X = check_rows(X, "X", small=Y is None)
+        return kernel_block(X, None if Y is None else check_rows(Y, "Y"), **self.arguments)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,8 +123,8 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
-        number(least=0)("degree", self.degree)
-        number()("coef0", self.coef0)
+        DEGREE("degree", self.degree)
+        COEF0("coef0", self.coef0)
 
     @property
     def arguments(self) -> dict[str, Any]:
