@@ -21,10 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs.kinds import KIND, KINDS
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import (
     EDGE_WEIGHTS,
+    KIND,
+    KINDS,
     TINY,
     WEIGHT,
     Edges,
@@ -351,7 +352,8 @@ def _weighted(
         return (neighbor_scales(searched, k),) * 2
 
     values = EDGE_WEIGHTS[weight].values(Edges(searched, searched.rows, rows, cols, width, scales))
-    half = sp.csr_array((values, (rows, cols)), shape=edges.shape)
+    # Indices as those of `check_adjacency`: sparse arrays keep int64, which SuperLU does not take.
+    half = sp.csr_array((values, (rows.astype(np.int32), cols.astype(np.int32))), shape=edges.shape)
     W = sp.csr_array(half + half.T)
     W.eliminate_zeros()
     W.sort_indices()
