@@ -23,7 +23,8 @@ from specmargin.checks import Rule, count, maybe, number, outside
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import SemiSupervised, check_features, fitting, in_batches
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
-from specmargin.graphs import KNN, Laplacian, components
+from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs.connectivity import components_of
 from specmargin.graphs.parts import whole_seed
 from specmargin.kernels import RBF
 from specmargin.objectives.clustering import RegularizedClustering
@@ -83,8 +84,8 @@ class _RegularizedEigenfunctions(SemiSupervised):
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._graph(X, graph)
-        self.kernel_ = part_of(self, "kernel").at(X)
-        parts = components(W)
+        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        parts = components_of(W)
         if parts.n > 1:
             warnings.warn(
                 f"the graph has {parts.n} components ({parts.n_isolated} isolated nodes): the lowest eigenfunctions "
@@ -93,7 +94,7 @@ class _RegularizedEigenfunctions(SemiSupervised):
                 DisconnectedGraphWarning,
                 stacklevel=outside(),
             )
-        L = part_of(self, "laplacian")(W)
+        L = part_of("laplacian", self.laplacian).of(W)
         objective = RegularizedClustering(self.kernel_(X), L, gamma=self.gamma_A)
         result = eigenmaps(objective, n_functions, tol=self.tol)
         if result.status is not Status.OPTIMAL:

@@ -106,7 +106,7 @@ class SpectrumCV(LabelSearch):
                     yield Neighborhood(own, pairs, pairs)
                     continue
                 seed = self._template.random_state
-                yield Neighborhood(own, W, laplacian_eigenpairs(part(W), q=min(q, X.shape[0]), random_state=seed))
+                yield Neighborhood(own, W, laplacian_eigenpairs(part.of(W), q=min(q, X.shape[0]), random_state=seed))
 
     def _left_out_decisions(
         self, spectrum: Spectrum, labels: Labels, folds: list[loo.Fold]
