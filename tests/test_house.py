@@ -439,8 +439,8 @@ CEILINGS = {
         "candidates": 1223,  # intercepts of fits without a label
         "datasets": 820,  # a generator
         "diagnosis": 830,
-        "estimators": 4580,  # labels that are false, known shares
-        "graphs": 1400,  # KNN and Laplacian as objects
+        "estimators": 4505,  # labels that are false, known shares
+        "graphs": 1345,  # KNN and Laplacian as objects
         "kernels": 830,  # kernels as objects
         "labels": 449,  # where scores are sparse
         "losses": 760,
@@ -448,7 +448,7 @@ CEILINGS = {
         "plots": 1790,  # a legend of shades and areas
         "problems": 3665,  # certificates and rays of any program, labels as parameters, models to copy, cuts
         "proofs": 2640,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
-        "solvers": 8130,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
+        "solvers": 8080,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1430,  # Eigenvectors and Transform as objects
     },

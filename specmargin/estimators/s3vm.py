@@ -7,7 +7,6 @@ that a graph of the samples deforms: the hybrid.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from specmargin import objectives, solvers
-from specmargin.checks import Rule, number, outside
+from specmargin.checks import Rule, number, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import (
     FeatureMap,
@@ -358,7 +357,7 @@ class S3VM(SemiSupervisedClassifier):
                 "rely on this answer. Scale the features to entries of about one, and C to between 1e-6 and 1e6."
             )
         for text in texts:
-            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=outside())
+            warn(f"{type(self).__name__}: {text}", ConvergenceWarning)
 
 
 def _votes(f: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:

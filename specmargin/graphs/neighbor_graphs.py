@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import warn
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import (
@@ -365,7 +365,7 @@ def _open_search(
 ) -> NeighborSearch:
     """Return the search over the rows of `X`, or `X` if it is one; check `weight` and `sigma`; warn of rows of zeros.
 
-    `options` are those of `NeighborSearch`. To be called by what the user calls: the warning points one further.
+    `options` are those of `NeighborSearch`.
     """
     angles_needed = EDGE_WEIGHTS[WEIGHT("weight", weight)].angles
     if sigma is not None and not (_is_finite(sigma) and sigma > 0):
@@ -391,10 +391,8 @@ def _open_search(
         )
     if not search.used.all():
         zero = np.flatnonzero(~search.used)
-        warnings.warn(
+        warn(
             f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
-            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight.",
-            UserWarning,
-            stacklevel=3,
+            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight."
         )
     return search

@@ -53,11 +53,13 @@ class Kernel(Part):
 
     is_precomputed: ClassVar[bool] = False
     """Whether matrices are given, and none is computed."""
+    _name: ClassVar[str | None] = None
+    """Name of the kernel of `specmargin.kernels.gram` that has the same parameters."""
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": self}
+        return {"kernel": self} if self._name is None else {"kernel": self._name, **self.get_params()}
 
     def at(self, X: Matrix) -> Self:
         """Return the kernel with a number for its width on the rows of X, where a rule names it."""
@@ -89,13 +91,10 @@ class RBF(Kernel):
 
     gamma: float | str = "local"
 
+    _name: ClassVar[str | None] = "rbf"
+
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "rbf", "gamma": self.gamma}
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,15 +120,12 @@ class Polynomial(Kernel):
     gamma: float | str = "scale"
     coef0: float = 1.0
 
+    _name: ClassVar[str | None] = "poly"
+
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
         DEGREE("degree", self.degree)
         COEF0("coef0", self.coef0)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "poly", "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,10 +138,7 @@ class Linear(Kernel):
     [[1.0, 2.0], [2.0, 4.0]]
     """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "linear"}
+    _name: ClassVar[str | None] = "linear"
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,10 +151,7 @@ class Cosine(Kernel):
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "cosine"}
+    _name: ClassVar[str | None] = "cosine"
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,11 +165,7 @@ class Precomputed(Kernel):
     """
 
     is_precomputed: ClassVar[bool] = True
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "precomputed"}
+    _name: ClassVar[str | None] = "precomputed"
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix X, checked, or its block of new samples, dense."""

@@ -19,7 +19,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.candidates.comparison import Comparison, compare_errors
-from specmargin.checks import Rule, among, choice, outside, shown
+from specmargin.checks import Rule, among, choice, shown, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.parameters import PARTS, RULES, is_precomputed
 from specmargin.estimators._base.semi_supervised import check_features
@@ -296,10 +296,9 @@ class LabelSearch(Search, SemiSupervisedClassifier):
         kept = loo.counted(labels.sign, folds)
         if not kept.any() and self.criterion in OF_DECISIONS:
             other = next((f", or take criterion={name!r}" for name in self._criteria if name not in OF_DECISIONS), "")
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: no fold tests a class that it trains on, so that the labelled samples cannot "
-                f"choose; {self._instead}. Label two samples of a class{other}.",
-                stacklevel=outside(),
+                f"choose; {self._instead}. Label two samples of a class{other}."
             )
         return kept
 

@@ -6,7 +6,6 @@ solvers.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
@@ -20,7 +19,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from specmargin.arrays import feature_rows
-from specmargin.checks import outside
+from specmargin.checks import warn
 from specmargin.estimators._base.label_weights import weights_of_classes, weights_of_labeled
 from specmargin.estimators._base.parameters import Composed, part_of
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError, SolverError
@@ -147,7 +146,7 @@ class SemiSupervised(Composed):
             if nodes is not None:
                 parts = components_of(nodes)
                 if parts.n > 1:
-                    warnings.warn(unconnected(parts, labels.labeled), DisconnectedGraphWarning, stacklevel=outside())
+                    warn(unconnected(parts, labels.labeled), DisconnectedGraphWarning)
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self._conclude(self._finite(f), labels)
@@ -220,11 +219,10 @@ class SemiSupervised(Composed):
                     if 0 <= gap <= INACCURATE_GAP
                     else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
                 )
-                warnings.warn(
+                warn(
                     f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
-                    stacklevel=outside(),
                 )
 
     def _at_new(self, X: Matrix, values: Callable[[Matrix], FloatArray]) -> FloatArray:
