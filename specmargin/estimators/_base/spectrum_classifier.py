@@ -27,7 +27,8 @@ from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
-from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra import Spectrum, extend
+from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 

@@ -24,7 +24,8 @@ from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.results import SolveResult
-from specmargin.spectra import Spectrum, laplacian_eigenpairs
+from specmargin.spectra import Spectrum
+from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused
 from specmargin.typing import FloatArray, Matrix
 
