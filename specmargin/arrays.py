@@ -242,7 +242,16 @@ def feature_rows(X: Any, name: str, validate: Callable[[Any], Matrix], *, small:
     InvalidInputError
         With the text of scikit-learn without the array in it, and with the first bad entry or the shape.
     """
-    _refuse_masked_and_dates(X, name)
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":  # dates, which scikit-learn would read as numbers
+        raise InvalidTypeError(
+            f"{name} holds values of the type {X.dtype}, which have no scale; pass numbers, e.g. days since a date."
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        at = tuple(int(i[0]) for i in np.nonzero(np.ma.getmaskarray(X)))
+        raise InvalidInputError(
+            f"{name} has {int(np.ma.count_masked(X))} masked entries, the first at {at}: they have no distance to "
+            "anything; drop such rows or fill them first, e.g. by X.filled(X.mean())."
+        )
     X = checked_sparse(name, X) if sp.issparse(X) else X
     try:
         checked = validate(X)
@@ -317,20 +326,6 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
-
-
-def _refuse_masked_and_dates(X: Any, name: str = "X") -> None:
-    """Raise for masked entries and for dates, which scikit-learn would read as numbers."""
-    if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":
-        raise InvalidTypeError(
-            f"{name} holds values of the type {X.dtype}, which have no scale; pass numbers, e.g. days since a date."
-        )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        at = tuple(int(i[0]) for i in np.nonzero(np.ma.getmaskarray(X)))
-        raise InvalidInputError(
-            f"{name} has {int(np.ma.count_masked(X))} masked entries, the first at {at}: they have no distance to "
-            "anything; drop such rows or fill them first, e.g. by X.filled(X.mean())."
-        )
 
 
 def _stored(array: Any) -> Any:

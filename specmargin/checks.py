@@ -11,6 +11,7 @@ import math
 import operator
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -48,6 +49,7 @@ __all__ = [
     "solver_names",
     "texts",
     "visible",
+    "warn",
     "whole",
 ]
 
@@ -266,6 +268,11 @@ def outside() -> int:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     return level
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of the package that led here."""
+    warnings.warn(text, category, stacklevel=outside())
 
 
 def shown(value: Any) -> str:

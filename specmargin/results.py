@@ -289,10 +289,6 @@ class ConeProof:
         return f"ConeProof: {len(self.q)} columns, {len(self.b)} rows in {count} cones"
 
 
-def _frozen(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return MappingProxyType(dict(values or {}))
-
-
 @dataclass(frozen=True, eq=False)
 class SolveResult:
     """The answer of a solver, and the evidence for it.
@@ -341,8 +337,8 @@ class SolveResult:
     log: ProofLog | BoxLog | ConeProof | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variables", _frozen(self.variables))
-        object.__setattr__(self, "duals", _frozen(self.duals))
+        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
+        object.__setattr__(self, "duals", MappingProxyType(dict(self.duals)))
 
     def __getstate__(self) -> dict[str, Any]:
         # A mapping proxy cannot be pickled, and estimators that keep results must be; skops takes a status for a text.
@@ -351,7 +347,7 @@ class SolveResult:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored: dict[str, Callable[[Any], Any]]
-        restored = {"status": Status, "variables": _frozen, "duals": _frozen}
+        restored = {"status": Status, "variables": MappingProxyType, "duals": MappingProxyType}
         for name, value in state.items():
             object.__setattr__(self, name, restored[name](value) if name in restored else value)
 

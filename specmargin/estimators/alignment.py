@@ -155,7 +155,7 @@ class KTA(FixedSpectrumClassifier):
     unlabeled: Any = -1
 
     def _solve(self, spectrum: Spectrum, labels: Labels, change: Change) -> Answer:
-        solver = part_of(self, "solver")
+        solver = part_of("solver", self.solver)
         if solver.name == "auto":
             result = solvers.alignment(_alignment(spectrum, labels), **solver.arguments())
         else:

@@ -8,7 +8,6 @@ f(x) = sum_j alpha_j k(x_j, x), which have values everywhere. `RegularizedSpectr
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -19,11 +18,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import Rule, count, maybe, number, outside
+from specmargin.checks import Rule, count, maybe, number, warn
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import SemiSupervised, check_features, fitting, in_batches
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
-from specmargin.graphs import KNN, Laplacian, components
+from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs.connectivity import components_of
 from specmargin.graphs.parts import whole_seed
 from specmargin.kernels import RBF
 from specmargin.objectives.clustering import RegularizedClustering
@@ -83,26 +83,24 @@ class _RegularizedEigenfunctions(SemiSupervised):
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._graph(X, graph)
-        self.kernel_ = part_of(self, "kernel").at(X)
-        parts = components(W)
+        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        parts = components_of(W)
         if parts.n > 1:
-            warnings.warn(
+            warn(
                 f"the graph has {parts.n} components ({parts.n_isolated} isolated nodes): the lowest eigenfunctions "
                 "tell them apart before anything else. Raise n_neighbors of the graph, or take its kind 'mutual+mst', "
                 "to connect it.",
                 DisconnectedGraphWarning,
-                stacklevel=outside(),
             )
-        L = part_of(self, "laplacian")(W)
+        L = part_of("laplacian", self.laplacian).of(W)
         objective = RegularizedClustering(self.kernel_(X), L, gamma=self.gamma_A)
         result = eigenmaps(objective, n_functions, tol=self.tol)
         if result.status is not Status.OPTIMAL:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {result!r}, constraints violated by {result.certificate.primal_residual:.1e}; "
                 "the eigenfunctions are proved less well than was asked for. Take a larger gamma_A or a narrower "
                 "kernel (larger gamma).",
                 ConvergenceWarning,
-                stacklevel=outside(),
             )
         self._X_fit = None if self._is_precomputed else X  # whose predictions are given their block
         self._keep(result)

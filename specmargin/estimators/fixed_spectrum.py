@@ -147,7 +147,7 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
     unlabeled: Any = -1
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
-        return np.asarray(part_of(self, "transformation")(spectrum))
+        return np.asarray(part_of("transformation", self.transformation)(spectrum))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.checks import outside
+from specmargin.checks import warn
 from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.exceptions import EigenspaceWarning
@@ -146,12 +145,11 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
         objective = objectives.SpectralGraphTransducer(spectrum, labels, C=self.C, Q=1.0 / (total * delta[1:]))
         result = solvers.graph_transducer(objective, tol=self.tol)
         if result.message.startswith(HARD_CASE):
-            warnings.warn(
+            warn(
                 f"SpectralGraphTransducer: the labels leave a direction open in an eigenspace of the problem "
                 f"({result.message}); the optimum is not the only one, and which is returned depends on the order of "
                 "the nodes. Label more nodes, or take SpectralRidge or STOAM, whose answers are unique.",
                 EigenspaceWarning,
-                stacklevel=outside(),
             )
         variables = {**result.variables, "delta": delta, "b": np.asarray(-objective.threshold)}
         result = replace(result, variables=variables)

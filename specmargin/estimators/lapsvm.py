@@ -29,7 +29,8 @@ from specmargin.labels import Labels
 from specmargin.losses import get_loss
 from specmargin.objectives.held_out.flip_bounds import certified_flips
 from specmargin.results import SolveResult
-from specmargin.solvers.requirements import takers
+from specmargin.solvers.parts import Solver
+from specmargin.solvers.requirements import lacking
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
@@ -201,11 +202,15 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     _keeps_training: ClassVar[bool] = True
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
-        base = self._objective(X, labels, graph)
-        results = self._solved_as_changed(X, base, labels) if self.model else self._solved(base, labels)
+        base, solver = self._objective(X, labels, graph), part_of("solver", self.solver)
+        if self.model:
+            each = zip(changes(self, X, labels), base.one_vs_rest(labels), strict=True)
+            results = [change.solved(one, solver) for (_, change), one in each]
+        else:
+            results = self._solved(base, labels, solver)
         # The primal solvers factorise nothing that left-out decisions follow from.
-        own = self.model is None and part_of(self, "solver").name not in ("newton", "pcg")
-        if own and "factorized" in takers("LapSVM", base.loss):
+        own = self.model is None and solver.name not in ("newton", "pcg")
+        if own and not any(lacking("factorized", "LapSVM", base.loss)):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
@@ -228,24 +233,19 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
         return weighted
 
-    def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
+    def _solved(self, base: objectives.LapSVM, labels: Labels, solver: Solver) -> list[SolveResult]:
         """Return the answers of all classes."""
-        solver = part_of(self, "solver")
         if solver.name == "pcg":
             return solvers.pcg_one_vs_rest(base, labels, **solver.arguments(gap_tol=solver.tol))
         if solver.name == "newton":
             return [solvers.newton(replace(base, labels=one), **solver.arguments()) for one in labels.one_vs_rest()]
-        exact = "factorized" in takers("LapSVM", base.loss)
-        if solver.name == "factorized" or (solver.name == "auto" and exact):
+        exact = solver.name == "auto" and not any(lacking("factorized", "LapSVM", base.loss))
+        if exact or solver.name == "factorized":
             return [solvers.factorized(one, **solver.arguments()) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 
         names = problems.default_solvers() if solver.name in ("auto", "dual") else None
         return [solved_by_cvxpy(problems.lapsvm_problem(one), solver, names) for one in base.one_vs_rest(labels)]
-
-    def _solved_as_changed(self, X: Matrix, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
-        solver, each = part_of(self, "solver"), zip(changes(self, X, labels), base.one_vs_rest(labels), strict=True)
-        return [change.solved(one, solver) for (_, change), one in each]
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_
@@ -261,7 +261,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
     def _refits(self, X: Matrix | None) -> Answers:
         apart, base = self._again()
-        functions = apart._functions
+        functions, solver = apart._functions, part_of("solver", self.solver)
 
         def answer(labels: Labels) -> tuple[FloatArray, FloatArray]:
             each, new = [], []
@@ -270,7 +270,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
                     each.append(np.full(labels.n_samples, one.sign[0]))
                     new.append(np.full(X.shape[0] if X is not None else 0, one.sign[0]))
                     continue
-                solution = apart._solved(base, one)[0].variables
+                solution = apart._solved(base, one, solver)[0].variables
                 each.append(np.asarray(solution["f"]))
                 if X is not None:
                     at = partial(functions.values, coefficients=functions.from_dual(solution["alpha"])[None])

@@ -155,7 +155,7 @@ class RMM(SemiSupervisedClassifier):
 
     def _under(self, change: Change, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
         """Return the answer under a bound."""
-        objective, solver = objectives.RMM(K, labels, C=self.C, B=bound), part_of(self, "solver")
+        objective, solver = objectives.RMM(K, labels, C=self.C, B=bound), part_of("solver", self.solver)
         if change:
             return change.solved(objective, solver)
         if solver.name == "auto":
@@ -176,7 +176,7 @@ class RMM(SemiSupervisedClassifier):
         if self._is_precomputed:
             gram(X, kernel="precomputed")  # which checks that it is square and symmetric
         self._X_labeled = None if self._is_precomputed else X[labels.labeled]
-        kernel = part_of(self, "kernel")
+        kernel = part_of("kernel", self.kernel)
         self.kernel_ = kernel if self._is_precomputed else kernel.at(self._X_labeled)
         block = self._block(X)
         K = block[labels.labeled]

@@ -7,7 +7,6 @@ that a graph of the samples deforms: the hybrid.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from specmargin import objectives, solvers
-from specmargin.checks import Rule, number, outside
+from specmargin.checks import Rule, number, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import (
     FeatureMap,
@@ -231,8 +230,8 @@ class S3VM(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         for name in ("coef_", "dual_coef_"):
             self.__dict__.pop(name, None)
-        self.kernel_ = part_of(self, "kernel").at(X)
-        L = None if graph is None else part_of(self, "laplacian")(graph)
+        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        L = None if graph is None else part_of("laplacian", self.laplacian).of(graph)
         functions, Z = self._features(X, labels, L)
         self._functions = functions
         self.C_ = labeled_weight(Z) if isinstance(self.C, str) else float(self.C)
@@ -264,7 +263,7 @@ class S3VM(SemiSupervisedClassifier):
     def _features(self, X: Matrix, labels: Labels, L: LaplacianOperator | None) -> tuple[FeatureMap, Matrix]:
         """Return the functions that the classifier consists of, and the features in which |w|^2 is their norm."""
         n, d = X.shape
-        functions = part_of(self, "functions")
+        functions = part_of("functions", self.functions)
         few = L is None or (d <= n and not hasattr(X, "toarray"))
         made: FeatureMap
         if isinstance(self.kernel_, Linear) and isinstance(functions, str) and few:
@@ -272,7 +271,7 @@ class S3VM(SemiSupervisedClassifier):
         else:
             which = "kernel" if isinstance(functions, str | PrincipalComponents) else functions
             held = _HELD if L is None else _HELD_WITH_GRAPH
-            ties = (part_of(self, "graph"), self._place)
+            ties = (part_of("graph", self.graph), self._place)
             made = feature_map(which, self.kernel_, X, labels.labeled, L, *ties, held=held)
         if isinstance(made, KernelFunctions):
             rank = functions.rank if isinstance(functions, PrincipalComponents) else None
@@ -281,7 +280,7 @@ class S3VM(SemiSupervisedClassifier):
 
     def _solved(self, Z: Matrix, labels: Labels, balance: float | None) -> SolveResult:
         """Return the answer to one binary problem."""
-        search = part_of(self, "search")
+        search = part_of("search", self.search)
         weights = {"C": self.C_, "C_star": self._unlabeled_weight(labels)}
         loss, unlabeled_loss = search.losses()
         obj = objectives.S3VM(Z, labels, loss, unlabeled_loss, **weights, balance=balance, intercept=search.intercept)
@@ -358,7 +357,7 @@ class S3VM(SemiSupervisedClassifier):
                 "rely on this answer. Scale the features to entries of about one, and C to between 1e-6 and 1e6."
             )
         for text in texts:
-            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=outside())
+            warn(f"{type(self).__name__}: {text}", ConvergenceWarning)
 
 
 def _votes(f: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:

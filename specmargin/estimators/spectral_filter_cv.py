@@ -155,7 +155,7 @@ class SpectralFilterCV(LabelSearch):
         return SpectralFilterClassifier()
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray:
-        return built(part_of(self._template, "graph"), X)[0] if graph is None else super()._graph(X, graph)
+        return built(part_of("graph", self._template.graph), X)[0] if graph is None else super()._graph(X, graph)
 
     def _settings(
         self, space: Space, X: Matrix, labels: Labels, graph: SparseArray, folds: list[loo.Fold]

@@ -193,7 +193,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
 
     @property
     def _normalized(self) -> bool:
-        return bool(part_of(self, "laplacian").normalized)
+        return bool(part_of("laplacian", self.laplacian).normalized)
 
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | Spectrum:
         if not isinstance(graph, Spectrum):
@@ -202,7 +202,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         return reused(graph, X.shape[0], q=self.q, normalized=self._normalized)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
-        _, self._place = opened(part_of(self, "graph"), self._place, X)
+        _, self._place = opened(part_of("graph", self.graph), self._place, X)
         objective, rule = self._objective(X, labels, graph)
         if change := Change.of(self, X):
             result = change.solved(objective, Solver(tol=self.tol))

@@ -6,7 +6,6 @@ with the same names for rows and columns, and the pair that `from_networkx` retu
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import numbers_array
-from specmargin.checks import outside, shown
+from specmargin.checks import shown, warn
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.convert import from_networkx, numbered
 from specmargin.typing import Matrix, SparseArray
@@ -65,7 +64,7 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
     >>> check_adjacency([[0, 1], [1, 0]], n_samples=2).nnz
     2
     """
-    return _clean(named_adjacency(W, n_samples)[0], n_samples, stacklevel=3)
+    return _clean(named_adjacency(W, n_samples)[0], n_samples)
 
 
 def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
@@ -136,7 +135,7 @@ def named_graph(graph: Any, complete: Sequence[Hashable] = ()) -> NamedGraph | N
         W, nodes = graph.to_numpy(), list(graph.index)
     else:
         return None
-    clean, at = _clean(W, stacklevel=outside()), {node: i for i, node in enumerate(nodes)}
+    clean, at = _clean(W), {node: i for i, node in enumerate(nodes)}
     if len(at) < len(nodes):
         raise InvalidInputError(f"the graph names {len(nodes)} rows by {len(at)} different names; name each once.")
 
@@ -217,18 +216,16 @@ def named_adjacency(
 def warn_of_order(nodes: list[Hashable]) -> None:
     """Warn that rows are taken for nodes in the graph's own order."""
     digits = all(isinstance(node, str) and node.isdecimal() for node in nodes)
-    warnings.warn(
+    warn(
         f"the {len(nodes)} nodes of the graph have names ({', '.join(map(repr, nodes[:3]))}, ...) and the samples have "
         "none: row 0 is taken for the first node, and so on in the graph's own order. Pass y as a mapping by node or X "
         "as a frame with the nodes as its index, or choose an order by graph=from_networkx(graph, nodelist=[...])."
         + " Numbers that were read as texts become numbers by nodetype=int."
-        * digits,
-        UserWarning,
-        stacklevel=outside(),
+        * digits
     )
 
 
-def _clean(W: Matrix, n_samples: int | None = None, *, stacklevel: int) -> SparseArray:
+def _clean(W: Matrix, n_samples: int | None = None) -> SparseArray:
     """Return a matrix of weights as `check_adjacency` does."""
     if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
         raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
@@ -255,11 +252,7 @@ def _clean(W: Matrix, n_samples: int | None = None, *, stacklevel: int) -> Spars
     W = _symmetric(W)
     loops = int(np.count_nonzero(W.diagonal()))
     if loops:
-        warnings.warn(
-            f"the graph has {loops} self loops, which are removed; they do not change any difference along an edge.",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+        warn(f"the graph has {loops} self loops, which are removed; they do not change any difference along an edge.")
         W.setdiag(0.0)
         W.eliminate_zeros()
     return W

@@ -18,7 +18,7 @@ from specmargin.exceptions import DisconnectedGraphWarning
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.typing import BoolArray, IntArray, SparseArray
 
-__all__ = ["Components", "components", "warn_components"]
+__all__ = ["Components", "components", "components_of", "unconnected", "warn_components"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,17 @@ def components(W: SparseArray | IntArray) -> Components:
     >>> c.n, c.index.tolist(), c.sizes.tolist(), c.n_isolated
     (2, [1, 0, 0], [2, 1], 1)
     """
-    if isinstance(W, np.ndarray) and W.ndim == 1 and W.dtype.kind in "iu":
+    is_index = isinstance(W, np.ndarray) and W.ndim == 1 and W.dtype.kind in "iu"
+    return components_of(W if is_index else check_adjacency(W))
+
+
+def components_of(W: SparseArray | IntArray) -> Components:
+    """Return the components of an adjacency that has been checked, as `components` does."""
+    if isinstance(W, np.ndarray):
         values, raw = np.unique(W, return_inverse=True)
         n = len(values)
     else:
-        n, raw = csgraph.connected_components(check_adjacency(W), directed=False)
+        n, raw = csgraph.connected_components(W, directed=False)
     sizes = np.bincount(raw, minlength=n)
     order = np.argsort(-sizes, kind="stable")
     rank = np.empty(n, dtype=np.intp)
@@ -99,11 +105,12 @@ def warn_components(W: SparseArray | IntArray, labeled: IntArray | BoolArray, st
     """
     parts = components(W)
     if parts.n > 1:
-        warnings.warn(_warning_text(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel)
+        warnings.warn(unconnected(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel)
     return parts
 
 
-def _warning_text(parts: Components, labeled: Any) -> str:
+def unconnected(parts: Components, labeled: Any) -> str:
+    """Return the text of a warning about several components, with the remedy."""
     shown = ", ".join(str(size) for size in parts.sizes[:3])
     text = (
         f"the graph has {parts.n} components (sizes {shown}{', ...' if parts.n > 3 else ''}; "

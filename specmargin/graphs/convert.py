@@ -6,7 +6,6 @@ the list that translates one into the other.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from numbers import Real
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import foreign, outside, shown
+from specmargin.checks import foreign, shown, warn
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, SparseArray
 
@@ -173,10 +172,8 @@ def _say_weights(graph: Any, weight: str) -> None:
     without = sum(weight not in data for data in held)
     names = {str(name) for data in held for name, value in data.items() if isinstance(value, Real)}
     if without and names:
-        warnings.warn(
+        warn(
             f"{without} of the {len(held)} edges of the graph hold no {weight!r} and weigh 1, though edges hold "
             f"numbers under {', '.join(map(repr, sorted(names)))}; name one by graph=from_networkx(graph, weight=...), "
-            "or say weight=None.",
-            UserWarning,
-            stacklevel=outside(),
+            "or say weight=None."
         )

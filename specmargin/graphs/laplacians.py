@@ -8,7 +8,7 @@ the normalised form ``I - D**-1/2 W D**-1/2`` discounts the degrees. A power p i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,6 +66,17 @@ class LaplacianOperator:
                 f"most {POWERS}."
             )
         object.__setattr__(self, "power", int(self.power))
+
+    @classmethod
+    def of(cls, W: SparseArray, normalized: bool, power: int) -> Self:
+        """Return the operator of an adjacency that `check_adjacency` has returned."""
+        degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+        L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
+        # scipy divides by the two roots one after the other, which rounds the two triangles differently.
+        L = sp.csr_array((L + L.T) / 2)
+        L.eliminate_zeros()
+        L.sort_indices()
+        return cls(L, power, normalized, degrees)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -127,14 +138,7 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> LaplacianOp
     [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
     flag("normalized", normalized)
-    W = check_adjacency(W)
-    degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
-    L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
-    # scipy divides by the two roots one after the other, which rounds the two triangles differently.
-    L = sp.csr_array((L + L.T) / 2)
-    L.eliminate_zeros()
-    L.sort_indices()
-    return LaplacianOperator(L, power, bool(normalized), degrees)
+    return LaplacianOperator.of(check_adjacency(W), bool(normalized), power)
 
 
 def normalized_adjacency(W: Any, *, self_loops: float = 1.0) -> SparseArray:

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import warn
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs.kinds import KIND, KINDS
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import (
     EDGE_WEIGHTS,
+    KIND,
+    KINDS,
     TINY,
     WEIGHT,
     Edges,
@@ -351,7 +352,8 @@ def _weighted(
         return (neighbor_scales(searched, k),) * 2
 
     values = EDGE_WEIGHTS[weight].values(Edges(searched, searched.rows, rows, cols, width, scales))
-    half = sp.csr_array((values, (rows, cols)), shape=edges.shape)
+    # Indices as those of `check_adjacency`: sparse arrays keep int64, which SuperLU does not take.
+    half = sp.csr_array((values, (rows.astype(np.int32), cols.astype(np.int32))), shape=edges.shape)
     W = sp.csr_array(half + half.T)
     W.eliminate_zeros()
     W.sort_indices()
@@ -363,7 +365,7 @@ def _open_search(
 ) -> NeighborSearch:
     """Return the search over the rows of `X`, or `X` if it is one; check `weight` and `sigma`; warn of rows of zeros.
 
-    `options` are those of `NeighborSearch`. To be called by what the user calls: the warning points one further.
+    `options` are those of `NeighborSearch`.
     """
     angles_needed = EDGE_WEIGHTS[WEIGHT("weight", weight)].angles
     if sigma is not None and not (_is_finite(sigma) and sigma > 0):
@@ -389,10 +391,8 @@ def _open_search(
         )
     if not search.used.all():
         zero = np.flatnonzero(~search.used)
-        warnings.warn(
+        warn(
             f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
-            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight.",
-            UserWarning,
-            stacklevel=3,
+            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight."
         )
     return search

@@ -94,6 +94,8 @@ def in_one_order(X: Any, y: Any, graph: Any, missing: Any) -> tuple[Any, Any, li
     ([1, -1, 0], ['c', 'b', 'a'])
     """
     rows = row_names(y) if X is None else row_names(X)
+    if graph is None and not isinstance(y, Mapping):
+        return y, None, None
     n = None if X is None else n_rows(X)
     nodes: list[Hashable] | None = None
     read = []

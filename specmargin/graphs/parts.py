@@ -15,17 +15,17 @@ import numpy as np
 from specmargin.checks import choice, count, flag, maybe, seed, shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.graphs.adjacency import check_adjacency
-from specmargin.graphs.kinds import KIND
-from specmargin.graphs.laplacians import POWERS, LaplacianOperator, laplacian
+from specmargin.graphs.laplacians import POWERS, LaplacianOperator
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, with_graph_sections
 from specmargin.graphs.neighbors import METRIC, REDUCE, NeighborSearch
-from specmargin.graphs.weights import WEIGHT
+from specmargin.graphs.weights import KIND, WEIGHT
 from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import Matrix, SparseArray
 
 __all__ = ["KNN", "Laplacian", "built", "built_each", "graph_of", "laplacian_of", "ties", "whole_seed"]
 
 _USUAL = 10
+_POWER, _AUTO = count(1, POWERS), choice("auto")
 
 
 @with_graph_sections
@@ -122,15 +122,16 @@ class Laplacian(Part):
     normalized: bool | str = True
 
     def __post_init__(self) -> None:
-        count(1, POWERS)("power", self.power)
-        if isinstance(self.normalized, str):
-            choice("auto")("normalized", self.normalized)
-        else:
-            flag("normalized", self.normalized)
+        _POWER("power", self.power)
+        (_AUTO if isinstance(self.normalized, str) else flag)("normalized", self.normalized)
 
     def __call__(self, W: Any) -> LaplacianOperator:
         """Return the Laplacian of an adjacency, an operator that is applied by ``@``."""
-        return laplacian(W, normalized=bool(self.normalized), power=self.power)
+        return self.of(check_adjacency(W))
+
+    def of(self, W: SparseArray) -> LaplacianOperator:
+        """Return the Laplacian of an adjacency that has been checked."""
+        return LaplacianOperator.of(W, bool(self.normalized), self.power)
 
 
 def graph_of(name: str, value: Any) -> Any:

@@ -5,9 +5,10 @@
 `landmark_features` makes the factor of Nyström's approximation. `require_semidefinite` refuses what is no kernel.
 """
 
+from specmargin.checks import checked
 from specmargin.kernels.blocks import BlockKernel, LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import DeformedKernel, KernelMap, deformed_features, deformed_kernel, kernel_map
-from specmargin.kernels.matrices import gram, resolve_gamma
+from specmargin.kernels.matrices import COEF0, DEGREE, KERNEL, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, as_kernel, kernel_rows, kernel_trace
 from specmargin.kernels.parts import (
     RBF,
@@ -48,3 +49,5 @@ __all__ = [
     "require_semidefinite",
     "resolve_gamma",
 ]
+
+is_semidefinite = checked(kernel=KERNEL, degree=DEGREE, coef0=COEF0)(is_semidefinite)

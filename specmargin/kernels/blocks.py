@@ -16,9 +16,8 @@ import scipy.sparse as sp
 
 from specmargin.checks import seed, shown, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.matrices import Kernel, check_rows, gram, resolve_gamma
+from specmargin.kernels.matrices import SCALED, Kernel, check_kernel, check_rows, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
-from specmargin.kernels.rules import SCALED, check_kernel
 from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix

@@ -13,19 +13,35 @@ and pass the number on, so that the training matrix and every later block share 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
-from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.rules import GAMMA, check_kernel, multiple_of_median
+from specmargin.checks import NUMBERS, among, number, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.semidefinite import blocks, require_symmetric
 from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["Kernel", "check_rows", "gram", "near_origin", "resolve_gamma"]
+__all__ = [
+    "COEF0",
+    "DEGREE",
+    "GAMMA",
+    "KERNEL",
+    "KERNELS",
+    "Kernel",
+    "SCALED",
+    "WIDTHS",
+    "check_kernel",
+    "check_rows",
+    "gram",
+    "kernel_block",
+    "multiple_of_median",
+    "near_origin",
+    "resolve_gamma",
+]
 
 Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 """Name of a kernel, or a function of two data matrices that returns the block between their rows."""
@@ -34,6 +50,69 @@ _FAR = 100.0  # standard deviations from the origin, beyond which squared distan
 _NEAR = 0.05  # share of the distances that are below the width of "local"
 _NARROWEST = 4.0  # least width of "local" in medians, inverted: groups of near copies have no width of their own
 _MEDIAN_ROWS = 1000  # half a million pairs determine a median well enough
+
+
+WIDTHS = ("scale", "median", "local")
+"""Rules for the width of a kernel."""
+
+SCALED = ("rbf", "poly", "polynomial")
+"""Kernels that have a width."""
+
+KERNELS = (*SCALED, "linear", "cosine", "precomputed")
+"""Names of the kernels."""
+
+DEGREE, COEF0 = number(least=0), number()
+"""Check the degree and the constant of a polynomial."""
+
+
+def KERNEL(name: str, value: Any) -> Any:
+    """Check a kernel: one of the names, or a function of two data matrices."""
+    if not callable(value) and not (isinstance(value, str) and value in KERNELS):
+        kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
+        raise kind(f"{name}={shown(value)} is unknown; take a callable, or one of {among(value, KERNELS)}")
+    return value
+
+
+def multiple_of_median(rule: str) -> float | None:
+    """Return the m of the rule "m median", or None.
+
+    Examples
+    --------
+    >>> multiple_of_median("0.5 median"), multiple_of_median("half")
+    (0.5, None)
+    """
+    try:
+        multiple = float(rule.removesuffix(" median")) if rule.endswith(" median") else np.nan
+    except ValueError:
+        return None
+    return multiple if 0 < multiple < np.inf else None
+
+
+def GAMMA(name: str, value: Any) -> Any:
+    """Check an inverse width: a positive number, or a rule."""
+    if isinstance(value, str):
+        if value not in WIDTHS and multiple_of_median(value) is None:
+            raise InvalidInputError(
+                f"{name}={value!r} is unknown; take a positive number, 'scale', 'median' or 'local', or a multiple of "
+                "the median distance such as '0.5 median'."
+            )
+        return value
+    good = isinstance(value, NUMBERS) and not isinstance(value, bool)
+    if not (good and np.isfinite(value) and value > 0):
+        kind = InvalidInputError if good else InvalidTypeError
+        raise kind(
+            f"{name}={shown(value)} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale', "
+            "'median' or 'local'."
+        )
+    return value
+
+
+def check_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
+    """Check the arguments of `specmargin.kernels.gram`."""
+    KERNEL("kernel", kernel)
+    GAMMA("gamma", gamma)
+    DEGREE("degree", degree)
+    COEF0("coef0", coef0)
 
 
 def gram(
@@ -93,11 +172,17 @@ def gram(
     >>> gram([[2.0, 0.0]], X, kernel="linear").tolist()
     [[0.0, 2.0]]
     """
-    name = "callable" if callable(kernel) else kernel
     check_kernel(kernel, gamma, degree, coef0)
     X = check_rows(X, "X", small=Y is None)
-    if Y is not None:
-        Y = check_rows(Y, "Y")
+    Y = None if Y is None else check_rows(Y, "Y")
+    return kernel_block(X, Y, kernel, gamma, degree, coef0)
+
+
+def kernel_block(
+    X: Matrix, Y: Matrix | None, kernel: Kernel, gamma: float | str = "scale", degree: float = 3, coef0: float = 1.0
+) -> FloatArray:
+    """Return `gram` of rows and parameters that have been checked."""
+    name = "callable" if callable(kernel) else kernel
     if name == "precomputed":
         return _precomputed(X, Y)
     if Y is not None and X.shape[1] != Y.shape[1]:
@@ -164,7 +249,7 @@ def _by_name(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree:
     elif name == "cosine":
         K = pairwise.cosine_similarity(directions(X), None if Y is None else directions(Y), dense_output=True)
     else:
-        width = resolve_gamma(X if Y is None else Y, gamma)
+        width = resolve_gamma(X if Y is None else Y, gamma) if isinstance(gamma, str) else float(gamma)
         if name == "rbf":
             K = pairwise.rbf_kernel(*near_origin(X, Y), gamma=width)
         else:

@@ -32,6 +32,7 @@ __all__ = [
 
 _ROWS = 256  # of an operator that are computed at a time
 _PANEL = 64  # columns that a graph multiplies at once: they stay in the cache
+_MATRIX = numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)
 
 
 class KernelOperator(ABC):
@@ -181,7 +182,7 @@ def as_kernel(K: Any) -> Any:
     """
     if isinstance(K, KernelOperator):
         return K
-    K = numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)("K", K)
+    K = _MATRIX("K", K)
     K = sp.csr_array(K, dtype=np.float64) if sp.issparse(K) else np.asarray(K, dtype=np.float64)
     finite_numbers("K", K, "the kernel of finite features, and check its parameters")
     return K

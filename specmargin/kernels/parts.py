@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from specmargin.checks import among, count, maybe, number, seed, shown
+from specmargin.checks import among, count, maybe, seed, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.blocks import LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import KernelMap, kernel_map
-from specmargin.kernels.matrices import gram, resolve_gamma
-from specmargin.kernels.rules import GAMMA
+from specmargin.kernels.matrices import COEF0, DEGREE, GAMMA, check_rows, gram, kernel_block, resolve_gamma
 from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -54,11 +53,13 @@ class Kernel(Part):
 
     is_precomputed: ClassVar[bool] = False
     """Whether matrices are given, and none is computed."""
+    _name: ClassVar[str | None] = None
+    """Name of the kernel of `specmargin.kernels.gram` that has the same parameters."""
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": self}
+        return {"kernel": self} if self._name is None else {"kernel": self._name, **self.get_params()}
 
     def at(self, X: Matrix) -> Self:
         """Return the kernel with a number for its width on the rows of X, where a rule names it."""
@@ -67,7 +68,8 @@ class Kernel(Part):
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix of the rows of X, or the block of the rows of X with those of Y."""
-        return gram(X, Y, **self.arguments)
+        X = check_rows(X, "X", small=Y is None)
+        return kernel_block(X, None if Y is None else check_rows(Y, "Y"), **self.arguments)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,13 +91,10 @@ class RBF(Kernel):
 
     gamma: float | str = "local"
 
+    _name: ClassVar[str | None] = "rbf"
+
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "rbf", "gamma": self.gamma}
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,15 +120,12 @@ class Polynomial(Kernel):
     gamma: float | str = "scale"
     coef0: float = 1.0
 
+    _name: ClassVar[str | None] = "poly"
+
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
-        number(least=0)("degree", self.degree)
-        number()("coef0", self.coef0)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "poly", "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        DEGREE("degree", self.degree)
+        COEF0("coef0", self.coef0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,10 +138,7 @@ class Linear(Kernel):
     [[1.0, 2.0], [2.0, 4.0]]
     """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "linear"}
+    _name: ClassVar[str | None] = "linear"
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,10 +151,7 @@ class Cosine(Kernel):
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "cosine"}
+    _name: ClassVar[str | None] = "cosine"
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,11 +165,7 @@ class Precomputed(Kernel):
     """
 
     is_precomputed: ClassVar[bool] = True
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": "precomputed"}
+    _name: ClassVar[str | None] = "precomputed"
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix X, checked, or its block of new samples, dense."""

@@ -14,9 +14,7 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.checks import checked, number
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.rules import KERNEL
 from specmargin.typing import FloatArray
 
 __all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_minors", "require_semidefinite", "symmetric"]
@@ -29,7 +27,6 @@ _POWER_STEPS = 3
 _TILE = 128  # rows and columns of a matrix and of its transpose that fit into the cache together
 
 
-@checked(kernel=KERNEL, degree=number(least=0), coef0=number())
 def is_semidefinite(kernel: Any, degree: float = 3, coef0: float = 1.0) -> bool:
     """Return whether a kernel of `specmargin.kernels.gram` is positive semidefinite by construction.
 

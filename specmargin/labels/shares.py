@@ -57,12 +57,12 @@ def shrunken_shares(counts: FloatArray | IntArray, pseudo_labels: float = _PSEUD
     return np.asarray(more / more.sum())
 
 
-def trust_in_shares(n_labeled: float, trusted: float = _TRUSTED) -> float:
-    """Return the weight min(1, 10 / l) of the labels' shares, next to that of the shares that scores have themselves.
+def trust_in_shares(n_labeled: float, trusted: float) -> float:
+    """Return the weight min(1, trusted / l) of the labels' shares, next to that of shares that scores have themselves.
 
     Examples
     --------
-    >>> trust_in_shares(4), trust_in_shares(50)
+    >>> trust_in_shares(4, 10.0), trust_in_shares(50, 10.0)
     (1.0, 0.2)
     """
     return min(1.0, trusted / max(float(n_labeled), 1.0))

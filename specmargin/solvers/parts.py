@@ -59,6 +59,9 @@ class Solver(Part):
         return {**(first or {"tol": self.tol}), **limit, **(self.options or {})}
 
 
+_AUTO = Solver()
+
+
 def solver_of(name: str, value: Any) -> Solver:
     """Return the solver that a parameter means: a `Solver`, the name of one, or an order of names.
 
@@ -67,6 +70,8 @@ def solver_of(name: str, value: Any) -> Solver:
     >>> solver_of("solver", "newton")
     Solver(name='newton')
     """
+    if isinstance(value, str) and value == "auto":
+        return _AUTO
     require_part(name, value)
     if isinstance(value, Solver):
         return value

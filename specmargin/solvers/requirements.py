@@ -14,12 +14,11 @@ samples has the one or that of the unlabelled ones the other. Nothing is needed 
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["SOLVERS", "missing", "require", "requirements", "takers"]
+__all__ = ["SOLVERS", "lacking", "missing", "require", "takers"]
 
 SOLVERS: dict[str, dict[str, str]] = {
     "LapSVM": {
@@ -66,22 +65,6 @@ _LACKS = {
 }
 
 
-def _module(solver: str, of: str) -> ModuleType:
-    return import_module(SOLVERS[of][solver], __package__)
-
-
-def requirements(solver: str, of: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a solver of an objective needs of the loss of labelled and of unlabelled samples.
-
-    Examples
-    --------
-    >>> requirements("newton", "LapSVM")
-    (('convex', 'smooth', 'piecewise_quadratic'), ())
-    """
-    module = _module(solver, of)
-    return getattr(module, "REQUIRES", ()), getattr(module, "REQUIRES_UNLABELED", ())
-
-
 def missing(loss: Any, requires: tuple[str, ...]) -> list[str]:
     """Return those facts that a loss does not declare.
 
@@ -92,6 +75,28 @@ def missing(loss: Any, requires: tuple[str, ...]) -> list[str]:
     (['smooth'], ['piecewise_quadratic'])
     """
     return [fact for fact in requires if not any(getattr(loss, one, False) for one in fact.split(" or "))]
+
+
+def lacking(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> tuple[list[str], list[str]]:
+    """Return the facts that a solver of an objective needs, and that its losses do not declare.
+
+    Of a pair of facts of which one is enough, the second is among them where there is neither.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Hinge
+    >>> lacking("newton", "LapSVM", Hinge())
+    (['smooth'], [])
+    """
+    module = import_module(SOLVERS[of][solver], __package__)
+    own = missing(loss, module.REQUIRES)
+    if unlabeled_loss is None:
+        return own, []
+    other = missing(unlabeled_loss, getattr(module, "REQUIRES_UNLABELED", ()))
+    pair = getattr(module, "REQUIRES_PAIR", ())
+    if pair and missing(loss, pair[:1]) and missing(unlabeled_loss, pair[1:]):
+        other.append(pair[1])
+    return own, other
 
 
 def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
@@ -110,21 +115,7 @@ def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
     >>> takers("LapSVM", Hinge()), takers("LapSVM", SquaredHinge())
     (['factorized'], ['factorized', 'newton', 'pcg', 'pcg_one_vs_rest'])
     """
-    taken = []
-    for solver in SOLVERS[of]:
-        labeled, unlabeled = requirements(solver, of)
-        lacking = [] if unlabeled_loss is None else missing(unlabeled_loss, unlabeled)
-        if not lacking and not missing(loss, labeled) and not _mismatched(solver, of, loss, unlabeled_loss):
-            taken.append(solver)
-    return taken
-
-
-def _mismatched(solver: str, of: str, loss: Any, unlabeled_loss: Any) -> tuple[str, str] | None:
-    """Return the facts of which the pair of losses has neither, where one is needed."""
-    pair: tuple[str, str] | None = getattr(_module(solver, of), "REQUIRES_PAIR", None)
-    if pair is None or unlabeled_loss is None or not (missing(loss, pair[:1]) and missing(unlabeled_loss, pair[1:])):
-        return None
-    return pair
+    return [solver for solver in SOLVERS[of] if not any(lacking(solver, of, loss, unlabeled_loss))]
 
 
 def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None:
@@ -151,22 +142,20 @@ def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None
     specmargin.exceptions.InvalidInputError: solvers.newton does not take the loss 'smooth_hinge': it is not piecewise \
 quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex loss.
     """
-    labeled, unlabeled = requirements(solver, of)
-    pair = _mismatched(solver, of, loss, unlabeled_loss)
-    for what, one, requires in (("loss", loss, labeled), ("unlabelled loss", unlabeled_loss, unlabeled)):
-        lacking = [] if one is None else missing(one, requires)
-        if one is unlabeled_loss and pair is not None:
-            lacking.append(pair[1])
-        if not lacking:
+    facts = lacking(solver, of, loss, unlabeled_loss)
+    for what, one, lacks in zip(("loss", "unlabelled loss"), (loss, unlabeled_loss), facts, strict=True):
+        if not lacks:
             continue
-        reasons = " and ".join(" and ".join(_LACKS[part] for part in fact.split(" or ")) for fact in lacking)
-        if one is unlabeled_loss and pair is not None:
+        module = import_module(SOLVERS[of][solver], __package__)
+        reasons = " and ".join(" and ".join(_LACKS[part] for part in fact.split(" or ")) for fact in lacks)
+        pair: tuple[str, ...] = getattr(module, "REQUIRES_PAIR", ())
+        if one is unlabeled_loss and lacks[-1:] == list(pair[1:]):
             reasons += f", and of the loss {_named(loss)}, {_LACKS[pair[0]]}"
         others = [f"solvers.{other}" for other in takers(of, loss, unlabeled_loss)]
         if not others and getattr(loss, "convex", False) and of in _ALWAYS:
             others = [_ALWAYS[of]]
         ends = [f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"]
-        ends += [remedy] if (remedy := getattr(_module(solver, of), "REMEDY", "")) else []
+        ends += [remedy] if (remedy := getattr(module, "REMEDY", "")) else []
         raise InvalidInputError(
             f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
         )

@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 import specmargin as sm
 from specmargin.estimators._base.class_balance import Balance
-from specmargin.estimators._base.feature_maps import FeatureMap, usual_functions
+from specmargin.estimators._base.feature_maps import FeatureMap
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
@@ -370,9 +370,8 @@ def test_the_unit_of_the_features_changes_nothing(moons, kernel, scale):
 
 
 def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch):
-    monkeypatch.setattr("specmargin.estimators._base.feature_maps._FULL_SAMPLES", 100)
-    fewer = {Eigenvectors(): Eigenvectors(20), Landmarks(): Landmarks(20)}
-    monkeypatch.setattr("specmargin.estimators._base.manifold.usual_functions", lambda *of: fewer[usual_functions(*of)])
+    monkeypatch.setattr("specmargin.estimators._base.manifold._FULL_SAMPLES", 100)
+    monkeypatch.setattr("specmargin.estimators._base.manifold._FEWER", {True: Eigenvectors(20), False: Landmarks(20)})
     X, _, y = moons
     clf = LapRLSCV(
         grid={

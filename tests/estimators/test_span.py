@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.estimators._base import feature_maps, memory
+from specmargin.estimators._base import manifold, memory
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
 from specmargin.kernels import RBF, Landmarks, LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
@@ -84,10 +84,10 @@ def test_several_classes_of_fewer_functions(blobs):
 
 def test_the_size_decides(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr(feature_maps, "_FULL_SAMPLES", len(X) - 1)
+    monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X) - 1)
     assert isinstance(sm.LapSVM().fit(X, y)._functions, EigenvectorFunctions)
     assert isinstance(sm.LapSVM(gamma_I=0.0).fit(X, y)._functions, LandmarkFunctions)
-    monkeypatch.setattr(feature_maps, "_FULL_SAMPLES", len(X))
+    monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X))
     assert isinstance(sm.LapSVM().fit(X, y)._functions, KernelFunctions)
 
 

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from specmargin.graphs import NeighborSearch, kinds, knn_graph, neighbor_weights, radius_graph, resolve_sigma
-from specmargin.graphs.kinds import KINDS
+from specmargin.graphs import NeighborSearch, knn_graph, neighbor_weights, radius_graph, resolve_sigma
+from specmargin.graphs import weights as edges
 from specmargin.graphs.neighbor_graphs import with_graph_sections
-from specmargin.graphs.weights import EDGE_WEIGHTS
+from specmargin.graphs.weights import EDGE_WEIGHTS, KINDS
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -30,6 +30,7 @@ def assert_clean(W, n):
     assert isinstance(W, sp.csr_array)
     assert W.shape == (n, n)
     assert W.dtype == np.float64
+    assert W.indices.dtype == W.indptr.dtype == np.int32  # SuperLU takes no other
     assert not W.diagonal().any()
     assert (W.data > 0).all()
     assert abs(W - W.T).max() == 0
@@ -162,7 +163,7 @@ def networkx_tree_length(X):
 
 def test_mst_is_minimal_and_connects():
     rows = clusters(6, 15)
-    i, j = kinds._spanning_edges(NeighborSearch(rows), 3)
+    i, j = edges._spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     assert tree_length(i, j, rows) == pytest.approx(networkx_tree_length(rows), rel=1e-12)
     mutual, both = knn_graph(rows, 3, kind="mutual"), knn_graph(rows, 3, kind="mutual+mst")
@@ -176,8 +177,8 @@ def test_mst_is_minimal_and_connects():
 def test_mst_of_many_rows(monkeypatch):
     # Clusters larger than the neighbour graph joins, so that Boruvka's rounds have to join them.
     rows = clusters(7, 25)
-    monkeypatch.setattr(kinds, "_DENSE_ROWS", 10)
-    i, j = kinds._spanning_edges(NeighborSearch(rows), 3)
+    monkeypatch.setattr(edges, "_DENSE_ROWS", 10)
+    i, j = edges._spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     tree = sp.coo_array((np.ones(len(i)), (i, j)), shape=(len(rows),) * 2)
     assert csgraph.connected_components(tree, directed=False)[0] == 1
@@ -186,11 +187,11 @@ def test_mst_of_many_rows(monkeypatch):
 
 @pytest.mark.parametrize("dense_rows", [10, 3000])
 def test_mst_keeps_edges_of_length_zero(monkeypatch, dense_rows):
-    monkeypatch.setattr(kinds, "_DENSE_ROWS", dense_rows)
+    monkeypatch.setattr(edges, "_DENSE_ROWS", dense_rows)
     rows = np.repeat(clusters(4, 2), 20, axis=0)
     W = knn_graph(rows, 2, kind="mutual+mst")
     assert csgraph.connected_components(W)[0] == 1
-    i, _ = kinds._spanning_edges(NeighborSearch(rows), 2)
+    i, _ = edges._spanning_edges(NeighborSearch(rows), 2)
     assert len(i) == len(rows) - 1
 
 

@@ -1,13 +1,14 @@
-"""The registry of edge weights: one function makes a weight that every graph and every estimator takes."""
+"""The registries of edges: one function makes a kind or a weight that every graph and every estimator takes."""
 
 import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.graphs import KNN, NeighborSearch, knn_graph, neighbor_weights, radius_graph
-from specmargin.graphs.weights import EDGE_WEIGHTS, edge_weight
+from specmargin.graphs.weights import EDGE_WEIGHTS, KINDS, edge_weight, neighbor_kind
 
 X = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 1.0], [7.0, 5.0], [8.0, 5.0], [9.0, 7.0]])
 
@@ -15,10 +16,11 @@ X = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 1.0], [7.0, 5.0], [8.0, 5.0], [9.0, 
 @pytest.fixture
 def registered():
     """Take back what a test registers."""
-    known = dict(EDGE_WEIGHTS)
+    known = [(registry, dict(registry)) for registry in (EDGE_WEIGHTS, KINDS)]
     yield
-    EDGE_WEIGHTS.clear()
-    EDGE_WEIGHTS.update(known)
+    for registry, before in known:
+        registry.clear()
+        registry.update(before)
 
 
 @pytest.mark.filterwarnings("ignore:the graph has 2 components")
@@ -68,3 +70,35 @@ def test_nothing_is_computed_that_a_weight_does_not_read(monkeypatch):
     search = NeighborSearch(X)
     monkeypatch.setattr(NeighborSearch, "distances", None)
     assert set(knn_graph(search, 2, weight="binary").data) == {1.0}
+
+
+# 2 lists 1, which lists 0; 4 is nearest to 3 and lists it.
+LINE = np.array([[0.0], [1.0], [3.0], [10.0], [14.0]])
+
+
+def edges(kind):
+    W = sp.triu(knn_graph(LINE, 1, kind=kind)).tocoo()
+    return sorted(zip(W.row.tolist(), W.col.tolist(), strict=True))
+
+
+def test_kinds_by_hand():
+    assert edges("symmetric") == [(0, 1), (1, 2), (3, 4)]
+    assert edges("mutual") == [(0, 1), (3, 4)]
+    assert edges("mutual+mst") == [(0, 1), (1, 2), (2, 3), (3, 4)]
+
+
+def test_a_kind_is_one_function(registered):
+    with pytest.raises(ValueError, match="kind='joined' is unknown; take one of symmetric, mutual, mutual"):
+        edges("joined")
+
+    @neighbor_kind("joined")
+    def joined(listed, search, k):
+        return listed + listed.T
+
+    assert edges("joined") == edges("symmetric")
+    with pytest.raises(ValueError, match=r"take one of symmetric, mutual, mutual\+mst, joined"):
+        edges("jointed")
+
+
+def test_docstrings_list_the_kinds():
+    assert "{" + ", ".join(f'"{kind}"' for kind in KINDS) + "}" in knn_graph.__doc__

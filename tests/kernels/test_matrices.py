@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.svm import SVC
 
 from specmargin.kernels import gram, resolve_gamma
-from specmargin.kernels.rules import KERNELS
+from specmargin.kernels.matrices import KERNELS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))

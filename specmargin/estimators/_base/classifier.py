@@ -15,12 +15,7 @@ from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
 from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
 from specmargin.estimators._base.label_robustness import count_flips
-from specmargin.estimators._base.label_weights import weighted_labels
-from specmargin.estimators._base.semi_supervised import (
-    SemiSupervised,
-    numerical_failures,
-    require_rows,
-)
+from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
@@ -39,7 +34,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     """
 
     unlabeled: Any
-    class_weight: Any = None
 
     _joint: ClassVar[bool] = False
     """Whether one problem holds all classes."""
@@ -48,9 +42,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     balance_: Balance
     classes_: AnyArray
     scores_: FloatArray
-
-    def _weighted(self, labels: Labels, sample_weight: Any) -> Labels:
-        return weighted_labels(labels, sample_weight, self.class_weight)
 
     @property
     def _marker(self) -> Any:

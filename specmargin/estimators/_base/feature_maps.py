@@ -26,11 +26,10 @@ from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties
 from specmargin.kernels import Kernel, Landmarks, LowRankKernel, PrincipalComponents
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
-from specmargin.spectra import Eigenvectors, Spectrum, extend
+from specmargin.spectra import Spectrum, extend
 from specmargin.spectra.reuse import whole_eigenspaces
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-_FULL_SAMPLES = 10_000  # up to here one factorisation of LapSVM takes seconds
 HELD = {"kernel": 2, "landmarks": 3}
 """Matrices of the size of the kernel, or of the landmarks' features, that LapSVM holds at once."""
 
@@ -38,9 +37,9 @@ HELD = {"kernel": 2, "landmarks": 3}
 class FeatureMap(ABC):
     """Functions h_1, ..., h_m, whose sum with coefficients is f - b; `features` holds their values at the samples."""
 
-    def __init__(self, features: Matrix) -> None:
-        self.features: Any = features
-        self._whitening: FloatArray | None = None
+    features: Any = None
+    _whitening: FloatArray | None = None
+    _deformed: Any = None
 
     @cached_property
     def kernel(self) -> Any:
@@ -69,12 +68,15 @@ class FeatureMap(ABC):
 
     def forget(self) -> None:
         """Drop what belongs to the training samples once all coefficients are known: predictions do not need it."""
-        self.features = self._whitening = None
+        self.features = self._whitening = self._deformed = None
         self.__dict__.pop("kernel", None)
 
 
 class RawFeatures(FeatureMap):
     """The features of the samples themselves, (n, d)."""
+
+    def __init__(self, features: Matrix | None) -> None:
+        self.features = features
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         return np.asarray(X @ coefficients.T)
@@ -96,17 +98,11 @@ class KernelFunctions(FeatureMap):
         )
         # Predictions with a precomputed kernel are given their block.
         self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
-        super().__init__(matrix(X))
-        self._deformed: Any = None
-
-    @property
-    def kernel(self) -> Any:
-        """The Gram matrix."""
-        return self.features
+        self.kernel = matrix(X)
 
     def deformed(self, L: LaplacianOperator | None, ratio: float, rank: int | None = None) -> Matrix:
         """Return the features of the map of the kernel, the leading `rank` of them."""
-        K, self.features = self.features, None
+        K = self.__dict__.pop("kernel")
         self._deformed = None if L is None else deformed_kernel(K, L, ratio)
         rank = None if rank is None else min(rank, len(K))
         features = kernel_map(K if self._deformed is None else self._deformed.matrix, rank=rank)
@@ -124,9 +120,6 @@ class KernelFunctions(FeatureMap):
         reference = X if self._X is None else self._X
         return np.asarray(self._matrix(X, reference) @ coefficients.T)
 
-    def forget(self) -> None:
-        self.features = self._whitening = self._deformed = None
-
 
 class LandmarkFunctions(FeatureMap):
     """The kernel functions at m samples: the labelled rows, and others that the part draws.
@@ -142,7 +135,7 @@ class LandmarkFunctions(FeatureMap):
         n, m = X.shape[0], max(min(part.n, X.shape[0]), len(labeled))
         require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", "take fewer: Landmarks(n)")
         self._map = part(X, kernel, labeled)
-        super().__init__(self._map(X))
+        self.features = self._map(X)
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         return np.asarray(self._map(X) @ coefficients.T)
@@ -158,7 +151,7 @@ class EigenvectorFunctions(FeatureMap):
         self._ties, self._place = graph, place
         # The mean of the diagonal is one, as with a radial kernel, so that gamma_A keeps its meaning.
         kept = spectrum.eigenvectors[:, min(first, spectrum.q - 1) :]
-        super().__init__(np.sqrt(spectrum.n_samples / kept.shape[1]) * kept)
+        self.features = np.sqrt(spectrum.n_samples / kept.shape[1]) * kept
 
     def from_dual(self, alpha: FloatArray) -> FloatArray:
         """Return f - b at the training samples: these are what new samples get the means of."""
@@ -177,12 +170,6 @@ def opened(graph: Any, place: Matrix | NeighborSearch | None, X: Matrix) -> tupl
     if place is None:
         place = graph.search(X) if isinstance(graph, KNN) else X
     return graph, place
-
-
-def usual_functions(n: int, with_graph: bool, precomputed: bool) -> Any:
-    """Return the functions that suit n samples: all samples' up to 10,000, then eigenvectors, or landmarks."""
-    large = n > _FULL_SAMPLES and not precomputed
-    return "kernel" if not large else Eigenvectors() if with_graph else Landmarks()
 
 
 def feature_map(

@@ -80,7 +80,7 @@ class FilterModel:
         self: Any, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
     ) -> tuple[FloatArray, list[LearnedWeights]]:
         """Return f at all nodes, with a column per part where there are several, and how weights were found."""
-        _, self._place = opened(part_of(self, "graph"), self._place, X)
+        _, self._place = opened(part_of("graph", self.graph), self._place, X)
         bank, penalties = filtered(X, graph, self.filters, self.self_loops, self.normalization), self._penalties()
         grams = labeled_grams(bank.blocks, parts[0].labeled)
         learned, fitted, decisions = [], [], []

@@ -7,7 +7,6 @@ the estimators.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 from scipy.stats import betabinom
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from specmargin.checks import outside
+from specmargin.checks import warn
 from specmargin.estimators._base.class_balance import codes_of, in_force
 from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
 from specmargin.labels import Labels
@@ -61,12 +60,11 @@ def warn_of_scales(estimator: Any, X: Matrix) -> None:
         )
     names = getattr(estimator, "feature_names_in_", None)
     first, second = (f"column {k}" if names is None else f"column {names[k]!r}" for k in (wide, narrow))
-    warnings.warn(
+    warn(
         f"{type(estimator).__name__}: columns of X differ in scale: {first} spans {ranges[wide]:.2g} and {second} "
         f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, "
         f"{remedy}.",
         ColumnScaleWarning,
-        stacklevel=outside(),
     )
 
 
@@ -89,12 +87,11 @@ def _warn_of_undecided(estimator: Any, labels: Labels, predicted: AnyArray, roun
         undecided, equal = first - second <= rounding, "equal"
     if undecided.any():
         names = ", ".join(_name(labels, int(k)) for k in np.unique(predicted[labels.unlabeled][undecided]))
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: {np.count_nonzero(undecided)} of the {len(scores)} unlabelled samples are "
             f"undecided: their decisions are {equal} but for rounding. They are given the first of the classes that "
             f"are equal ({names}). Label some of them, or add what tells them apart.",
             UndecidedWarning,
-            stacklevel=outside(),
         )
 
 
@@ -113,12 +110,11 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
             return False
     n, kind = (len(predicted), "training") if everything else (len(hidden), "unlabelled")
     name = _name(labels, int(predicted[0] if everything else hidden[0]))
-    warnings.warn(
+    warn(
         f"{type(estimator).__name__}: all {n} {kind} samples are predicted to be of the class {name}, though "
         f"{len(labels.classes)} classes are labelled: the features, the graph or the parameters do not tell them apart."
         f" Check these, or label more samples{_other_cut(estimator)}.",
         SingleClassWarning,
-        stacklevel=outside(),
     )
     return True
 
@@ -152,14 +148,13 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
             "would be",
             f"; class_balance={estimator.class_balance!r} moved the threshold, and {shares[k]:.0%} are",
         )
-    warnings.warn(
+    warn(
         f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
         f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
         f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, features, graph or "
         f"parameters mislead: compare with a supervised classifier, or label more samples{_other_cut(estimator)}. If "
         "they were drawn class by class, they say nothing of the shares.",
         ClassShareWarning,
-        stacklevel=outside(),
     )
 
 

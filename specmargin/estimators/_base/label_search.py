@@ -19,9 +19,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.candidates.comparison import Comparison, compare_errors
-from specmargin.checks import Rule, among, choice, outside, shown
+from specmargin.checks import Rule, among, choice, shown, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.label_weights import weighted_labels
 from specmargin.estimators._base.parameters import PARTS, RULES, is_precomputed
 from specmargin.estimators._base.semi_supervised import check_features
 from specmargin.estimators._base.supervised_twin import supervised_twin
@@ -215,12 +214,14 @@ class LabelSearch(Search, SemiSupervisedClassifier):
     def _marker(self) -> Any:
         return self._template.unlabeled
 
+    @property
+    def class_weight(self) -> Any:
+        """Weights of the classes, those of the estimator whose parameters are chosen."""
+        return self._template.class_weight
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         choice(*self._criteria)("criterion", self.criterion)
-
-    def _weighted(self, labels: Labels, sample_weight: Any) -> Labels:
-        return weighted_labels(labels, sample_weight, self._template.class_weight)
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any, sample_weight: Any) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
@@ -295,10 +296,9 @@ class LabelSearch(Search, SemiSupervisedClassifier):
         kept = loo.counted(labels.sign, folds)
         if not kept.any() and self.criterion in OF_DECISIONS:
             other = next((f", or take criterion={name!r}" for name in self._criteria if name not in OF_DECISIONS), "")
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: no fold tests a class that it trains on, so that the labelled samples cannot "
-                f"choose; {self._instead}. Label two samples of a class{other}.",
-                stacklevel=outside(),
+                f"choose; {self._instead}. Label two samples of a class{other}."
             )
         return kept
 

@@ -36,24 +36,15 @@ def weights_of_labeled(sample_weight: Any, labeled: IntArray, n: int) -> FloatAr
     return c
 
 
-def weighted_labels(labels: Labels, sample_weight: Any, class_weight: Any) -> Labels:
-    """Return the labels with the weights that both, samples and classes, give them."""
-    if sample_weight is not None:
-        labels = labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
-    if class_weight is not None:
-        labels = labels.weighted(labels.weights_or_ones * _of_classes(labels, class_weight))
-    return labels
-
-
 def weights_when_relabelled(labels: Labels, class_weight: Any) -> Callable[[Labels], FloatArray | None]:
     """Return the map from these labels, of other classes perhaps, to the weights that `fit` would give them."""
     if class_weight is None:
         return lambda _: labels.weights
-    own = labels.weights_or_ones / _of_classes(labels, class_weight)
-    return lambda other: own * _of_classes(other, class_weight)
+    own = labels.weights_or_ones / weights_of_classes(labels, class_weight)
+    return lambda other: own * weights_of_classes(other, class_weight)
 
 
-def _of_classes(labels: Labels, class_weight: Any) -> FloatArray:
+def weights_of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     """Return the weights of the labelled samples that are those of their classes."""
     if isinstance(class_weight, str):
         counts = np.maximum(label_counts(labels), 1)

@@ -16,13 +16,12 @@ from specmargin.estimators._base.feature_maps import (
     KernelFunctions,
     LandmarkFunctions,
     feature_map,
-    usual_functions,
 )
 from specmargin.estimators._base.parameters import multiple_of, part_of
 from specmargin.estimators._base.semi_supervised import check_features, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, LaplacianOperator
-from specmargin.kernels import Kernel, LowRankKernel, require_semidefinite
+from specmargin.kernels import Kernel, Landmarks, LowRankKernel, require_semidefinite
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.held_out import leave_one_out as loo
@@ -33,6 +32,10 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 
 USUAL_RATIO = 100.0
 """For the normalized Laplacian, where the ratio is not in units of the graph; a search looks near it first."""
+_FULL_SAMPLES = 10_000
+"""Up to here one factorisation takes seconds."""
+_FEWER: dict[bool, Any] = {True: Eigenvectors(), False: Landmarks()}
+"""Functions beyond, with a graph and without."""
 NO_NODES = (
     "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit with them "
     "among the unlabelled samples and leave X out."
@@ -130,22 +133,27 @@ class ManifoldModel:
         return bool(self._tells_classes and self.fit_intercept and self.gamma_I == "auto")
 
     def _chosen_functions(self: Any, n: int, with_graph: bool) -> Any:
-        functions = part_of(self, "functions")
-        return usual_functions(n, with_graph, self._is_precomputed) if functions == "auto" else functions
+        """Return the functions; those that suit n samples are all samples', then eigenvectors, or landmarks."""
+        functions = part_of("functions", self.functions)
+        if functions != "auto":
+            return functions
+        if n <= _FULL_SAMPLES or self._is_precomputed:
+            return "kernel"
+        return _FEWER[with_graph]
 
     def _operator(self: Any, X: Matrix, graph: SparseArray | None) -> LaplacianOperator | None:
         """Return the Laplacian of the kind that is asked for, or that suits weights and functions."""
         if graph is None:
             return None
-        part = part_of(self, "laplacian")
+        part = part_of("laplacian", self.laplacian)
         spectral = isinstance(self._chosen_functions(X.shape[0], True), Eigenvectors)
         usual = spectral or not self._in_units_of_both
         self.laplacian_ = part.with_(normalized=usual if part.normalized == "auto" else bool(part.normalized))
-        return self.laplacian_(graph)
+        return self.laplacian_.of(graph)
 
     def _map(self: Any, X: Matrix, labels: Labels | Targets, L: LaplacianOperator | None) -> FeatureMap:
         """Return the functions of the expansion, and keep the kernel in use."""
-        self.kernel_ = part_of(self, "kernel").at(X)
+        self.kernel_ = part_of("kernel", self.kernel).at(X)
         # The first eigenvector, constant or the roots of the degrees, is the intercept's where there is one.
         functions = feature_map(
             self._chosen_functions(X.shape[0], L is not None),
@@ -153,7 +161,7 @@ class ManifoldModel:
             X,
             labels.labeled,
             L,
-            part_of(self, "graph"),
+            part_of("graph", self.graph),
             self._place,
             first=int(self.fit_intercept),
         )
@@ -196,7 +204,8 @@ class ManifoldModel:
         made = partial(made, K := self._functions.kernel, L)
         ratio, unit = self._unlearned_ratio(K, L), None
         if self.gamma_I == "auto":
-            unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)
+            unit = made(gamma_A=1.0, gamma_I=ratio)
+            alone = unit.with_(gamma_I=0.0)
             losses = [self._held_out_loss(one.reduction.G, targets, numbers) for one in (unit, alone)]
             if losses[0] - losses[1] > _NATS:
                 unit, ratio = alone, 0.0

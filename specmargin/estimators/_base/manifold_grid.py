@@ -91,7 +91,7 @@ class ManifoldGrid:
                 "give multiples, such as '100 gamma_A'."
             )
         self._none: dict[str, Any] = {}
-        if isinstance(part_of(self.template, "functions"), Eigenvectors):
+        if isinstance(part_of("functions", self.template.functions), Eigenvectors):
             self._none = {"functions": "kernel" if self.template._is_precomputed else Landmarks()}
 
     def ratios(self) -> list[tuple[float, list[tuple[float, float]]]]:
@@ -187,7 +187,7 @@ class ManifoldGrid:
             # Eigenvectors know no kernel, and the first has had them; all other functions know no graph.
             for which, W, place in [] if spectral else graphs:
                 if functions is None or isinstance(functions, EigenvectorFunctions):
-                    once = self._laplacians()[0].with_(power=1)(W)
+                    once = self._laplacians()[0].with_(power=1).of(W)
                     functions = self._functions(X, labels, {**params, **which}, once, place)
                 for L, K, part in self._powers(X, W, functions, kernel):
                     for ratio, pairs in weights:
@@ -213,10 +213,10 @@ class ManifoldGrid:
             require_memory(24.0 * K.size, f"sharing L K among the settings of {len(K)} samples", remedy)
         product, before, of = K, 0, None
         for part in self._laplacians():
-            L: MatrixLike = part(W)
+            L: MatrixLike = part.of(W)
             if isinstance(K, np.ndarray):
                 if part.normalized is not of:
-                    once, product, before, of = part.with_(power=1)(W), K, 0, part.normalized
+                    once, product, before, of = part.with_(power=1).of(W), K, 0, part.normalized
                 for _ in range(part.power - before):
                     product = graph_product(once, product)
                 before, L = part.power, Applied(L, K, product)

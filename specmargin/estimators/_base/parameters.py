@@ -32,7 +32,7 @@ from specmargin.estimators._base.former_names import in_grid, now_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
 from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
-from specmargin.parts import changed, parameters_of, require_number, require_part
+from specmargin.parts import Part, changed, parameters_of, require_number, require_part
 from specmargin.solvers.parts import search_of, solver_of
 from specmargin.spectra.parts import Eigenvectors, transform_of
 
@@ -69,9 +69,9 @@ PARTS: dict[str, Callable[[str, Any], Any]] = {
 """What reads each part, short forms included."""
 
 
-def part_of(estimator: Any, name: str) -> Any:
-    """Return a part of an estimator."""
-    return PARTS[name](name, getattr(estimator, name))
+def part_of(name: str, value: Any) -> Any:
+    """Return the part that a checked parameter means: itself, or that of a short form."""
+    return value if isinstance(value, Part) else PARTS[name](name, value)
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -254,8 +254,9 @@ class Composed(BaseEstimator):
     """Parameters of its estimator that a search can try."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        for name, value in given.items():
-            cls._require_known(name, value)
+        if not given.keys() <= set(_known(cls)):
+            for name, value in given.items():
+                cls._require_known(name, value)
         return super().__new__(cls)
 
     @classmethod
@@ -371,11 +372,14 @@ class Composed(BaseEstimator):
         return changed(name, held, changes)
 
     def _check_parameters(self) -> None:
-        """Raise for a parameter that is none, whether it is used or not."""
+        """Raise for a parameter that is none, whether it is used or not; a default is one."""
         rules = dict(RULES)
         for cls in reversed(type(self).__mro__):
             rules |= vars(cls).get("_parameter_rules", {})
-        for name, value in self.get_params(deep=False).items():
+        for name in _known(type(self)):
+            value = getattr(self, name)
+            if value is getattr(type(self), name, ...):
+                continue
             if name != "unlabeled":
                 require_number(name, value)
             if name in rules:

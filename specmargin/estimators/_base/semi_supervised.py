@@ -6,7 +6,6 @@ solvers.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
@@ -20,10 +19,12 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from specmargin.arrays import feature_rows
-from specmargin.checks import outside
+from specmargin.checks import warn
+from specmargin.estimators._base.label_weights import weights_of_classes, weights_of_labeled
 from specmargin.estimators._base.parameters import Composed, part_of
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
-from specmargin.graphs import NeighborSearch, check_adjacency, warn_components
+from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError, SolverError
+from specmargin.graphs import NeighborSearch, check_adjacency
+from specmargin.graphs.connectivity import components_of, unconnected
 from specmargin.graphs.node_names import by_node, in_one_order, number_of_nodes
 from specmargin.graphs.parts import built, ties
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
@@ -46,9 +47,8 @@ class Training(NamedTuple):
 class SemiSupervised(Composed):
     """What classifiers and regressors share: `fit`, the graph, and what is reported of results.
 
-    A subclass implements ``_encoded(y, n)``, which reads labels or targets, ``_weighted(labels, sample_weight)``,
-    ``_fit(X, labels, graph)``, which returns f at the training samples and the results behind it, and ``_conclude(f,
-    labels)``.
+    A subclass implements ``_encoded(y, n)``, which reads labels or targets, ``_fit(X, labels, graph)``, which returns f
+    at the training samples and the results behind it, and ``_conclude(f, labels)``.
     """
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
@@ -60,6 +60,8 @@ class SemiSupervised(Composed):
     _place: Matrix | NeighborSearch | None = None
     """What new samples find their neighbours in, where neighbours were searched for."""
     _training: Training | None = None
+    graph: Any
+    class_weight: Any = None
     model: Any = None
     transduction_: AnyArray
 
@@ -129,8 +131,12 @@ class SemiSupervised(Composed):
         X = check_features(self, X, ensure_min_samples=2)
         labels = self._encoded(y, X.shape[0])
         graph = self._graph(X, graph) if self._needs_graph() else None
-        weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
-        return X, y, self._weighted(labels, weights), graph, weights
+        if sample_weight is not None:
+            sample_weight = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+            labels = labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
+        if self.class_weight is not None:
+            labels = labels.weighted(labels.weights_or_ones * weights_of_classes(labels, self.class_weight))
+        return X, y, labels, graph, sample_weight
 
     def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""
@@ -138,16 +144,15 @@ class SemiSupervised(Composed):
         for W in graph if isinstance(graph, list) else [graph]:
             nodes = W.component if isinstance(W, Spectrum) else W
             if nodes is not None:
-                warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
+                parts = components_of(nodes)
+                if parts.n > 1:
+                    warn(unconnected(parts, labels.labeled), DisconnectedGraphWarning)
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self._conclude(self._finite(f), labels)
         self._warn_of_gaps(results)
 
     def _encoded(self, y: Any, n: int) -> Any:
-        raise NotImplementedError
-
-    def _weighted(self, labels: Any, sample_weight: Any) -> Any:
         raise NotImplementedError
 
     def _fit(self, X: Matrix, labels: Any, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
@@ -179,7 +184,7 @@ class SemiSupervised(Composed):
         if graph is not None:
             return check_adjacency(graph, X.shape[0])
         self._require_features()
-        W, self._place = built(part_of(self, "graph"), X)
+        W, self._place = built(part_of("graph", self.graph), X)
         return W
 
     def _require_features(self) -> None:
@@ -202,7 +207,7 @@ class SemiSupervised(Composed):
     def _neighbor_mean(self, X: Matrix, values: FloatArray) -> FloatArray:
         """Return the weighted mean of training values at the nearest training samples of new ones."""
         assert self._place is not None
-        return extend(values, ties(part_of(self, "graph")).weights(X, self._place))
+        return extend(values, ties(part_of("graph", self.graph)).weights(X, self._place))
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of answers that are proved less well than was asked for."""
@@ -214,11 +219,10 @@ class SemiSupervised(Composed):
                     if 0 <= gap <= INACCURATE_GAP
                     else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
                 )
-                warnings.warn(
+                warn(
                     f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
-                    stacklevel=outside(),
                 )
 
     def _at_new(self, X: Matrix, values: Callable[[Matrix], FloatArray]) -> FloatArray:

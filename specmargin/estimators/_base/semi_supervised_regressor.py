@@ -11,10 +11,7 @@ from sklearn.metrics import r2_score
 
 from specmargin.checks import shown
 from specmargin.estimators._base.label_weights import weights_of_labeled
-from specmargin.estimators._base.semi_supervised import (
-    SemiSupervised,
-    require_rows,
-)
+from specmargin.estimators._base.semi_supervised import SemiSupervised, require_rows
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Targets, encode_targets
 from specmargin.typing import FloatArray, Matrix
@@ -36,11 +33,6 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         targets = encode_targets(y)
         require_rows(n, targets.n_samples, "targets")
         return targets
-
-    def _weighted(self, labels: Targets, sample_weight: Any) -> Targets:
-        if sample_weight is None:
-            return labels
-        return labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
 
     def _conclude(self, f: FloatArray, labels: Targets) -> None:
         self.transduction_ = labels.shaped(f)

@@ -22,12 +22,13 @@ from specmargin.estimators._base.parameters import RULES, part_of, per_graph
 from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, check_adjacency
-from specmargin.graphs.parts import built, graph_of, laplacian_of
+from specmargin.graphs.parts import built
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
-from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra import Spectrum, extend
+from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -96,7 +97,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True):
             if not isinstance(W, Spectrum):
                 q = min(USUAL_Q, W.shape[0]) if own.q is None else own.q
-                W = laplacian_eigenpairs(own.laplacian(W), q=q, random_state=self.random_state)
+                W = laplacian_eigenpairs(own.laplacian.of(W), q=q, random_state=self.random_state)
             spectra.append(whole_eigenspaces(W, stacklevel=outside()))
         return spectra
 
@@ -153,7 +154,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         described = []
         for g in range(n_graphs or count):
             graph, kind, q = (value[g % lists[name]] if name in lists else value for name, value in values.items())
-            described.append(Described(graph_of("graph", graph), laplacian_of("laplacian", kind), q))
+            described.append(Described(part_of("graph", graph), part_of("laplacian", kind), q))
         return described
 
     def _graph(self, X: Matrix, graph: Any) -> list[Graph]:
@@ -234,7 +235,7 @@ class SpectrumClassifier(GraphSpectrumClassifier):
 
     def _under(self, change: Change, objective: SpectrumMargin, bound: float) -> SolveResult:
         """Return the answer under a bound."""
-        objective, solver = objective.with_(B=bound), part_of(self, "solver")
+        objective, solver = objective.with_(B=bound), part_of("solver", self.solver)
         if change:
             return change.solved(objective, solver)
         if solver.name == "auto":

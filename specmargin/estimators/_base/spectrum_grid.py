@@ -24,7 +24,8 @@ from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.results import SolveResult
-from specmargin.spectra import Spectrum, laplacian_eigenpairs
+from specmargin.spectra import Spectrum
+from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused
 from specmargin.typing import FloatArray, Matrix
 
@@ -106,7 +107,7 @@ class SpectrumCV(LabelSearch):
                     yield Neighborhood(own, pairs, pairs)
                     continue
                 seed = self._template.random_state
-                yield Neighborhood(own, W, laplacian_eigenpairs(part(W), q=min(q, X.shape[0]), random_state=seed))
+                yield Neighborhood(own, W, laplacian_eigenpairs(part.of(W), q=min(q, X.shape[0]), random_state=seed))
 
     def _left_out_decisions(
         self, spectrum: Spectrum, labels: Labels, folds: list[loo.Fold]

@@ -1,5 +1,6 @@
 """Parameters that mean the same in every estimator: limits of iterations, seeds, eigenvectors and powers per graph."""
 
+import inspect
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import specmargin as sm
+from specmargin import estimators
+from specmargin.estimators._base.parameters import RULES
 from specmargin.graphs import Laplacian
 from specmargin.kernels import RBF, Landmarks
 from specmargin.solvers import Solver
@@ -161,3 +164,14 @@ def test_numbers_that_numpy_does_not_compute_with_are_refused_by_name(moons, met
 def test_numbers_of_numpy_are_numbers(moons, C):
     X, _, y = moons
     np.testing.assert_array_equal(sm.STORM(C=C, q=20).fit(X, y).scores_, sm.STORM(C=2.0, q=20).fit(X, y).scores_)
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_every_default_keeps_its_rule(name):
+    """A fit checks what is no default."""
+    cls, rules = getattr(estimators, name), dict(RULES)
+    for one in reversed(cls.__mro__):
+        rules |= vars(one).get("_parameter_rules", {})
+    for parameter in inspect.signature(cls).parameters.values():
+        if parameter.name in rules:
+            rules[parameter.name](parameter.name, parameter.default)
