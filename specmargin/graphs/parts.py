@@ -130,7 +130,7 @@ class Laplacian(Part):
         return self.of(check_adjacency(W))
 
     def of(self, W: SparseArray) -> LaplacianOperator:
-        """Return the Laplacian of an adjacency that has been checked."""
+        """Return the Laplacian of an adjacency that has been checked; a subclass overrides this one."""
         return LaplacianOperator.of(W, bool(self.normalized), self.power)
 
 
