@@ -15,8 +15,6 @@ from specmargin.cli import Data, use_data
 from specmargin.commands import CommandGroup, echo
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,

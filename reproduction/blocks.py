@@ -19,8 +19,6 @@ from reproduction.report import Line, Section
 from reproduction.run import Setup
 from reproduction.tasks import checksums, is_available, missing_data
 
-__all__ = ["Block", "Blocks", "Published", "available_blocks", "grouped"]
-
 
 class Published(NamedTuple):
     """A published mean and deviation, NaN where there is none; where it is, and a note on it."""

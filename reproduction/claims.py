@@ -17,8 +17,6 @@ from reproduction.engine.records import Row
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
 
-__all__ = ["CLOSE", "LAPLACIANS", "Pairing", "objective_and_error", "paired", "verdict_on", "wins"]
-
 LAPLACIANS = {False: "D - W", True: "the normalised Laplacian"}
 """By the values of the axis ``normalized``."""
 

@@ -22,8 +22,6 @@ from reproduction.report import Line
 from specmargin.checks import members, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["Reference", "compare", "mean_and_deviation", "pooled_error"]
-
 
 @dataclass(frozen=True)
 class Reference:

@@ -27,19 +27,6 @@ import specmargin
 from reproduction.engine.progress import duration
 from specmargin.exceptions import SpecmarginError
 
-__all__ = [
-    "SIZES",
-    "Size",
-    "data_folder",
-    "described",
-    "expected_durations",
-    "expected_seconds",
-    "figure_scripts",
-    "has_real_data",
-    "load_script",
-    "script_dependencies",
-]
-
 DATA_VARIABLE = "SPECMARGIN_DATA"
 
 Size: TypeAlias = Literal["quick", "standard", "full"]

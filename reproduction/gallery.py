@@ -63,8 +63,6 @@ from specmargin.exceptions import (
 from specmargin.files import replace_file
 from specmargin.interrupts import in_order
 
-__all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
-
 logger = logging.getLogger(__name__)
 
 _REPORTED = ("parameters", "certificates", "results", "data")

@@ -18,8 +18,6 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import Task, available_tasks, checksums, splits
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["GridPlan", "grid_experiment"]
-
 
 @dataclass(frozen=True)
 class GridPlan:

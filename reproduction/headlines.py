@@ -19,8 +19,6 @@ from reproduction.recorded import RecordedTable
 from reproduction.report import Report
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["HEADLINES", "NOT_RECORDED", "Count", "Headline", "Number", "headline_rows"]
-
 NOT_RECORDED = "not recorded yet"
 """What stands in the place of our numbers where the table has not been recorded whole."""
 

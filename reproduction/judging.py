@@ -52,8 +52,6 @@ from reproduction.engine.equivalence import (
 )
 from reproduction.engine.records import Row
 
-__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "reach", "read_claims", "slope", "wide_frame"]
-
 
 @dataclass(frozen=True)
 class ClaimRow:

@@ -21,8 +21,6 @@ from reproduction.tasks import Task, samples, splits
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["Method", "decide", "fit_cell"]
-
 
 def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:
     """Return the class of each row of decisions (n, c), a column per class, or one in all for two classes.

@@ -30,8 +30,6 @@ from reproduction.report import Report
 from specmargin.exceptions import InvalidInputError
 from specmargin.files import gunzip, parse_json, read_file, replace_file
 
-__all__ = ["RecordedTable", "read_record", "record_table", "recorded_folder", "recorded_tables", "restore_rows"]
-
 _FORMAT = 1
 _TABLE, _ROWS = "table.json", "rows.jsonl.gz"
 _OF_THE_CELL = ("method", "dataset", "split")

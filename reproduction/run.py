@@ -25,8 +25,6 @@ from specmargin.checks import among, checked, instance, maybe, path, processes
 from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
-
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
 

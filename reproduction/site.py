@@ -28,8 +28,6 @@ from reproduction.verdicts import VERDICTS, Claim, figure_claims, number_counts,
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.files import parse_json, read_file
 
-__all__ = ["Pages", "build_report", "figure_pages", "page_name", "plain", "record_pages", "write_pages"]
-
 _ROOT = Path(__file__).resolve().parents[1]
 
 

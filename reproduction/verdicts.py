@@ -14,17 +14,6 @@ from typing import Any, NamedTuple
 from reproduction.engine.equivalence import ANSWERS, NOT_JUDGED, counted
 from reproduction.report import Line, MarkedSection, Report, Section
 
-__all__ = [
-    "VERDICTS",
-    "Claim",
-    "figure_claims",
-    "number_counts",
-    "parse_claims",
-    "parse_sentences",
-    "tally",
-    "told_numbers",
-]
-
 VERDICTS = (*ANSWERS, NOT_JUDGED)
 """What a claim can be."""
 

@@ -17,8 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 import specmargin as sm
-from reproduction import Experiment, Findings, Setup, SweepInterruptedError, papers
+from reproduction import papers
 from reproduction.__main__ import app as papers_app
+from reproduction.engine.sweep import SweepInterruptedError
+from reproduction.run import Experiment, Findings, Setup
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import RMM, S3VM

@@ -26,26 +26,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = [
-    "ANSWERS",
-    "FEWEST",
-    "LEVEL",
-    "NOT_JUDGED",
-    "SESSION",
-    "Interval",
-    "answer",
-    "counted",
-    "difference",
-    "draw_means",
-    "draw_of",
-    "margin",
-    "mean_interval",
-    "power_of_times",
-    "ratio_of_times",
-    "share_interval",
-    "together",
-]
-
 LEVEL = 0.05
 """Of each of the two one-sided tests: intervals hold 90 %."""
 

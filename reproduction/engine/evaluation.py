@@ -18,8 +18,6 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWar
 from specmargin.labels import label_vector
 from specmargin.typing import AnyArray, IntArray, Matrix
 
-__all__ = ["evaluate"]
-
 
 def _estimator(name: str, value: Any) -> Any:
     if isinstance(value, type) or not hasattr(value, "get_params"):

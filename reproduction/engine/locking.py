@@ -16,8 +16,6 @@ from filelock import FileLock, Timeout
 
 from specmargin.exceptions import SpecmarginError
 
-__all__ = ["LockedError", "locked"]
-
 _logger = logging.getLogger(__name__)
 
 

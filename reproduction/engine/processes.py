@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 from specmargin.interrupts import WorkerDiedError
 
-__all__ = ["die_with", "in_processes"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-__all__ = ["Report", "duration", "figure_bar"]
-
 Report: TypeAlias = Callable[[str, str], None]
 """Called with a figure's name and the stage that it has reached; "done" and "failed" are the last."""
 

@@ -20,8 +20,6 @@ from specmargin.checks import count, instance, members, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import IntArray
 
-__all__ = ["FixedSetting", "LabeledFolds", "Tuning", "UnlabeledPoints", "ValidationSet", "labeled_folds", "select"]
-
 _NEEDED = ("experiment", "method", "dataset", "split", "parameters", "status")
 
 

@@ -19,8 +19,6 @@ from typing import Any
 
 import specmargin
 
-__all__ = ["PACKAGES", "changed_since", "collect", "since_commit"]
-
 _SOURCES = ("specmargin/", "reproduction/")
 PACKAGES = ("specmargin", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos")
 

@@ -25,8 +25,6 @@ from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.files import parse_json, read_file, replace_file
 
-__all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
-
 Row: TypeAlias = dict[str, Any]
 """Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned
 (errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceback``, ``warnings`` where there are any."""

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["Entry", "Errors", "Mark", "paired_p_value", "significance_marks"]
-
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
 """Errors in percent by method and by split."""
 

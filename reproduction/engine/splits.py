@@ -18,8 +18,6 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import hide_labels, label_vector
 from specmargin.typing import IntArray
 
-__all__ = ["Split", "published_splits", "random_splits"]
-
 _PARTS = ("labeled", "unlabeled", "validation", "test")
 
 

@@ -40,8 +40,6 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, Specmargi
 from specmargin.files import parse_json, read_file, replace_file
 from specmargin.interrupts import Terminated, WorkerDiedError, in_order
 
-__all__ = ["StaleResultsError", "SweepInterruptedError", "Work", "read_sweep", "run_sweep"]
-
 Work: TypeAlias = Callable[[Cell], Mapping[str, Any]]
 """A function of a cell: errors in percent and what else the row should hold."""
 

@@ -17,8 +17,6 @@ from reproduction.run import Experiment, run_experiment
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 
-__all__ = ["modules", "run_table", "tables"]
-
 
 def modules() -> dict[str, tuple[Experiment, ...]]:
     """Return the tables of each paper's module, in their order; modules that begin with an underscore are parts."""

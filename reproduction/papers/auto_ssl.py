@@ -56,8 +56,6 @@ from specmargin.candidates import (
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["AUTO_SSL", "VARIANTS", "draw_labels", "tuned_svm", "work"]
-
 VARIANTS: Mapping[str, Constants] = {
     "usual": CONSTANTS,
     "finer graphs": replace(CONSTANTS, graph_neighbors=(2, 3, 5, 8, 15, 50), deformed_from=2),

@@ -66,8 +66,6 @@ from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, sources_of
 
-__all__ = ["MANIFOLD_REGULARIZATION", "Plan", "claims", "fits", "means_and_published", "plan_for", "sidecar"]
-
 FEW_LABELS = (2, 8, 128)
 """Labels per class at which another kernel than the main one is tried."""
 

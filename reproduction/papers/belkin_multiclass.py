@@ -56,8 +56,6 @@ from reproduction.tasks import (
 )
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["MANIFOLD_MULTICLASS", "TASKS", "Plan", "weights_of", "work"]
-
 _OF_DIGITS: dict[str, Any] = {"graph": {"n_neighbors": 10, "kind": "symmetric"}, "power": 2}
 TASKS = {
     "uspst": Task("uspst", "uspst", kernel=rbf(9.4), **_OF_DIGITS),

@@ -15,8 +15,6 @@ from typing import Any
 
 from reproduction.papers import modules
 
-__all__ = ["PAPERS", "Paper", "homeless_tables", "paper_of_figure"]
-
 
 @dataclass(frozen=True)
 class Paper:

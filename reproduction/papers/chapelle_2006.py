@@ -35,15 +35,11 @@ from reproduction.papers._protocols.chapelle_blocks import (
     DIRECTION,
     INSTEAD,
     S3VMBlock,
-    measure,
     pairs,
     seconds,
-    timed_features,
     work,
 )
 from reproduction.run import Experiment, Findings, Options, Setup
-
-__all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
 
 PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")

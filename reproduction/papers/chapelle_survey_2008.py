@@ -33,8 +33,6 @@ from reproduction.engine.records import Row
 from reproduction.papers._protocols.chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
 from reproduction.run import Experiment, Findings, Options, Setup
 
-__all__ = ["ALL", "NEAREST", "S3VM_SURVEY", "SurveyBlock", "blocks", "bundled_blocks"]
-
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
 NEAREST = {"multiswitch_tsvm": "svmlight_s3vm", "da_s3vm": "grad_da", "qn_s3vm": "grad_s3vm"}

@@ -24,8 +24,6 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, is_available, missing_data
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["CLAIMS", "STUDIES", "Plan", "work"]
-
 _PARTS = (manifold, primal, spectrum, s3vm)
 STUDIES = {name: study for part in _PARTS for name, study in part.STUDIES.items()}
 """Every study: what computes one draw, its sets, how many draws; what begins with "generated" needs no data."""

@@ -35,8 +35,6 @@ from specmargin.checks import among
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["FLIPPED_LABELS", "TASKS", "work"]
-
 TASKS = {
     name: {**SETS, **UNSEEN}[name]
     for name in (

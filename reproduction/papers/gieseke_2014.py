@@ -52,31 +52,14 @@ from reproduction.papers._claims import gieseke as claims
 from reproduction.papers._protocols.gieseke_fits import (
     RULES,
     Partition,
-    divided,
-    optimistic,
     partitions,
-    problem,
     task_named,
     work,
 )
-from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.verdicts import told_numbers
 from specmargin.exceptions import InvalidInputError
-
-__all__ = [
-    "METHODS",
-    "QN_S3VM",
-    "PartitionBlock",
-    "Setting",
-    "blocks",
-    "claims",
-    "divided",
-    "fit",
-    "optimistic",
-    "problem",
-]
 
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")

@@ -74,7 +74,7 @@ from reproduction.papers._protocols.optima_instances import (
     local_search,
     starts,
 )
-from reproduction.papers._protocols.optima_quantities import ALIKE, PARTS, TOL, intervals, quantities
+from reproduction.papers._protocols.optima_quantities import TOL, quantities
 from reproduction.papers._protocols.optima_report import answer, sections, unproved
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, is_available, missing_data
@@ -82,23 +82,6 @@ from specmargin.exceptions import SpecmarginError
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.local_search import signs_of
-
-__all__ = [
-    "ALIKE",
-    "NODES",
-    "PARTS",
-    "QUICK",
-    "RESTARTED",
-    "S3VM_OPTIMA",
-    "SEARCHES",
-    "TOL",
-    "Plan",
-    "intervals",
-    "judged",
-    "quantities",
-    "solved",
-    "work",
-]
 
 NODES = 150
 """Nodes of branch and bound: about 15 seconds."""

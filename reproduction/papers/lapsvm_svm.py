@@ -41,8 +41,6 @@ from reproduction.verdicts import told_numbers
 from specmargin import kernels
 from specmargin.typing import FloatArray
 
-__all__ = ["LAPSVM_SVM", "METHODS", "TASKS", "WEIGHTS", "work"]
-
 WEIGHTS = ("heat", "binary")
 """Of the edges: exp(-d^2 / (2 t^2)) with the mean length t of an edge, or 0 and 1."""
 

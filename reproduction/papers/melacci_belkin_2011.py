@@ -32,8 +32,6 @@ from typing import Any, TypeAlias
 from reproduction.engine.protocol import select
 from reproduction.engine.records import Cell, Row
 from reproduction.papers._claims import melacci_belkin as claims
-from reproduction.papers._protocols.melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
-from reproduction.papers._protocols.melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
 from reproduction.papers._protocols.melacci_belkin_fits import (
     BUNDLED,
     LARGE,
@@ -44,12 +42,10 @@ from reproduction.papers._protocols.melacci_belkin_fits import (
     TASKS,
     Setting,
     fits_of,
-    problem,
     published_setting,
     tasks_available,
     work,
 )
-from reproduction.papers._protocols.melacci_belkin_iterates import iterates
 from reproduction.papers._protocols.melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
@@ -61,26 +57,6 @@ from reproduction.papers._protocols.melacci_belkin_sections import (
 from reproduction.run import Experiment, Findings, Options, Run, Setup
 from reproduction.tasks import Task, checksums, splits
 from reproduction.verdicts import told_numbers
-
-__all__ = [
-    "FACEMIT",
-    "LAPSVM_PRIMAL",
-    "LAPSVM_PRIMAL_FACES",
-    "LAPSVM_PRIMAL_LAPLACIAN",
-    "LAPSVM_PRIMAL_MNIST",
-    "SMALL",
-    "FacemitPlan",
-    "Plan",
-    "LARGE",
-    "TASKS",
-    "claims",
-    "figure_12",
-    "iterates",
-    "problem",
-    "published_setting",
-    "facemit_task",
-    "tasks_available",
-]
 
 GRID = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Of gamma_A and of gamma_I, section 6.3."""

@@ -44,8 +44,6 @@ from reproduction.run import Experiment, Findings, Options, Run, Setup
 from reproduction.tasks import checksums
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["SPECTRUM_LEARNING", "SPECTRUM_MUTUAL", "Plan", "claims", "errors_of", "fits", "measure"]
-
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "C": (0.1, 1.0, 10.0, 100.0, 1000.0),

@@ -43,8 +43,6 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, missing_data
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["METHODS", "SPECTRAL_FILTERS", "TASKS", "work"]
-
 NETWORKS = ("gcn", "appnp")
 N_SEEDS = 3
 METHODS = (

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from reproduction import blocks
-from reproduction import published as published_numbers
 from reproduction.blocks import Block, Blocks, Published, available_blocks, grouped
+from reproduction.engine.published import published as published_numbers
 from reproduction.run import measured
 
 

@@ -12,13 +12,13 @@ import pytest
 from toy_rows import rows_of
 
 import specmargin
-from reproduction import Experiment, Findings, Line, Report, Section, Setup, run_experiment
 from reproduction.engine.provenance import collect
 from reproduction.engine.records import Cell, Store
 from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.recorded import read_record, record_table, recorded_folder, recorded_tables, restore_rows
-from reproduction.report import MarkedRow, MarkedSection
+from reproduction.report import Line, MarkedRow, MarkedSection, Report, Section
+from reproduction.run import Experiment, Findings, Setup, run_experiment
 from specmargin.exceptions import InvalidInputError
 
 MARKS = significance_marks({"a": {"s0": 9.0, "s1": 10.0}, "b": {"s0": 8.0, "s1": 10.5}, "c": {"s0": 1.0}})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from toy_rows import ERRORS, rows_of
 
-from reproduction import Experiment, Findings, Setup, run_experiment
-from reproduction.run import Options, footer
+from reproduction.run import Experiment, Findings, Options, Setup, footer, run_experiment
 
 
 def test_footer_tells_of_failures_gaps_versions_and_command(tmp_path):

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from reproduction import Experiment, Findings, Line, Section, Setup, papers, run_experiment, site
+from reproduction import papers, site
 from reproduction.engine.records import Cell
 from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
-from reproduction.report import MarkedRow, MarkedSection
+from reproduction.report import Line, MarkedRow, MarkedSection, Section
+from reproduction.run import Experiment, Findings, Setup, run_experiment
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 LINES = [

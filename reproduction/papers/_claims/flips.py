@@ -24,8 +24,6 @@ from reproduction.judging import judge as judge_rows
 from reproduction.papers._protocols.flipped_fits import METHODS, RATES
 from specmargin.typing import FloatArray
 
-__all__ = ["PREDICTORS", "Correlation", "by_rate", "correlations", "judge", "means"]
-
 PREDICTORS: Mapping[str, str] = {
     "as many, true labels": "100 - survive",
     "one, true labels": "100 - one",

@@ -21,8 +21,6 @@ from reproduction.judging import TABLE_CLAIMS
 from reproduction.judging import judge as judge_rows
 from reproduction.papers._protocols.node_filters import WEIGHTS
 
-__all__ = ["DEFAULT", "RULES", "Place", "Points", "judge", "places", "points"]
-
 DEFAULT = "alignment"
 RULES = (DEFAULT, "margin", "ordered", "single", "mean")
 SWEEP = "blocks of homophily "

@@ -22,8 +22,6 @@ from specmargin.datasets import make_two_moons, newsgroups_pair
 from specmargin.datasets.synthetic import make_g4c
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["CHOOSING", "CONFIRMING", "FLOORS", "PUBLISHED", "SETS", "SEVERAL", "TEST_TUNED", "UNSEEN"]
-
 N = 1000
 """Samples of a set at most."""
 

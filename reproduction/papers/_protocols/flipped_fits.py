@@ -22,8 +22,6 @@ from specmargin.exceptions import ClassShareWarning, InvalidInputError, Specmarg
 from specmargin.spectra import filter_bank
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["METHODS", "RATES", "compared", "flip_order", "held", "n_flips"]
-
 RATES = (5, 10, 20, 30)
 """Percent of the labels that are flipped."""
 

@@ -14,8 +14,6 @@ from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 from specmargin.typing import FloatArray
 
-__all__ = ["QUANTITIES", "Iterates", "iterates"]
-
 QUANTITIES = ("objective", "gradient", "preconditioned_gradient", "mixed_product")
 """What conjugate gradients write down at every iteration."""
 

@@ -28,8 +28,6 @@ from specmargin.solvers.spectrum.block_weights import learn_weights, ridge_on_bl
 from specmargin.spectra import FilterBank, Resolvents, Spectrum, filter_bank, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["OURS", "WEIGHTS", "Fitted", "bank", "spectrum"]
-
 WEIGHTS = tuple(f"weight {g:g}" for g in Resolvents().parameters)
 """Columns of the learned weights, by the g of their filters, from the roughest to the smoothest."""
 TOL = 1e-6

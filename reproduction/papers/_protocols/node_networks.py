@@ -21,8 +21,6 @@ from scipy.special import log_softmax, softmax
 from specmargin.graphs import normalized_adjacency
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Adam", "Network", "appnp", "gcn", "pagerank", "train_network", "unit_rows"]
-
 EPOCHS = 200
 STEP = 0.01
 DROPOUT = 0.5

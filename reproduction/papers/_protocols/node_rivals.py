@@ -27,8 +27,6 @@ from specmargin.graphs import laplacian, normalized_adjacency
 from specmargin.objectives.held_out.leave_one_out import Fold, RidgePath, dealt_folds, squared_error
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["RIVALS", "Rival"]
-
 Fit: TypeAlias = Callable[[Any, Any, IntArray, IntArray, int, int], FloatArray]
 
 N_FOLDS = 5

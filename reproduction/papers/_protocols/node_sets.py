@@ -20,20 +20,6 @@ import scipy.sparse as sp
 from reproduction.tasks import dataset, is_available
 from specmargin.typing import IntArray
 
-__all__ = [
-    "HOMOPHILIES",
-    "NODE_TASKS",
-    "STAND_IN",
-    "NodeGraph",
-    "NodeSplit",
-    "NodeTask",
-    "available_node_tasks",
-    "edge_homophily",
-    "homophily_task",
-    "node_graph",
-    "node_splits",
-]
-
 N_RANDOM = 100  # splits of Cora
 PER_CLASS = 20
 N_TEST = 1000

@@ -27,8 +27,6 @@ from reproduction.recorded import read_record, recorded_folder
 from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
-__all__ = ["FILE", "archive", "optimal_labels", "problem_of", "write"]
-
 FILE = "optima.npz"
 
 

@@ -25,21 +25,6 @@ from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
-__all__ = [
-    "KERNELS",
-    "RESTARTED",
-    "SEARCHES",
-    "SETS",
-    "SHARES",
-    "WEIGHTS",
-    "Problem",
-    "Source",
-    "cross_validated",
-    "drawn",
-    "local_search",
-    "starts",
-]
-
 _FOLDS = 5
 _GRID = 0.1 * 10.0 ** (np.arange(13) / 4.0)
 """Values of C, from 0.1 to 100: the features have a mean square of about one."""

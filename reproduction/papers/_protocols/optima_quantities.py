@@ -16,8 +16,6 @@ from reproduction.engine.records import Row
 from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
 from specmargin.typing import FloatArray
 
-__all__ = ["ALIKE", "BINS", "NEAR", "PARTS", "TOL", "intervals", "of_problem", "quantities", "verdict", "with_parts"]
-
 TOL = 1e-3
 """Relative gap at which an optimum counts as proved, and beyond which a minimum counts as worse."""
 NEAR = 0.05

@@ -15,8 +15,6 @@ from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
 from reproduction.papers._protocols.optima_quantities import PARTS, TOL, intervals, verdict, with_parts
 from reproduction.report import Line, Section
 
-__all__ = ["GAPS", "answer", "sections", "unproved"]
-
 GAPS = ("up to 0.1 %", "0.1 to 1 %", "1 to 5 %", "5 to 20 %", "above 20 %")
 """The gaps of the profile."""
 

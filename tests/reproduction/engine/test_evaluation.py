@@ -14,8 +14,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import LabeledFolds, Split, ValidationSet, evaluate, random_splits
-from reproduction.engine.protocol import labeled_folds
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.protocol import LabeledFolds, ValidationSet, labeled_folds
+from reproduction.engine.splits import Split, random_splits
 from specmargin.kernels import RBF, Precomputed
 
 

@@ -10,8 +10,14 @@ from operator import add
 import numpy as np
 import pytest
 
-from reproduction import FixedSetting, LabeledFolds, UnlabeledPoints, ValidationSet, select
-from reproduction.engine.protocol import labeled_folds
+from reproduction.engine.protocol import (
+    FixedSetting,
+    LabeledFolds,
+    UnlabeledPoints,
+    ValidationSet,
+    labeled_folds,
+    select,
+)
 
 CRITERIA = ("error_validation", "error_unlabeled", "error_5fold_seed0")
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from reproduction.engine import records
 from reproduction.engine.locking import LockedError, locked
-from reproduction.engine.records import Store
+from reproduction.engine.records import Cell, Store
+from reproduction.engine.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin import files
 from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.interrupts import Terminated
@@ -127,7 +127,8 @@ def test_threads_are_set_in_the_cell(sweep, jobs, threads):
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path
-from reproduction import Cell, run_sweep
+from reproduction.engine.records import Cell
+from reproduction.engine.sweep import run_sweep
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where these tests run in the background
 

@@ -10,7 +10,9 @@ import pytest
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, published, published_parameters, tasks
+from reproduction import tasks
+from reproduction.engine.published import published, published_parameters
+from reproduction.engine.records import Cell
 from reproduction.papers import belkin_multiclass as table
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.run import Options

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reproduction import blocks as common
-from reproduction import published_parameters
+from reproduction.engine.published import published_parameters
 from reproduction.gallery import run_figures
 from reproduction.papers import chapelle_2006 as experiment
 from reproduction.papers import run_table

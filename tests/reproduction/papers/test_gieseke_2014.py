@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from reproduction import Cell, published, published_parameters
 from reproduction import tasks as common
 from reproduction.blocks import available_blocks
-from reproduction.engine.records import make_row
+from reproduction.engine.published import published, published_parameters
+from reproduction.engine.records import Cell, make_row
 from reproduction.engine.splits import random_splits
 from reproduction.figure_scripts import figure_scripts, load_script
 from reproduction.gallery import run_figures

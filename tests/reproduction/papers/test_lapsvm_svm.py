@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from reproduction import Cell, LabeledFolds, compare, evaluate, published_parameters, run_sweep, tasks
+from reproduction import tasks
+from reproduction.comparison import compare
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.protocol import LabeledFolds
+from reproduction.engine.published import published_parameters
+from reproduction.engine.records import Cell
+from reproduction.engine.sweep import run_sweep
 from reproduction.papers import lapsvm_svm as table
 from reproduction.papers import run_table
 from reproduction.run import Options

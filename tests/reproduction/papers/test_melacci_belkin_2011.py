@@ -17,16 +17,19 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, Line, Report, Section, SweepInterruptedError, evaluate, select
 from reproduction import tasks as common
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.protocol import select
 from reproduction.engine.published import published_parameters, published_sizes
-from reproduction.engine.records import make_row
+from reproduction.engine.records import Cell, make_row
+from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.gallery import run_figures
 from reproduction.papers import melacci_belkin_2011 as table
 from reproduction.papers import run_table
 from reproduction.papers import tables as all_tables
 from reproduction.papers._protocols import melacci_belkin_fits as methods
 from reproduction.papers._protocols import melacci_belkin_sections as report
+from reproduction.report import Line, Report, Section
 from reproduction.run import Options
 from reproduction.tasks import Samples, samples, splits
 from specmargin.graphs import KNN, Laplacian

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import Experiment
 from reproduction.papers import run_table, tables
-from reproduction.run import Options
+from reproduction.run import Experiment, Options
 from specmargin.exceptions import SpecmarginError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from reproduction import Cell, SweepInterruptedError, evaluate
-from reproduction.engine.records import make_row
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.records import Cell, make_row
+from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.gallery import run_figures
 from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table

@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, published_parameters
+from reproduction.engine.published import published_parameters
+from reproduction.engine.records import Cell
 from reproduction.papers._claims.belkin import PAPER
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.papers.belkin_2006 import Plan
