@@ -3,8 +3,6 @@
 Errors and interrupts end a command as those of ``specmargin`` do; ``--debug`` shows tracebacks.
 """
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Annotated, Any

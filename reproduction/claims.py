@@ -4,8 +4,6 @@
 two methods run by run; what figures draw of that comes from `paired`. All of them return text.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Every line names its protocol, with the word "optimistic" where the reported error also chose the parameters.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

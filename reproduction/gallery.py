@@ -12,8 +12,6 @@ processes as it is told, the longest figure first, and leaves in the output fold
 `available_figures` lists what there is.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import logging

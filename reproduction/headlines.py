@@ -5,8 +5,6 @@ the package's CSV files, ours in the records. Of the spectrum paper no table is 
 cells that agree with its sentences.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,6 @@ Frames have a row for each run, with its data set and its draw ("dataset", "spli
 in braces in a sentence is an expression, too; a column stands for its mean, one of text for its first.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 import statistics

@@ -13,8 +13,6 @@ on on another machine. That the code of today gives the same numbers is for a te
 again.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

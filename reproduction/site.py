@@ -5,8 +5,6 @@
 rest is shown.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os
@@ -301,7 +299,7 @@ def _table_of_tables(records: Sequence[RecordedTable], judged: Mapping[str, _Jud
     return "\n".join(lines) + f"\n\nThe records took {sum(each.hours for each in records):.1f} core hours.\n"
 
 
-def figure_pages(output: Path, folder: Path, scripts: Path | None = None) -> dict[str, str]:
+def figure_pages(output: Path, folder: Path) -> dict[str, str]:
     """Return the page of every figure: its picture in `output`, its caption, what was drawn of what, and more.
 
     The pages are for `folder`, from which pictures are linked. A figure that is not drawn is there with its command.
@@ -309,7 +307,7 @@ def figure_pages(output: Path, folder: Path, scripts: Path | None = None) -> dic
     sidecars, place = _sidecars(output)[0], os.path.relpath(output, folder)
     return {
         name: _figure_page(name, path.read_text(encoding="utf-8"), sidecars.get(name), output, place)
-        for name, path in figure_scripts(scripts).items()
+        for name, path in figure_scripts().items()
     }
 
 

@@ -256,7 +256,7 @@ def kernel_matrix(task: Task, data: Path | None = None) -> FloatArray:
 
 
 @lru_cache(maxsize=2)
-def task_laplacian(task: Task, data: Path | None = None, normalized: bool = True) -> LaplacianOperator:
-    """Return the Laplacian of a task's graph over all samples, to its power."""
+def task_laplacian(task: Task, data: Path | None = None) -> LaplacianOperator:
+    """Return the normalised Laplacian of a task's graph over all samples, to its power."""
     W = knn_graph(samples(task, data).X, **task.graph)
-    return laplacian(W, normalized=normalized, power=task.power)
+    return laplacian(W, normalized=True, power=task.power)

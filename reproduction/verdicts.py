@@ -4,8 +4,6 @@ A sentence of `reproduction.judging.judge` begins with its verdict; `parse_sente
 are no claims: each line of a table asks whether ours is that number, and `told_numbers` counts the answers.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The command line: clean messages, exit codes, options that arrive."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -51,7 +49,7 @@ def toy_table(monkeypatch):
         toy.act()
         if toy.raises is not None:
             raise toy.raises
-        return Setup(None, {})
+        return Setup(None, ())
 
     def nothing(*_):
         return []

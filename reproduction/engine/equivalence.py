@@ -15,8 +15,6 @@ session may change, `SESSION`, widens the interval of a ratio of times (`ratio_o
 (`power_of_times`), so that a verdict on times stands only where it would in another session, too.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

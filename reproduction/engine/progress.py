@@ -1,7 +1,5 @@
 """Progress on the error stream while figures are made: a line that says how long it should take, and a bar."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ training part alone), `UnlabeledPoints` (the error that is reported also chooses
 table) and `FixedSetting` (no choice).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@
 No paths, no host or user names: what `collect` returns may be published.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

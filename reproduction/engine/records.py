@@ -5,8 +5,6 @@ dictionary: what the cell is, what its work returned, how it ended. `Store` keep
 appended by the process that computed them; ``pandas.DataFrame(rows)`` makes a table of them.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -5,8 +5,6 @@ one data set share most of their samples, so that their errors are not independe
 says. The papers mark like that; so does this. Claims are judged by `reproduction.engine.equivalence`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping

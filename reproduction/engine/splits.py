@@ -4,8 +4,6 @@
 a `Cell` names its split, and the worker process makes it again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

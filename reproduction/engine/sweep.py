@@ -10,8 +10,6 @@ computed again; a row of an older commit counts, and the table's footer says wha
 all anew.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import logging

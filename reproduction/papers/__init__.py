@@ -5,8 +5,6 @@ paper is one file here and one CSV file of its published numbers. `run_table` co
 `reproduction.papers.bibliography` has the titles of the papers, and says which tables and figures are theirs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules

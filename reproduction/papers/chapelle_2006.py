@@ -17,8 +17,6 @@ best error, which the test points choose: ours is marked optimistic, too. What L
 threshold: cut at the true shares of the classes, which nobody knows, its decisions err less than continuation's.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -35,11 +33,15 @@ from reproduction.papers._protocols.chapelle_blocks import (
     DIRECTION,
     INSTEAD,
     S3VMBlock,
+    measure,
     pairs,
     seconds,
+    timed_features,
     work,
 )
 from reproduction.run import Experiment, Findings, Options, Setup
+
+__all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
 
 PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")
@@ -135,7 +137,7 @@ def _setup(options: Options) -> Setup:
     available, header = available_blocks(wanted, options.data, bundled_blocks(), INSTEAD)
     if options.quick:
         available = [replace(block, n_splits=2) for block in available if len(block.tasks) > 1]
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:

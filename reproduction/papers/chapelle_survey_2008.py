@@ -20,8 +20,6 @@ half a point of its numbers in every row, where the hinge of the original progra
 Descending on its free energy, annealing is far better on text than the survey's was.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -95,7 +93,7 @@ def _setup(options: Options) -> Setup:
     if options.quick:
         small = ("g50c", "uspst_pairs", "digits_pairs")
         available = [replace(block, n_splits=1) for block in available if block.dataset in small]
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:

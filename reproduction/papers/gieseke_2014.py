@@ -36,8 +36,6 @@ kernel, where the paper searches its grid *on the test set*: optimistic, and nam
 lam = lam' = C = C* = 1 against the number of training samples; 7 on the span of random kernel functions.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,14 +50,31 @@ from reproduction.papers._claims import gieseke as claims
 from reproduction.papers._protocols.gieseke_fits import (
     RULES,
     Partition,
+    divided,
+    optimistic,
     partitions,
+    problem,
     task_named,
     work,
 )
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.verdicts import told_numbers
 from specmargin.exceptions import InvalidInputError
+
+__all__ = [
+    "METHODS",
+    "QN_S3VM",
+    "PartitionBlock",
+    "Setting",
+    "blocks",
+    "claims",
+    "divided",
+    "fit",
+    "optimistic",
+    "problem",
+]
 
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")
@@ -256,7 +271,7 @@ def _setup(options: Options) -> Setup:
     if options.choices.get("labels") == "uniform":
         wanted = [replace(block, how=replace(block.how, uniform=True)) for block in wanted]
     available, header = available_blocks(wanted, options.data)
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:

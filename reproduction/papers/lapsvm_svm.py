@@ -18,8 +18,6 @@ before and ``--set weights=binary`` has still. With gammas chosen by folds the l
 three times, with a validation set that chose the parameters): the note column says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache, partial

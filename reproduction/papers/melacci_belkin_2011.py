@@ -20,8 +20,6 @@ distance from the published errors 0.4 points, normalised 3.5) and uspstb (0.7; 
 FACEMIT, the faces of CBCL, has the table `LAPSVM_PRIMAL_FACES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,6 +30,8 @@ from typing import Any, TypeAlias
 from reproduction.engine.protocol import select
 from reproduction.engine.records import Cell, Row
 from reproduction.papers._claims import melacci_belkin as claims
+from reproduction.papers._protocols.melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
+from reproduction.papers._protocols.melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
 from reproduction.papers._protocols.melacci_belkin_fits import (
     BUNDLED,
     LARGE,
@@ -42,10 +42,12 @@ from reproduction.papers._protocols.melacci_belkin_fits import (
     TASKS,
     Setting,
     fits_of,
+    problem,
     published_setting,
     tasks_available,
     work,
 )
+from reproduction.papers._protocols.melacci_belkin_iterates import iterates
 from reproduction.papers._protocols.melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
@@ -55,8 +57,28 @@ from reproduction.papers._protocols.melacci_belkin_sections import (
     sections,
 )
 from reproduction.run import Experiment, Findings, Options, Run, Setup
-from reproduction.tasks import Task, checksums, splits
+from reproduction.tasks import Task, splits
 from reproduction.verdicts import told_numbers
+
+__all__ = [
+    "FACEMIT",
+    "LAPSVM_PRIMAL",
+    "LAPSVM_PRIMAL_FACES",
+    "LAPSVM_PRIMAL_LAPLACIAN",
+    "LAPSVM_PRIMAL_MNIST",
+    "SMALL",
+    "FacemitPlan",
+    "Plan",
+    "LARGE",
+    "TASKS",
+    "claims",
+    "figure_12",
+    "iterates",
+    "problem",
+    "published_setting",
+    "facemit_task",
+    "tasks_available",
+]
 
 GRID = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Of gamma_A and of gamma_I, section 6.3."""
@@ -158,7 +180,7 @@ def _setup(names: Sequence[str], full: Plan, quick: Plan, options: Options) -> S
         tasks = [TASKS[name] for name in BUNDLED]
         header = [*header, "QUICK: 600 of scikit-learn's digits in the place of MNIST."]
     plan = replace(quick, tasks=tasks[:2]) if options.quick else replace(full, tasks=tasks)
-    return Setup(plan, checksums((task.source for task in plan.tasks), options.data), header)
+    return Setup(plan, {task.source for task in plan.tasks}, header)
 
 
 def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: Options) -> Findings:

@@ -1,7 +1,5 @@
 """Recorded tables: rows and report come back as they were, in whatever folder, and what is damaged is named."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -55,7 +53,7 @@ def toy(ks):
         lines = [Line("g50c", "svm", "none", row["error_test"], math.nan, 1) for row in rows]
         return Findings([Section("", lines)])
 
-    return Experiment("toy", "A toy", "Toy", lambda options: Setup(Plan, {}), work, report)
+    return Experiment("toy", "A toy", "Toy", lambda options: Setup(Plan, ()), work, report)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """Pages of records and figures: claims, tables, provenance, and what is damaged or missing."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import json
@@ -58,7 +56,7 @@ def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS, w
         return Findings(sections, ["OPTIMISTIC: <so>."], remarks)
 
     return replace(
-        papers.tables()[name], setup=lambda options: Setup(Plan, {}), work=worker, report=report, measure=_rows_of
+        papers.tables()[name], setup=lambda options: Setup(Plan, ()), work=worker, report=report, measure=_rows_of
     )
 
 

@@ -9,8 +9,6 @@ nothing, and its correlation is 0. Intervals are those of a bootstrap over the s
 The claims were written down before the table was computed, and stand in ``table_claims.toml``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

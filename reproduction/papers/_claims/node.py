@@ -6,8 +6,6 @@ Neighbours are called alike from a homophily of 0.5 on and not alike up to 0.3; 
 of one homophily are one place of the sweep, and each graph is one split of it.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping

@@ -6,8 +6,6 @@ after all constants had been chosen. Four data sets, whole and with published sp
 tuned by the test labels.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from functools import partial

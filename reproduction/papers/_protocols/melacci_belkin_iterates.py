@@ -1,7 +1,5 @@
 """Conjugate gradients of the primal-LapSVM paper from iteration to iteration: figures 5 to 11, 13 and 14."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ which a test holds them against; "graph" is the first of them, alignment, with X
 folds of the labels: the number of errors decides, then the least squared error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path

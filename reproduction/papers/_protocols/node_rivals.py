@@ -10,8 +10,6 @@ Where S is the adjacency with its rows and columns divided by the roots of the d
 and APPNP with them, as in their papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias

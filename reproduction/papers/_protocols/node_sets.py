@@ -6,8 +6,6 @@ nobody sees those. Texas and Cornell have the same features and labels: they dif
 they are two tasks but not two independent data sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -13,8 +13,6 @@ their rows alone. Arrays over the m proved problems, each of n samples:
 - ``optimum``, ``bound``: the value J of the S3VM trained with these labels, and what J nowhere falls below.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path

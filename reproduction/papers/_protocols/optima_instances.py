@@ -1,7 +1,5 @@
 """Small S3VM problems for the study of global optima: which there are, how each is made again, what is run on it."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

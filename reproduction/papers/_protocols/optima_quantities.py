@@ -1,7 +1,5 @@
 """The quantities of the study of global optima, a row per proved problem, and their intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any

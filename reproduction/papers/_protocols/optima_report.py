@@ -1,7 +1,5 @@
 """What the table of global optima says: its sections, and the answer in three sentences."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
