@@ -1,7 +1,5 @@
 """Blocks: shared cells once, lines by method, a section for each title, stand-ins for missing data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

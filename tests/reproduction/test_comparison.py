@@ -1,7 +1,5 @@
 """Reproduced next to published: lines, the word "optimistic", what was published."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What a cell measures, against the same thing done by hand."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Selection against brute force, folds, and the word "optimistic"."""
 
-from __future__ import annotations
-
 import warnings
 from functools import reduce
 from itertools import product

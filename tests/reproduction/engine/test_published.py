@@ -1,7 +1,5 @@
 """The shipped numbers, read by other means and spot-checked."""
 
-from __future__ import annotations
-
 import csv
 from importlib import resources
 

@@ -1,7 +1,5 @@
 """Keys are stable, and cells are values that survive JSON and pickle exactly."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Splits are partitions, deterministic, and hold every class."""
 
-from __future__ import annotations
-
 from itertools import product
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Sweeps survive kill -9, failures, damage and impatience, and give the same rows whatever happened."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -356,19 +354,21 @@ def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
     assert "failed=1" in shown.err
 
 
+FAULTS = [
+    *({"seconds": seconds} for seconds in (None, "long", float("inf"), -1.0)),
+    *({"status": "maybe"}, {"status": ["ok"]}, {"key": [1]}, {"method": 3}, {"dataset": {}}, {"parameters": {}}),
+    {"run": None},
+]
+
+
 def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog):
     whole = sweep(cells_of(5), logging_work(log))
     (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
     lines = [line for line in shard.read_bytes().split(b"\n") if line]
     payload = json.loads(lines[1].split(b" ", 1)[1])
-    bad = {
-        "no status": {k: v for k, v in payload.items() if k != "status"},
-        "no seconds": {k: v for k, v in payload.items() if k != "seconds"},
-        "odd status": payload | {"status": "maybe"},
-        "a list": [1, 2],
-        "a number": 7,
-    }
-    texts = [json.dumps(value).encode() for value in bad.values()]
+    bad = [{k: v for k, v in payload.items() if k != lacking} for lacking in ("status", "seconds")]
+    bad += [payload | fault for fault in FAULTS]
+    texts = [json.dumps(value).encode() for value in [*bad, [1, 2], 7]]
     torn = [b"%08x %s" % (zlib.crc32(text), text) for text in texts]  # checksums that fit
     torn += [lines[1][:-9], b"\x00\xff" * 40, b"zz", b"12345678"]
     shard.write_bytes(b"\n".join([lines[0], *torn, *lines[2:], lines[0]]))  # the second cell is lost, the first double
@@ -591,39 +591,7 @@ def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
     assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
 
 
-def damaged_line(row, **changes):
-    """Return a line of a file of cells with a right checksum and other content."""
-    text = json.dumps({**row, **changes}).encode()
-    return b"\n%08x %s\n" % (zlib.crc32(text), text)
-
-
 DEEP = b"[" * 10**5
-FAULTS = {
-    "no seconds": {"seconds": None},
-    "seconds as text": {"seconds": "long"},
-    "endless": {"seconds": float("inf")},
-    "negative": {"seconds": -1.0},
-    "a list for a key": {"key": [1]},
-    "a list for a status": {"status": ["ok"]},
-    "a number for a method": {"method": 3},
-    "a mapping for a data set": {"dataset": {}},
-    "parameters as a mapping": {"parameters": {}},
-    "no run": {"run": None},
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_rows_that_no_sweep_wrote_are_computed_again(tmp_path, sweep, log, caplog, fault):
-    rows = sweep(cells_of(3), logging_work(log))
-    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
-    kept = [line for line in shard.read_bytes().split(b"\n") if line and rows[1]["key"].encode() not in line]
-    shard.write_bytes(b"\n".join(kept) + b"\n" + damaged_line(rows[1], **FAULTS[fault]))
-    assert len(read_sweep(tmp_path / "sweep")) == 2
-    again = sweep(cells_of(3), logging_work(log))
-    assert timeless(again) == timeless(rows)
-    assert calls(log) == {0: 1, 1: 2, 2: 1}
-    assert "1 damaged lines in cells are set aside in damaged/" in caplog.text
-    assert len(read_sweep(tmp_path / "sweep")) == 3
 
 
 @pytest.mark.timeout(60)

@@ -1,7 +1,5 @@
 """The survey's tables: its parameters, its class ratios, published next to reproduced, every solver."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

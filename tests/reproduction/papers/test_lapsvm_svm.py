@@ -1,7 +1,5 @@
 """The table of SVM and LapSVM: the same problem as `LapSVM.fit` solves, and near the published errors."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -87,16 +85,14 @@ def test_weights_of_the_edges_are_those_that_are_named(nowhere):
 
 
 @pytest.mark.data
-def test_published_gammas_give_the_printed_error_with_heat_weights(data_folder):
+def test_published_gammas_give_the_printed_error_with_heat_weights(real_data):
     """uspst: 11.4 and 12.7 are printed; with weights 0 and 1 the same ten splits err a point more than with heat."""
-    if data_folder is None:
-        pytest.skip("needs uspst")
     mean = {}
     for weights in table.WEIGHTS:
         parameters = {**table.PUBLISHED_GAMMAS, "weights": weights}
         rows = [
-            table.work(Cell("t", "lapsvm_hinge", "uspst", split, parameters), data=data_folder)
-            for split in tasks.splits(table.TASKS["uspst"], data_folder)
+            table.work(Cell("t", "lapsvm_hinge", "uspst", split, parameters), data=real_data)
+            for split in tasks.splits(table.TASKS["uspst"], real_data)
         ]
         mean[weights] = np.mean([row["error_unlabeled"] for row in rows])
     assert 11.4 < mean["heat"] < 12.7 < mean["binary"]

@@ -1,7 +1,5 @@
 """Tables are found by themselves; `tests/test_contributing.py` adds a paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

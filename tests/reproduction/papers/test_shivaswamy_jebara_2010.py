@@ -1,7 +1,5 @@
 """The table of the spectrum paper: protocol, certificates, interruption, and whether the order helps."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -12,7 +10,6 @@ import specmargin as sm
 from reproduction.engine.evaluation import evaluate
 from reproduction.engine.records import Cell, make_row
 from reproduction.engine.sweep import SweepInterruptedError
-from reproduction.gallery import run_figures
 from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table
 from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
@@ -258,11 +255,9 @@ def test_the_order_helps(data_folder, nowhere):
     assert all(abs(row["relative_gap"]) < 1e-6 for row in rows)
 
 
-def test_figure_shows_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch):
+def test_figure_shows_the_means_of_the_same_cells(nowhere, monkeypatch, beside_figure):
     monkeypatch.setattr(table.Plan, "quick", lambda self: TINY)
-    (result,) = run_figures(["spectrum_errors"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+    told = beside_figure("spectrum_errors")
     assert "optimistic" in told["parameters"]["protocol"]
     assert told["certificates"]["with a relative gap above 1e-6"] == 0
     shown = told["results"]["mean error on unlabelled points, percent"]["digits 3-8"]
@@ -296,10 +291,8 @@ def test_literal_mutual_graph_has_a_zero_for_each_component(nowhere, tmp_path):
     assert {cell.experiment for cell in cells} == {"spectrum_mutual"}
 
 
-def test_figure_of_ranges_shows_the_counts(nowhere, tmp_path):
-    (result,) = run_figures(["spectrum_ranges"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_figure_of_ranges_shows_the_counts(nowhere, beside_figure):
+    told = beside_figure("spectrum_ranges")
     wins = told["results"]["wins"]
     assert [(each["w"], each["end"]) for each in wins] == [
         (w, end) for w in ("tuned", "1") for end in table.GRID["loss_weight"]

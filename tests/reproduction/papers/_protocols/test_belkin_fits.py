@@ -1,7 +1,5 @@
 """The fits of the manifold-regularization paper: samples, kernels and draws by hand, each answer against CVXPY."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,17 +64,15 @@ def test_first_training_images_train_after_their_pca(tmp_path, monkeypatch, rng)
 
 
 @pytest.mark.data
-def test_tested_are_the_3291_images_that_the_training_file_has_left(data_folder):
-    if data_folder is None:
-        pytest.skip("needs usps")
-    X, y, n_train = fits._digits("usps", 400, data_folder)
+def test_tested_are_the_3291_images_that_the_training_file_has_left(real_data):
+    X, y, n_train = fits._digits("usps", 400, real_data)
     assert (n_train, len(y) - n_train) == (4000, 3291) == (4000, 7291 - 4000)
     assert X.shape == (7291, 100)
-    whole = sm.datasets.load("usps", data_home=data_folder)
+    whole = sm.datasets.load("usps", data_home=real_data)
     counts = np.bincount(whole.y[: whole.extras["n_train"]]) - 400
     np.testing.assert_array_equal(np.bincount(y[n_train:]), counts)
     assert [
-        len(samples(fits.task_named(f"usps {a}-{b}", 400, "fitted"), data_folder).y) for a, b in ((0, 1), (3, 8))
+        len(samples(fits.task_named(f"usps {a}-{b}", 400, "fitted"), real_data).y) for a, b in ((0, 1), (3, 8))
     ] == [
         800 + counts[0] + counts[1],
         800 + counts[3] + counts[8],

@@ -1,7 +1,5 @@
 """Tasks, features, cells and v* of the S3VM experiments on published splits: against their definitions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
