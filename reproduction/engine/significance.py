@@ -59,11 +59,9 @@ def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     difference = a - b
     if np.ptp(difference) <= _ROUNDING:  # no spread: the statistic is 0/0 or infinite
         return 1.0 if np.abs(difference).max() <= _ROUNDING else 0.0
-    from scipy.stats import t
+    from scipy.stats import ttest_rel
 
-    k = len(a)
-    statistic = float(difference.mean()) / math.sqrt(float(difference.var(ddof=1)) / k)
-    return float(2.0 * t.sf(abs(statistic), k - 1))
+    return float(ttest_rel(a, b).pvalue)
 
 
 def _paired(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:

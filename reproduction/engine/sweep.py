@@ -200,12 +200,6 @@ def run_sweep(
     return [rows[cell.key] for cell in unique]
 
 
-@checked(folder=path)
-def read_sweep(folder: str | Path) -> list[Row]:
-    """Return every row of a folder, in no particular order, without computing anything."""
-    return list(Store(folder).read().values())
-
-
 def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:
     """Make the folder, or check that it is ours, and return all its rows; what is damaged is set aside."""
     manifest = store.folder / "manifest.json"

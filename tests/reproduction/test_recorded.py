@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -43,17 +44,13 @@ def work(cell, *, data=None):
 
 def toy(ks):
     cells = [Cell("toy", "svm", "g50c", f"s{k}", {"k": k, "widths": [1, 2.0]}) for k in ks]
-
-    class Plan:
-        @staticmethod
-        def cells(data):
-            return cells
+    plan = SimpleNamespace(cells=lambda data: cells)
 
     def report(rows, plan, options):
         lines = [Line("g50c", "svm", "none", row["error_test"], math.nan, 1) for row in rows]
         return Findings([Section("", lines)])
 
-    return Experiment("toy", "A toy", "Toy", lambda options: Setup(Plan, ()), work, report)
+    return Experiment("toy", "A toy", "Toy", lambda options: Setup(plan, ()), work, report)
 
 
 @pytest.fixture(autouse=True)

@@ -76,13 +76,6 @@ def test_single_split_has_no_light_mark_and_deviation_is_that_of_a_sample():
     assert [entry.n_splits for entry in entries.values()] == [2, 2]
 
 
-def test_p_value_is_that_of_scipy(rng):
-    from scipy.stats import ttest_rel
-
-    a, b = rng.normal(10.0, 1.0, (2, 12))
-    assert paired_p_value(a, b) == pytest.approx(ttest_rel(a, b).pvalue, rel=1e-12)
-
-
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.4])
 def test_p_value_equal_to_the_level_is_light(level):
     """ "Not significantly worse" is p >= level, at the border too; the best has p = 1 whatever the others are."""

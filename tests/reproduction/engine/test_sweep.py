@@ -17,7 +17,7 @@ import pytest
 from reproduction.engine import records
 from reproduction.engine.locking import LockedError, locked
 from reproduction.engine.records import Cell, Store
-from reproduction.engine.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
+from reproduction.engine.sweep import StaleResultsError, SweepInterruptedError, run_sweep
 from specmargin import files
 from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.interrupts import Terminated
@@ -215,7 +215,7 @@ def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
     before = shard.read_bytes()
     shard.write_bytes(damage(before))
     assert shard.read_bytes() != before
-    missing = 5 - len(read_sweep(tmp_path / "sweep"))
+    missing = 5 - len(Store(tmp_path / "sweep").read())
     assert (missing > 0) == (b"\x00" not in shard.read_bytes())
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
     assert sum(calls(log).values()) == 5 + missing
@@ -282,7 +282,7 @@ def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
     (tmp_path / "sweep" / "notes.txt").write_text("mine")
     rows = sweep(cells_of(2), logging_work(log), fresh=True)
     assert calls(log) == {0: 2, 1: 2, 2: 1}
-    assert len(read_sweep(tmp_path / "sweep")) == len(rows) == 2
+    assert len(Store(tmp_path / "sweep").read()) == len(rows) == 2
     assert len(Store(tmp_path / "sweep").provenance()) == 1
     assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
 
@@ -325,7 +325,7 @@ def test_success_outlives_the_failure_of_a_later_or_parallel_run(store):
 def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
     rows = sweep(cells_of(1), lambda cell: {"a": np.float64(0.1) + 0.2, "n": np.int64(7), "flag": np.bool_(True)})
     assert (rows[0]["a"], rows[0]["n"], rows[0]["flag"]) == (0.1 + 0.2, 7, True)
-    assert read_sweep(tmp_path / "sweep") == rows
+    assert list(Store(tmp_path / "sweep").read().values()) == rows
 
 
 def test_rows_name_the_run_that_computed_them(tmp_path, sweep, log):
@@ -378,7 +378,6 @@ def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog)
     assert (tmp_path / "sweep" / "damaged" / shard.name).read_bytes().split(b"\n")[:-1] == torn
     caplog.clear()
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
-    assert timeless(read_sweep(tmp_path / "sweep")) == timeless(Store(tmp_path / "sweep").read().values())
     assert caplog.text == ""
 
 
@@ -440,7 +439,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
         with pytest.raises(NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"):
             run(folder)
         assert list(folder.rglob("*.tmp")) == []
-        before = len(read_sweep(folder))
+        before = len(Store(folder).read())
         limit[0] = 10**9
         count = sum(calls(log).values())
         assert timeless(run(folder)) == timeless(whole)
@@ -609,7 +608,7 @@ def test_foreign_and_damaged_files_stop_no_sweep(tmp_path, sweep, log, caplog):
     os.mkfifo(folder / "cells" / "pipe.jsonl")
     (folder / "cells" / "my.notes.v1.tmp").write_text("mine")
     (folder / "cells" / "gone.jsonl").symlink_to("nowhere")
-    assert timeless(read_sweep(folder)) == timeless(rows)
+    assert timeless(Store(folder).read().values()) == timeless(rows)
     assert timeless(sweep(cells_of(3), logging_work(log))[:2]) == timeless(rows)
     assert calls(log) == {0: 1, 1: 1, 2: 1}
     for name in ("folder.jsonl' is a folder", "pipe.jsonl' is a pipe", "gone.jsonl' does not exist"):
