@@ -99,20 +99,16 @@ def test_published_gammas_give_the_printed_error_with_heat_weights(real_data):
 
 
 @pytest.mark.slow
-def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path):
-    reports = [
-        run_table("lapsvm_svm", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
-        for jobs in (1, 2)
-    ]
-    assert repr(reports[0].lines) == repr(reports[1].lines)  # repr: NaN equals NaN
-    text = (tmp_path / "1" / "tables" / "lapsvm_svm-quick.txt").read_text()
+def test_quick_table_without_data_says_so(nowhere, tmp_path):
+    report = run_table("lapsvm_svm", quick=True, data=nowhere, out=tmp_path, progress=False)
+    text = report.text()
     assert "NOT AVAILABLE: g50c and uspst. In their place: 600 of scikit-learn's digits" in text
     assert "QUICK" in text
     assert "failed: 0" in text
     assert "command: python -m reproduction tables lapsvm_svm --quick --jobs 1" in text
     assert str(tmp_path) not in text
-    assert len(reports[0].lines) == 6
-    by_method = {line.method: line.mean for line in reports[0].lines if "folds" in line.tuning}
+    assert len(report.lines) == 6
+    by_method = {line.method: line.mean for line in report.lines if "folds" in line.tuning}
     assert by_method["lapsvm_hinge"] < by_method["svm"]  # the graph helps on digits
 
 
