@@ -3,8 +3,6 @@
 Errors and interrupts end a command as those of ``specmargin`` do; ``--debug`` shows tracebacks.
 """
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +12,6 @@ import typer
 from specmargin.cli import Data, use_data
 from specmargin.commands import CommandGroup, echo
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["app", "main"]
 
 app = typer.Typer(
     cls=CommandGroup,

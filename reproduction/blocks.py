@@ -17,9 +17,7 @@ from reproduction.comparison import mean_and_deviation, pooled_error
 from reproduction.engine.records import Cell, Row
 from reproduction.report import Line, Section
 from reproduction.run import Setup
-from reproduction.tasks import checksums, is_available, missing_data
-
-__all__ = ["Block", "Blocks", "Published", "available_blocks", "grouped"]
+from reproduction.tasks import is_available, missing_data
 
 
 class Published(NamedTuple):
@@ -127,9 +125,9 @@ class Blocks:
         """Return the cells of all blocks."""
         return [cell for block in self.blocks for cell in block.cells(data)]
 
-    def setup(self, data: Path | None, header: Sequence[str]) -> Setup:
-        """Return the setup of the table: this plan, the checksums of its data sets, and lines of the header."""
-        return Setup(self, checksums((block.source for block in self.blocks if block.source), data), header)
+    def setup(self, header: Sequence[str]) -> Setup:
+        """Return the setup of the table: this plan, its data sets, and lines of the header."""
+        return Setup(self, {block.source for block in self.blocks if block.source}, header)
 
     def sections(self, by_key: Mapping[str, Row], data: Path | None = None) -> list[Section]:
         """Return a section per title with the lines of its blocks."""

@@ -4,8 +4,6 @@
 two methods run by run; what figures draw of that comes from `paired`. All of them return text.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,8 +14,6 @@ import pandas as pd
 from reproduction.engine.records import Row
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
-
-__all__ = ["CLOSE", "LAPLACIANS", "Pairing", "objective_and_error", "paired", "verdict_on", "wins"]
 
 LAPLACIANS = {False: "D - W", True: "the normalised Laplacian"}
 """By the values of the axis ``normalized``."""

@@ -3,8 +3,6 @@
 Every line names its protocol, with the word "optimistic" where the reported error also chose the parameters.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +19,6 @@ from reproduction.engine.records import Row
 from reproduction.report import Line
 from specmargin.checks import members, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-
-__all__ = ["Reference", "compare", "mean_and_deviation", "pooled_error"]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ record. ``SECONDS`` says what each takes on one core, on bundled data and on the
 ``{"quick": (2, 3), ...}``: a plain literal, so that a script need not run to be planned.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util
@@ -26,19 +24,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import specmargin
 from reproduction.engine.progress import duration
 from specmargin.exceptions import SpecmarginError
-
-__all__ = [
-    "SIZES",
-    "Size",
-    "data_folder",
-    "described",
-    "expected_durations",
-    "expected_seconds",
-    "figure_scripts",
-    "has_real_data",
-    "load_script",
-    "script_dependencies",
-]
 
 DATA_VARIABLE = "SPECMARGIN_DATA"
 
@@ -94,15 +79,13 @@ def expected_seconds(source: str, size: Size, real: bool) -> float | None:
     return None
 
 
-def expected_durations(size: Size = "standard", folder: str | os.PathLike[str] | None = None) -> dict[str, str]:
+def expected_durations(size: Size) -> dict[str, str]:
     """Return what every figure takes on one core with the data sets that are there, "35 s", by its name.
 
     Empty where a script does not tell. No script is executed.
     """
     real = has_real_data()
-    told = {
-        name: expected_seconds(path.read_text("utf-8"), size, real) for name, path in figure_scripts(folder).items()
-    }
+    told = {name: expected_seconds(path.read_text("utf-8"), size, real) for name, path in figure_scripts().items()}
     return {name: "" if seconds is None else duration(seconds) for name, seconds in told.items()}
 
 

@@ -12,8 +12,6 @@ processes as it is told, the longest figure first, and leaves in the output fold
 `available_figures` lists what there is.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import logging
@@ -62,8 +60,6 @@ from specmargin.exceptions import (
 )
 from specmargin.files import replace_file
 from specmargin.interrupts import in_order
-
-__all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """The plainest experiment: methods over their grids on tasks, a cell for each setting and split."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,10 +13,8 @@ from reproduction.judging import TABLE_CLAIMS, judge, wide_frame
 from reproduction.methods import Method
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import Task, available_tasks, checksums, splits
+from reproduction.tasks import Task, available_tasks, splits
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["GridPlan", "grid_experiment"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,7 @@ def grid_experiment(
         there, missing = available_tasks(tasks, stand_ins, instead, options.data, joint=" and ")
         size: dict[str, Any] = {"grid": small, "folds": 2, "n_splits": 2} if options.quick else {"grid": grid}
         plan = GridPlan(name, there, methods, protocol=protocol, **size)
-        return Setup(plan, checksums((task.source for task in there), options.data), missing)
+        return Setup(plan, {task.source for task in there}, missing)
 
     def report(rows: list[Row], plan: GridPlan, options: Options) -> Findings:
         folds = LabeledFolds(plan.folds)

@@ -5,8 +5,6 @@ the package's CSV files, ours in the records. Of the spectrum paper no table is 
 cells that agree with its sentences.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +16,6 @@ from reproduction.engine.published import published
 from reproduction.recorded import RecordedTable
 from reproduction.report import Report
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["HEADLINES", "NOT_RECORDED", "Count", "Headline", "Number", "headline_rows"]
 
 NOT_RECORDED = "not recorded yet"
 """What stands in the place of our numbers where the table has not been recorded whole."""

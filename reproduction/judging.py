@@ -14,8 +14,6 @@ Frames have a row for each run, with its data set and its draw ("dataset", "spli
 in braces in a sentence is an expression, too; a column stands for its mean, one of text for its first.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 import statistics
@@ -51,8 +49,6 @@ from reproduction.engine.equivalence import (
     together,
 )
 from reproduction.engine.records import Row
-
-__all__ = ["TABLE_CLAIMS", "TESTS", "ClaimRow", "frame_of", "judge", "reach", "read_claims", "slope", "wide_frame"]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ A `Method` has an estimator for the plain experiments, whose cells `fit_cell` co
 and its solver for those that share factorisations between fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -20,8 +18,6 @@ from reproduction.engine.records import Cell
 from reproduction.tasks import Task, samples, splits
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["Method", "decide", "fit_cell"]
 
 
 def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:

@@ -13,8 +13,6 @@ on on another machine. That the code of today gives the same numbers is for a te
 again.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib
@@ -29,8 +27,6 @@ from reproduction.engine.records import Cell, Row, Store, canonical_json, make_r
 from reproduction.report import Report
 from specmargin.exceptions import InvalidInputError
 from specmargin.files import gunzip, parse_json, read_file, replace_file
-
-__all__ = ["RecordedTable", "read_record", "record_table", "recorded_folder", "recorded_tables", "restore_rows"]
 
 _FORMAT = 1
 _TABLE, _ROWS = "table.json", "rows.jsonl.gz"

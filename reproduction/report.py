@@ -23,8 +23,6 @@ from reproduction.engine.equivalence import FEWEST, NOT_JUDGED, Interval, answer
 from reproduction.engine.significance import Entry, Mark
 from specmargin.files import replace_file
 
-__all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section", "write_report"]
-
 
 @dataclass(frozen=True)
 class Line:

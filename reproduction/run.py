@@ -5,8 +5,6 @@ Quick or full, one phase or several, on the data sets that are available; the sw
 table is written to ``<out>/tables``.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +19,10 @@ from reproduction.engine.records import Cell, Row, Store, make_row, worst_gap
 from reproduction.engine.sweep import SweepInterruptedError, run_sweep
 from reproduction.recorded import read_record, record_table, restore_rows
 from reproduction.report import MarkedSection, Report, Section, write_report
+from reproduction.tasks import checksums
 from specmargin.checks import among, checked, instance, maybe, path, processes
 from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
 
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
@@ -78,13 +75,13 @@ class Options:
 
 
 class Setup(NamedTuple):
-    """What can be computed here: the plan, the SHA-256 of its data sets by name, what to say of missing ones.
+    """What can be computed here: the plan, the names of its data sets, what to say of missing ones.
 
     The plan is up to the experiment. Where that has one phase, ``plan.cells(data)`` returns its cells.
     """
 
     plan: Any
-    checksums: Mapping[str, str | None]
+    sources: Iterable[str]
     header: Sequence[str] = ()
 
 
@@ -255,14 +252,15 @@ def run_experiment(
 
 def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Row]]:
     """Return the report and all its rows."""
-    plan, checksums, header = experiment.setup(options)
+    plan, sources, header = experiment.setup(options)
+    data = checksums(sources, options.data)
     rows: list[Row] = []
     fresh = options.fresh
 
     def sweep(cells: list[Cell]) -> list[Row]:
         nonlocal fresh
         elsewhere = options.scheduler is not None  # where the folders here are not
-        archives = {name: Path(file) for name, file in available(options.data).items() if file and name in checksums}
+        archives = {name: Path(file) for name, file in available(options.data).items() if file and name in data}
         computed = run_sweep(
             cells,
             partial(experiment.work, data=None if elsewhere else options.data),
@@ -272,7 +270,7 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
             fresh=fresh,
             retry_failed=options.retry_failed,
             wait=options.wait,
-            provenance=collect(data=checksums, solver=experiment.solver),
+            provenance=collect(data=data, solver=experiment.solver),
             scheduler=options.scheduler,
             data_files={name: file for name, file in archives.items() if file.is_file()} if elsewhere else None,
         )

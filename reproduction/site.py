@@ -5,8 +5,6 @@
 rest is shown.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os
@@ -27,8 +25,6 @@ from reproduction.recorded import RecordedTable, read_record
 from reproduction.verdicts import VERDICTS, Claim, figure_claims, number_counts, parse_claims, tally
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.files import parse_json, read_file
-
-__all__ = ["Pages", "build_report", "figure_pages", "page_name", "plain", "record_pages", "write_pages"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -303,7 +299,7 @@ def _table_of_tables(records: Sequence[RecordedTable], judged: Mapping[str, _Jud
     return "\n".join(lines) + f"\n\nThe records took {sum(each.hours for each in records):.1f} core hours.\n"
 
 
-def figure_pages(output: Path, folder: Path, scripts: Path | None = None) -> dict[str, str]:
+def figure_pages(output: Path, folder: Path) -> dict[str, str]:
     """Return the page of every figure: its picture in `output`, its caption, what was drawn of what, and more.
 
     The pages are for `folder`, from which pictures are linked. A figure that is not drawn is there with its command.
@@ -311,7 +307,7 @@ def figure_pages(output: Path, folder: Path, scripts: Path | None = None) -> dic
     sidecars, place = _sidecars(output)[0], os.path.relpath(output, folder)
     return {
         name: _figure_page(name, path.read_text(encoding="utf-8"), sidecars.get(name), output, place)
-        for name, path in figure_scripts(scripts).items()
+        for name, path in figure_scripts().items()
     }
 
 

@@ -27,28 +27,6 @@ from specmargin.kernels import gram
 from specmargin.labels import Labels, encode_labels
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = [
-    "Draw",
-    "Samples",
-    "Task",
-    "available_tasks",
-    "checksums",
-    "dataset",
-    "is_available",
-    "kernel_matrix",
-    "labels_of",
-    "missing_data",
-    "of_data_set",
-    "published_or_drawn_moons",
-    "random_draws",
-    "rbf",
-    "restricted",
-    "samples",
-    "sources_of",
-    "splits",
-    "task_laplacian",
-]
-
 
 class Samples(NamedTuple):
     """Features, classes counted from 0, rows of the data set, number of training samples where a test set is fixed."""
@@ -278,7 +256,7 @@ def kernel_matrix(task: Task, data: Path | None = None) -> FloatArray:
 
 
 @lru_cache(maxsize=2)
-def task_laplacian(task: Task, data: Path | None = None, normalized: bool = True) -> LaplacianOperator:
-    """Return the Laplacian of a task's graph over all samples, to its power."""
+def task_laplacian(task: Task, data: Path | None = None) -> LaplacianOperator:
+    """Return the normalised Laplacian of a task's graph over all samples, to its power."""
     W = knn_graph(samples(task, data).X, **task.graph)
-    return laplacian(W, normalized=normalized, power=task.power)
+    return laplacian(W, normalized=True, power=task.power)

@@ -4,8 +4,6 @@ A sentence of `reproduction.judging.judge` begins with its verdict; `parse_sente
 are no claims: each line of a table asks whether ours is that number, and `told_numbers` counts the answers.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,17 +11,6 @@ from typing import Any, NamedTuple
 
 from reproduction.engine.equivalence import ANSWERS, NOT_JUDGED, counted
 from reproduction.report import Line, MarkedSection, Report, Section
-
-__all__ = [
-    "VERDICTS",
-    "Claim",
-    "figure_claims",
-    "number_counts",
-    "parse_claims",
-    "parse_sentences",
-    "tally",
-    "told_numbers",
-]
 
 VERDICTS = (*ANSWERS, NOT_JUDGED)
 """What a claim can be."""

@@ -73,6 +73,14 @@ def data_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of the real data; without it the test is skipped."""
+    if DATA_FOLDER is None:
+        pytest.skip("needs the real data: name their folder by $SPECMARGIN_DATA")
+    return DATA_FOLDER
+
+
+@pytest.fixture(scope="session")
 def tol() -> Mapping[str, float]:
     """The table of `tests/tolerances.py`, which importlib mode cannot import by name."""
     path = Path(__file__).with_name("tolerances.py")

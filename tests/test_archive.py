@@ -1,7 +1,5 @@
 """Files: what is written comes back to the last bit, and no other file is taken for one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

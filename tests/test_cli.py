@@ -1,7 +1,5 @@
 """The command line: clean messages, exit codes, options that arrive."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -17,8 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import specmargin as sm
-from reproduction import Experiment, Findings, Setup, SweepInterruptedError, papers
+from reproduction import papers
 from reproduction.__main__ import app as papers_app
+from reproduction.engine.sweep import SweepInterruptedError
+from reproduction.run import Experiment, Findings, Setup
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import RMM, S3VM
@@ -49,7 +49,7 @@ def toy_table(monkeypatch):
         toy.act()
         if toy.raises is not None:
             raise toy.raises
-        return Setup(None, {})
+        return Setup(None, ())
 
     def nothing(*_):
         return []

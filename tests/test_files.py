@@ -1,7 +1,5 @@
 """Files: written whole or not at all whoever writes, and read within bounds whatever they hold."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The lessons: files are those of their sources and have the form of a lesson; solutions pass, mistakes have hints."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import os

@@ -3,8 +3,6 @@
 Every file is read in a process of its own, whose memory is limited. Archives have right checksums, as from a forger.
 """
 
-from __future__ import annotations
-
 import hashlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The claims judged by the recorded rows say what the records say, word by word."""
 
-from __future__ import annotations
-
 import pytest
 
 from reproduction.papers import tables

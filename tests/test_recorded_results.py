@@ -4,8 +4,6 @@ Numbers that a clock or an iteration count decides are left out. Searches of non
 another machine, so that of a sample at most one cell may differ, and never by more than `SEARCH` points of error.
 """
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """The pages of docs: all can be reached, none links to nothing; and the site made of them, where Sphinx is there."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import os

@@ -5,8 +5,6 @@ gallery, which draws a figure again from what was computed before. `specmargin.f
 is written, and `explained` makes the message where it cannot be.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json

@@ -15,8 +15,6 @@ session may change, `SESSION`, widens the interval of a ratio of times (`ratio_o
 (`power_of_times`), so that a verdict on times stands only where it would in another session, too.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -25,26 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-
-__all__ = [
-    "ANSWERS",
-    "FEWEST",
-    "LEVEL",
-    "NOT_JUDGED",
-    "SESSION",
-    "Interval",
-    "answer",
-    "counted",
-    "difference",
-    "draw_means",
-    "draw_of",
-    "margin",
-    "mean_interval",
-    "power_of_times",
-    "ratio_of_times",
-    "share_interval",
-    "together",
-]
 
 LEVEL = 0.05
 """Of each of the two one-sided tests: intervals hold 90 %."""

@@ -1,7 +1,5 @@
 """What one cell measures: an estimator fitted on a split, and its errors on everything that can be measured."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Sequence
@@ -17,8 +15,6 @@ from specmargin.checks import checked, flag, instance, maybe, members, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.labels import label_vector
 from specmargin.typing import AnyArray, IntArray, Matrix
-
-__all__ = ["evaluate"]
 
 
 def _estimator(name: str, value: Any) -> Any:
@@ -118,7 +114,7 @@ def evaluate(
     parts = {part: getattr(split, part) for part in ("unlabeled", "validation", "test") if getattr(split, part).size}
     predictions = fit(split.labeled, list(parts.values()))
     errors: dict[str, Any] = {
-        f"error_{name}": _percent(predicted != codes[part])
+        f"error_{name}": percent(predicted != codes[part])
         for (name, part), predicted in zip(parts.items(), predictions, strict=True)
     }
     for tuning in tunings:
@@ -127,12 +123,13 @@ def evaluate(
             for left_out in labeled_folds(codes, split.labeled, tuning):
                 (predicted,) = fit(np.setdiff1d(split.labeled, left_out), [left_out])
                 wrong.append(predicted != codes[left_out])
-            errors[tuning.criterion] = _percent(np.concatenate(wrong))
+            errors[tuning.criterion] = percent(np.concatenate(wrong))
     return {**errors, **fit.evidence()}
 
 
-def _percent(wrong: AnyArray) -> float:
-    return 100.0 * float(np.mean(wrong))
+def percent(truths: AnyArray) -> float:
+    """Return the share of truths, in percent."""
+    return 100.0 * float(np.mean(truths))
 
 
 @dataclass

@@ -4,8 +4,6 @@ A process that dies, by kill -9 even, holds nothing any more. The empty file of 
 the one next to it, which has the number of the process that held it last.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator
@@ -15,8 +13,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from specmargin.exceptions import SpecmarginError
-
-__all__ = ["LockedError", "locked"]
 
 _logger = logging.getLogger(__name__)
 

@@ -5,8 +5,6 @@ end: by the exception that leaves the loop, or, when it was killed, by the opera
 parent every half second (elsewhere but on Windows).
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal
@@ -18,8 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from specmargin.interrupts import WorkerDiedError
-
-__all__ = ["die_with", "in_processes"]
 
 T = TypeVar("T")
 

@@ -1,13 +1,9 @@
 """Progress on the error stream while figures are made: a line that says how long it should take, and a bar."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
-
-__all__ = ["Report", "duration", "figure_bar"]
 
 Report: TypeAlias = Callable[[str, str], None]
 """Called with a figure's name and the stage that it has reached; "done" and "failed" are the last."""

@@ -6,8 +6,6 @@ training part alone), `UnlabeledPoints` (the error that is reported also chooses
 table) and `FixedSetting` (no choice).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +17,6 @@ import numpy.typing as npt
 from specmargin.checks import count, instance, members, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import IntArray
-
-__all__ = ["FixedSetting", "LabeledFolds", "Tuning", "UnlabeledPoints", "ValidationSet", "labeled_folds", "select"]
 
 _NEEDED = ("experiment", "method", "dataset", "split", "parameters", "status")
 

@@ -5,8 +5,6 @@
 No paths, no host or user names: what `collect` returns may be published.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess
@@ -18,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import specmargin
-
-__all__ = ["PACKAGES", "changed_since", "collect", "since_commit"]
 
 _SOURCES = ("specmargin/", "reproduction/")
 PACKAGES = ("specmargin", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos")

@@ -15,8 +15,6 @@ from specmargin.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["published", "published_parameters", "published_sizes"]
-
 _Name: TypeAlias = str | None
 
 

@@ -5,8 +5,6 @@ dictionary: what the cell is, what its work returned, how it ended. `Store` keep
 appended by the process that computed them; ``pandas.DataFrame(rows)`` makes a table of them.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -24,8 +22,6 @@ from typing import Any, TypeAlias
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.files import parse_json, read_file, replace_file
-
-__all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
 
 Row: TypeAlias = dict[str, Any]
 """Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned

@@ -5,8 +5,6 @@ one data set share most of their samples, so that their errors are not independe
 says. The papers mark like that; so does this. Claims are judged by `reproduction.engine.equivalence`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping
@@ -16,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["Entry", "Errors", "Mark", "paired_p_value", "significance_marks"]
 
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
 """Errors in percent by method and by split."""
@@ -63,11 +59,9 @@ def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     difference = a - b
     if np.ptp(difference) <= _ROUNDING:  # no spread: the statistic is 0/0 or infinite
         return 1.0 if np.abs(difference).max() <= _ROUNDING else 0.0
-    from scipy.stats import t
+    from scipy.stats import ttest_rel
 
-    k = len(a)
-    statistic = float(difference.mean()) / math.sqrt(float(difference.var(ddof=1)) / k)
-    return float(2.0 * t.sf(abs(statistic), k - 1))
+    return float(ttest_rel(a, b).pvalue)
 
 
 def _paired(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:

@@ -4,8 +4,6 @@
 a `Cell` names its split, and the worker process makes it again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +15,6 @@ from specmargin.checks import checked, count, flag, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import hide_labels, label_vector
 from specmargin.typing import IntArray
-
-__all__ = ["Split", "published_splits", "random_splits"]
 
 _PARTS = ("labeled", "unlabeled", "validation", "test")
 

@@ -10,8 +10,6 @@ computed again; a row of an older commit counts, and the table's footer says wha
 all anew.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -39,8 +37,6 @@ from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.files import parse_json, read_file, replace_file
 from specmargin.interrupts import Terminated, WorkerDiedError, in_order
-
-__all__ = ["StaleResultsError", "SweepInterruptedError", "Work", "read_sweep", "run_sweep"]
 
 Work: TypeAlias = Callable[[Cell], Mapping[str, Any]]
 """A function of a cell: errors in percent and what else the row should hold."""
@@ -202,12 +198,6 @@ def run_sweep(
             except ClusterError as error:
                 raise ClusterError(f"{error}. {kept()}; the same call goes on from there.") from error
     return [rows[cell.key] for cell in unique]
-
-
-@checked(folder=path)
-def read_sweep(folder: str | Path) -> list[Row]:
-    """Return every row of a folder, in no particular order, without computing anything."""
-    return list(Store(folder).read().values())
 
 
 def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:

@@ -5,8 +5,6 @@ paper is one file here and one CSV file of its published numbers. `run_table` co
 `reproduction.papers.bibliography` has the titles of the papers, and says which tables and figures are theirs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,8 +14,6 @@ from reproduction.report import Report
 from reproduction.run import Experiment, run_experiment
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, SpecmarginError
-
-__all__ = ["modules", "run_table", "tables"]
 
 
 def modules() -> dict[str, tuple[Experiment, ...]]:

@@ -11,8 +11,6 @@ by five labelled folds over linear and RBF kernels and C. Errors are those of th
 also shown there with the exact shares of the classes, which the S3VMs had whose errors were published.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -27,6 +25,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from reproduction.blocks import grouped
+from reproduction.engine.evaluation import percent
 from reproduction.engine.records import Cell, Row
 from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
@@ -40,7 +39,7 @@ from reproduction.papers._protocols.auto_ssl_sets import (
 )
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import Task, available_tasks, checksums, samples, splits
+from reproduction.tasks import Task, available_tasks, samples, splits
 from specmargin.candidates import (
     CONSTANTS,
     FAMILIES,
@@ -55,8 +54,6 @@ from specmargin.candidates import (
 )
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["AUTO_SSL", "VARIANTS", "draw_labels", "tuned_svm", "work"]
 
 VARIANTS: Mapping[str, Constants] = {
     "usual": CONSTANTS,
@@ -171,7 +168,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     predicted = {name: mixture.log_probabilities.argmax(axis=1) for name, mixture in mixtures.items()}
     predicted["tuned"] = tuned_svm(X, y, labeled)
     return {
-        **{f"error_{name}": _error(classes[hidden], y[hidden]) for name, classes in predicted.items()},
+        **{f"error_{name}": percent(classes[hidden] != y[hidden]) for name, classes in predicted.items()},
         **{f"balanced_{name}": _balanced(predicted[name][hidden], y[hidden]) for name in ("tuned", "auto", "baseline")},
         **told,
         "bank_seconds": seconds,
@@ -191,10 +188,6 @@ def _told(auto: Mixture, baseline: Mixture, codes: IntArray) -> dict[str, Any]:
         "p_better": comparison.p_better,
         "p_worse": comparison.p_worse,
     }
-
-
-def _error(predicted: IntArray, y: IntArray) -> float:
-    return 100.0 * float(np.mean(predicted != y))
 
 
 def _balanced(predicted: IntArray, y: IntArray) -> float:
@@ -247,7 +240,7 @@ def _setup(options: Options) -> Setup:
         if "labels" in chosen:
             wanted = tuple(int(text) for text in chosen["labels"].split(","))
             plan = replace(plan, labels=wanted)
-    return Setup(plan, checksums((task.source for task in there), options.data), missing)
+    return Setup(plan, {task.source for task in there}, missing)
 
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:

@@ -24,8 +24,6 @@ that was, our source does not say.
 University): its pages with their links are not in the data folder.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +35,7 @@ import numpy as np
 
 from reproduction.claims import LAPLACIANS
 from reproduction.comparison import Reference, mean_and_deviation
+from reproduction.engine.evaluation import percent
 from reproduction.engine.records import Cell, Row
 from reproduction.engine.splits import Split
 from reproduction.methods import decide
@@ -47,7 +46,6 @@ from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import (
     Task,
     available_tasks,
-    checksums,
     labels_of,
     random_draws,
     rbf,
@@ -55,8 +53,6 @@ from reproduction.tasks import (
     splits,
 )
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["MANIFOLD_MULTICLASS", "TASKS", "Plan", "weights_of", "work"]
 
 _OF_DIGITS: dict[str, Any] = {"graph": {"n_neighbors": 10, "kind": "symmetric"}, "power": 2}
 TASKS = {
@@ -152,9 +148,9 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
             fitted.append(fits.regularised(fits.METHODS[cell.method], task, labels, normalized, weights, data))
     scores, unseen, evidence = zip(*fitted, strict=True)
     predicted = _compared(np.column_stack(scores), y[:n], cell.parameters.get("rule"))
-    row = {"error_unlabeled": _percent(predicted[split.unlabeled], y[split.unlabeled]), "solver": evidence[0]["solver"]}
+    row = {"error_unlabeled": percent((predicted != y[:n])[split.unlabeled]), "solver": evidence[0]["solver"]}
     if len(y) > n:
-        row["error_test"] = _percent(decide(np.column_stack(unseen)), y[n:])
+        row["error_test"] = percent(decide(np.column_stack(unseen)) != y[n:])
     gaps = [one["relative_gap"] for one in evidence if "relative_gap" in one]
     return {**row, "relative_gap": max(gaps, key=abs)} if gaps else row
 
@@ -166,10 +162,6 @@ def _compared(F: FloatArray, y: IntArray, rule: str | None) -> IntArray:
     return decide(F, None if rule is None else np.bincount(y, minlength=F.shape[1]) / len(y))
 
 
-def _percent(predicted: Any, y: Any) -> float:
-    return 100.0 * float(np.mean(predicted != y))
-
-
 def _setup(options: Options) -> Setup:
     there, missing = available_tasks(
         [TASKS["uspst"], TASKS["isolet26"]],
@@ -178,7 +170,7 @@ def _setup(options: Options) -> Setup:
         options.data,
         joint=" and ",
     )
-    return Setup(Plan(there, 2 if options.quick else None), checksums((t.source for t in there), options.data), missing)
+    return Setup(Plan(there, 2 if options.quick else None), {task.source for task in there}, missing)
 
 
 def _report(rows: list[Row], plan: Plan, options: Options) -> Findings:

@@ -5,8 +5,6 @@ A table belongs to the paper whose module it stands in (`Paper.modules`), a figu
 report`` writes. A DOI is given where it is known for certain; the Journal of Machine Learning Research assigns none.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.papers import modules
-
-__all__ = ["PAPERS", "Paper", "homeless_tables", "paper_of_figure"]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ best error, which the test points choose: ours is marked optimistic, too. What L
 threshold: cut at the true shares of the classes, which nobody knows, its decisions err less than continuation's.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -139,7 +137,7 @@ def _setup(options: Options) -> Setup:
     available, header = available_blocks(wanted, options.data, bundled_blocks(), INSTEAD)
     if options.quick:
         available = [replace(block, n_splits=2) for block in available if len(block.tasks) > 1]
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:

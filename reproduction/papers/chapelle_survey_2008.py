@@ -20,8 +20,6 @@ half a point of its numbers in every row, where the hinge of the original progra
 Descending on its free energy, annealing is far better on text than the survey's was.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -32,8 +30,6 @@ from reproduction.engine.published import published, published_parameters
 from reproduction.engine.records import Row
 from reproduction.papers._protocols.chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
 from reproduction.run import Experiment, Findings, Options, Setup
-
-__all__ = ["ALL", "NEAREST", "S3VM_SURVEY", "SurveyBlock", "blocks", "bundled_blocks"]
 
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
@@ -97,7 +93,7 @@ def _setup(options: Options) -> Setup:
     if options.quick:
         small = ("g50c", "uspst_pairs", "digits_pairs")
         available = [replace(block, n_splits=1) for block in available if block.dataset in small]
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:

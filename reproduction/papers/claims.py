@@ -6,8 +6,6 @@ generated or published; a cell is one draw. What the studies do stands in the pa
 the processor, of one computer; they say how costs grow, and compare methods, and no more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +19,8 @@ from reproduction.papers._claims import study as of_studies
 from reproduction.papers._protocols.gieseke_fits import SETS as GIESEKE_SETS
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import checksums, is_available, missing_data
+from reproduction.tasks import is_available, missing_data
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["CLAIMS", "STUDIES", "Plan", "work"]
 
 _PARTS = (manifold, primal, spectrum, s3vm)
 STUDIES = {name: study for part in _PARTS for name, study in part.STUDIES.items()}
@@ -96,7 +92,7 @@ def _setup(options: Options) -> Setup:
             sets[study] = there
     plan = Plan(sets, 2) if options.quick else Plan(sets)
     sources = {source_of(name) for names in sets.values() for name in names} - {""}
-    return Setup(plan, checksums(sorted(sources), options.data), missing_data(sorted(missing)))
+    return Setup(plan, sources, missing_data(sorted(missing)))
 
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:

@@ -10,8 +10,6 @@ they see, the flipped ones included; no test label chooses anything. Samples of 
 coordinates of their own span, which leaves distances and products as they are.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -30,12 +28,10 @@ from reproduction.papers._protocols.flipped_fits import METHODS, RATES, compared
 from reproduction.papers.auto_ssl import draw_labels
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import available_tasks, checksums, samples
+from reproduction.tasks import available_tasks, samples
 from specmargin.checks import among
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["FLIPPED_LABELS", "TASKS", "work"]
 
 TASKS = {
     name: {**SETS, **UNSEEN}[name]
@@ -106,7 +102,7 @@ def _setup(options: Options) -> Setup:
     there, missing = available_tasks([TASKS[name] for name in names], [TASKS["two_moons"]], "two moons", options.data)
     sets = tuple(task.name for task in there)
     plan = Plan(sets[:2], 2, n=120) if options.quick else Plan(sets, **_numbers(options))
-    return Setup(plan, checksums(sorted({TASKS[name].source for name in plan.sets} - {""}), options.data), missing)
+    return Setup(plan, {TASKS[name].source for name in plan.sets} - {""}, missing)
 
 
 def _numbers(options: Options) -> dict[str, int]:

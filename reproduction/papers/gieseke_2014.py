@@ -36,8 +36,6 @@ kernel, where the paper searches its grid *on the test set*: optimistic, and nam
 lam = lam' = C = C* = 1 against the number of training samples; 7 on the span of random kernel functions.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -273,7 +271,7 @@ def _setup(options: Options) -> Setup:
     if options.choices.get("labels") == "uniform":
         wanted = [replace(block, how=replace(block.how, uniform=True)) for block in wanted]
     available, header = available_blocks(wanted, options.data)
-    return Blocks(available).setup(options.data, header)
+    return Blocks(available).setup(header)
 
 
 def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:

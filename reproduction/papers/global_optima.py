@@ -49,8 +49,6 @@ interval of 2 lies below, above zero; "errs alike" where it lies within half a p
 for each search of 3. The objective "tells" of the error where the interval of 1 lies above zero.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -77,7 +75,7 @@ from reproduction.papers._protocols.optima_instances import (
 from reproduction.papers._protocols.optima_quantities import ALIKE, PARTS, TOL, intervals, quantities
 from reproduction.papers._protocols.optima_report import answer, sections, unproved
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import checksums, is_available, missing_data
+from reproduction.tasks import is_available, missing_data
 from specmargin.exceptions import SpecmarginError
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
@@ -217,7 +215,7 @@ def _setup(options: Options) -> Setup:
     lost = [name for name in SETS if name not in there]
     plan = QUICK if options.quick else Plan(there)
     sources = {SETS[name].name for name in plan.sets}
-    return Setup(plan, checksums(sources, options.data), [] if options.quick else missing_data(lost))
+    return Setup(plan, sources, [] if options.quick else missing_data(lost))
 
 
 def judged(rows: Iterable[Row]) -> list[str]:

@@ -18,8 +18,6 @@ before and ``--set weights=binary`` has still. With gammas chosen by folds the l
 three times, with a validation set that chose the parameters): the note column says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache, partial
@@ -40,8 +38,6 @@ from reproduction.tasks import Task, kernel_matrix, random_draws, rbf, task_lapl
 from reproduction.verdicts import told_numbers
 from specmargin import kernels
 from specmargin.typing import FloatArray
-
-__all__ = ["LAPSVM_SVM", "METHODS", "TASKS", "WEIGHTS", "work"]
 
 WEIGHTS = ("heat", "binary")
 """Of the edges: exp(-d^2 / (2 t^2)) with the mean length t of an edge, or 0 and 1."""

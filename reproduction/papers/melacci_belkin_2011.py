@@ -20,8 +20,6 @@ distance from the published errors 0.4 points, normalised 3.5) and uspstb (0.7; 
 FACEMIT, the faces of CBCL, has the table `LAPSVM_PRIMAL_FACES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -59,7 +57,7 @@ from reproduction.papers._protocols.melacci_belkin_sections import (
     sections,
 )
 from reproduction.run import Experiment, Findings, Options, Run, Setup
-from reproduction.tasks import Task, checksums, splits
+from reproduction.tasks import Task, splits
 from reproduction.verdicts import told_numbers
 
 __all__ = [
@@ -182,7 +180,7 @@ def _setup(names: Sequence[str], full: Plan, quick: Plan, options: Options) -> S
         tasks = [TASKS[name] for name in BUNDLED]
         header = [*header, "QUICK: 600 of scikit-learn's digits in the place of MNIST."]
     plan = replace(quick, tasks=tasks[:2]) if options.quick else replace(full, tasks=tasks)
-    return Setup(plan, checksums((task.source for task in plan.tasks), options.data), header)
+    return Setup(plan, {task.source for task in plan.tasks}, header)
 
 
 def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: Options) -> Findings:

@@ -41,10 +41,7 @@ from reproduction.papers._claims import shivaswamy_jebara as claims
 from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
 from reproduction.report import MarkedRow, MarkedSection
 from reproduction.run import Experiment, Findings, Options, Run, Setup
-from reproduction.tasks import checksums
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["SPECTRUM_LEARNING", "SPECTRUM_MUTUAL", "Plan", "claims", "errors_of", "fits", "measure"]
 
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
@@ -190,7 +187,7 @@ def _setup(options: Options) -> Setup:
     plan = Plan(tasks, **choices)
     if options.quick:
         plan = plan.quick()
-    return Setup(plan, checksums((task.split()[0] for task in plan.tasks), options.data), header)
+    return Setup(plan, {task.split()[0] for task in plan.tasks}, header)
 
 
 def _report(results: Any, plan: Plan, options: Options) -> Findings:
@@ -222,7 +219,7 @@ def _setup_mutual(options: Options) -> Setup:
     named: dict[str, Any] = {"methods": fits.PAPER, "graph": "mutual", "experiment": "spectrum_mutual"}
     plan = Plan(tasks, (20, 100), 2, 10, _FEW, **named)
     plan = plan.quick() if options.quick else plan
-    return Setup(plan, checksums((task.split()[0] for task in plan.tasks), options.data), header)
+    return Setup(plan, {task.split()[0] for task in plan.tasks}, header)
 
 
 def _report_mutual(results: Any, plan: Plan, options: Options) -> Findings:

@@ -13,8 +13,6 @@ its other rules. "graph" is alignment without features, X = I. "storm" learns th
 All others are in `_node_rivals`. The networks are trained from several seeds, and their errors averaged.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,10 +38,8 @@ from reproduction.papers._protocols.node_sets import (
 )
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import checksums, missing_data
+from reproduction.tasks import missing_data
 from specmargin.exceptions import InvalidInputError
-
-__all__ = ["METHODS", "SPECTRAL_FILTERS", "TASKS", "work"]
 
 NETWORKS = ("gcn", "appnp")
 N_SEEDS = 3
@@ -111,8 +107,7 @@ def _setup(options: Options) -> Setup:
     names = tuple(task.name for task in there)
     quick = tuple(name for name in QUICK if name in (*names, STAND_IN.name))
     plan = Plan(quick, 2) if options.quick else Plan(names)
-    sources = sorted({TASKS[name].source for name in plan.tasks} - {""})
-    return Setup(plan, checksums(sources, options.data), missing_data(lost))
+    return Setup(plan, {TASKS[name].source for name in plan.tasks} - {""}, missing_data(lost))
 
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:

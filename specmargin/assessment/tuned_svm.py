@@ -31,8 +31,6 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    width : float, optional
-        Median distance of the samples, also of unlabelled ones; by default of those that it is fitted to.
     random_state : int
         Deals out the folds.
 
@@ -43,8 +41,6 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         None where there is one class.
     options_ : dict
         Parameters of the SVC.
-    X_, y_ : ndarray
-        The samples that it was fitted to.
     chosen_ : str
         Choice in words.
 
@@ -57,7 +53,6 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
     ('linear kernel, C = 10', [0, 1])
     """
 
-    width: float | None = None
     random_state: int = 0
 
     def fit(self, X: Matrix, y: Any) -> TunedSVM:
@@ -69,11 +64,11 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         y : array-like of shape (l,)
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
-        y = np.asarray(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            return self.fit_with(X, y, {}, "one class")
-        kernels = _kernels(X, self.width)
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) < 2:
+            self.estimator_, self.options_, self.chosen_ = None, {}, "one class"
+            return self
+        kernels = _kernels(X)
         folds = stratified_folds(
             as_they_appear(codes), min(_FOLDS, len(codes)), np.random.default_rng(self.random_state)
         )
@@ -82,19 +77,8 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         )
         (name, options, G), C = kernels[best[2]], _CS[best[1]]
         unit = float(np.mean(np.diag(G)))
-        return self.fit_with(X, y, {"C": C / unit if unit > 0 else C, **options}, f"{name} kernel, C = {C:g}")
-
-    @classmethod
-    def refitted(cls, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
-        """Return what `fit` has left, from the samples and what it has chosen."""
-        return cls().fit_with(X, y, dict(options), chosen)
-
-    def fit_with(self, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
-        """Fit to all samples with what is chosen."""
-        self.X_, self.y_, self.options_, self.chosen_ = X, y, options, chosen
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        svm = SVC(**options, max_iter=_STEPS * len(codes)) if len(self.classes_) > 1 else None
-        self.estimator_ = None if svm is None else svm.fit(X, codes)
+        self.options_, self.chosen_ = {"C": C / unit if unit > 0 else C, **options}, f"{name} kernel, C = {C:g}"
+        self.estimator_ = SVC(**self.options_, max_iter=_STEPS * len(codes)).fit(X, codes)
         return self
 
     def decision_function(self, X: Matrix) -> FloatArray:
@@ -111,12 +95,12 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[self.estimator_.predict(X)])
 
 
-def _kernels(X: Matrix, width: float | None) -> list[tuple[str, dict[str, Any], FloatArray]]:
+def _kernels(X: Matrix) -> list[tuple[str, dict[str, Any], FloatArray]]:
     """Return name, arguments of SVC and matrix of each kernel."""
     linear = X @ X.T
     linear = linear.toarray() if hasattr(linear, "toarray") else np.asarray(linear)
     squares = euclidean_distances(X, squared=True)
-    unit = float(np.sqrt(np.median(squares[np.triu_indices(len(squares), 1)]))) if width is None else width
+    unit = float(np.sqrt(np.median(squares[np.triu_indices(len(squares), 1)])))
     kernels: list[tuple[str, dict[str, Any], FloatArray]] = [("linear", {"kernel": "linear"}, linear)]
     for one in _WIDTHS if unit > 0 else ():
         gamma = 0.5 / (one * unit) ** 2

@@ -1,7 +1,5 @@
 """A small table with every flaw."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

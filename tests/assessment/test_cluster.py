@@ -1,7 +1,5 @@
 """A real Dask scheduler and two workers on loopback: the same rows as in this process, also after one of them died."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import json

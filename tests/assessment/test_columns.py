@@ -1,7 +1,5 @@
 """Cells become numbers, dates, categories or texts; what cannot be read is named, what is ambiguous is stated."""
 
-from __future__ import annotations
-
 import decimal
 import sys
 from datetime import UTC, date, datetime, timedelta

@@ -1,14 +1,12 @@
 """Tests, corrections and verdicts against scipy and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import beta, binomtest
 
 from specmargin.assessment.choice import choose
 from specmargin.assessment.comparison import compare_outcomes, error_of_choice, holm, labels_needed
-from specmargin.assessment.evaluation import Outcome, log_loss
+from specmargin.assessment.evaluation import Outcome
 from specmargin.candidates.comparison import mcnemar_power
 
 
@@ -87,10 +85,6 @@ def test_disagreement_is_named() -> None:
     row = compare_outcomes([base, other], codes_of(l), "b")[1]
     assert row.differs == pytest.approx(100 / 240)
     assert "check some of these rows" in row.verdict
-
-
-def test_log_loss_is_finite() -> None:
-    assert log_loss(np.array([[1.0, 0.0]]), np.array([1])) == pytest.approx(-np.log(1e-6))
 
 
 def test_labels_needed_have_the_power_and_fewer_do_not() -> None:

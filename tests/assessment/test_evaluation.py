@@ -1,7 +1,5 @@
 """Left-out decisions: the same folds for all, no label seen, budgets kept; the tuned SVM against a search by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

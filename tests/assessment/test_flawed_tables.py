@@ -1,7 +1,5 @@
 """Tables with the flaws of real ones: each is read right, or refused by a cell, before anything is computed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

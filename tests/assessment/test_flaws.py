@@ -1,7 +1,5 @@
 """Every flaw is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """Columns of the table of methods: each shows its own number of a row."""
 
-from __future__ import annotations
-
 from specmargin.assessment.comparison import Row
 from specmargin.assessment.measures import explanations, measures
 

@@ -1,7 +1,5 @@
 """Methods computed elsewhere have the outcomes that they have here; what ends a run leaves what was computed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

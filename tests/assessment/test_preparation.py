@@ -1,7 +1,5 @@
 """Features are those of scikit-learn's ColumnTransformer, before and after a file."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

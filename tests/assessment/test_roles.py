@@ -1,7 +1,5 @@
 """What columns are used as; names of rows, and columns that give the labels away."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact

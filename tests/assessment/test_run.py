@@ -1,7 +1,5 @@
 """From a file to a table of methods, predictions, a page and a model."""
 
-from __future__ import annotations
-
 import csv
 import re
 from html.parser import HTMLParser

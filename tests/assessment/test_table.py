@@ -1,7 +1,5 @@
 """Tables: files of every kind, and what no table is."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is published about the sets, and archives of a test's own."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Callable
@@ -66,14 +64,6 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
         monkeypatch.setitem(registry.REGISTRY, path.stem, entry)
 
     return expect
-
-
-@pytest.fixture
-def archives(data_folder: Path | None) -> Path:
-    """Give the folder of the published archives."""
-    if data_folder is None:
-        pytest.skip("needs the published archives: name their folder by $SPECMARGIN_DATA")
-    return data_folder
 
 
 @pytest.fixture(params=sorted(FACTS))

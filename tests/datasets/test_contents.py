@@ -1,7 +1,5 @@
 """What an archive holds is checked before it is used."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

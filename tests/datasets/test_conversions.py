@@ -1,7 +1,5 @@
 """Files of public data sets as arrays."""
 
-from __future__ import annotations
-
 import collections
 import re
 

@@ -1,7 +1,5 @@
 """Finding, checking and reading archives; on the real ones where a data folder is given."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
@@ -35,9 +33,9 @@ def tiny(folder: Path, name: str = "g10n", shift: float = 0.0) -> Path:
 
 
 @pytest.mark.data
-def test_archives_are_as_published(archives: Path, published: tuple[str, Any]) -> None:
+def test_archives_are_as_published(real_data: Path, published: tuple[str, Any]) -> None:
     name, facts = published
-    data = datasets.load(name, data_home=archives)
+    data = datasets.load(name, data_home=real_data)
     n = sum(facts.counts)
     assert data.name == name
     assert data.X.shape == (n, facts.n_features)
@@ -66,23 +64,23 @@ def test_archives_are_as_published(archives: Path, published: tuple[str, Any]) -
 
 
 @pytest.mark.data
-def test_g50c_has_five_percent_bayes_error(archives: Path) -> None:
-    data = datasets.load("g50c", data_home=archives)
+def test_g50c_has_five_percent_bayes_error(real_data: Path) -> None:
+    data = datasets.load("g50c", data_home=real_data)
     error = np.mean((data.X.sum(axis=1) > 0) != data.y)
     assert abs(error - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 550)
 
 
 @pytest.mark.data
-def test_clock_archive_is_the_formula(archives: Path, tol: Mapping[str, float]) -> None:
-    data = datasets.load("clock", data_home=archives)
+def test_clock_archive_is_the_formula(real_data: Path, tol: Mapping[str, float]) -> None:
+    data = datasets.load("clock", data_home=real_data)
     X, y = datasets.make_clock()
     np.testing.assert_allclose(data.X, X, atol=tol["exact"])
     np.testing.assert_array_equal(data.y, y)
 
 
 @pytest.mark.data
-def test_two_spirals_archive_is_the_formula(archives: Path, tol: Mapping[str, float]) -> None:
-    data = datasets.load("two_spirals", data_home=archives)
+def test_two_spirals_archive_is_the_formula(real_data: Path, tol: Mapping[str, float]) -> None:
+    data = datasets.load("two_spirals", data_home=real_data)
     X, y = datasets.make_two_spirals()
     # The published points were computed with pi = 3.1416, which turns point i by this angle.
     turn = np.exp(1j * np.arange(97) * (3.1416 - np.pi) / 16)
@@ -93,15 +91,15 @@ def test_two_spirals_archive_is_the_formula(archives: Path, tol: Mapping[str, fl
 
 
 @pytest.mark.data
-def test_two_moons_archive_has_test_points(archives: Path) -> None:
-    extras = datasets.load("two_moons", data_home=archives).extras
+def test_two_moons_archive_has_test_points(real_data: Path) -> None:
+    extras = datasets.load("two_moons", data_home=real_data).extras
     assert len(extras["X_test"]) == len(extras["y_test"])
     assert set(extras["y_test"].tolist()) == {0, 1}
 
 
 @pytest.mark.data
-def test_20news_archive_has_names_and_words(archives: Path) -> None:
-    data = datasets.load("20news", data_home=archives)
+def test_20news_archive_has_names_and_words(real_data: Path) -> None:
+    data = datasets.load("20news", data_home=real_data)
     assert data.extras["class_names"][10] == "rec.sport.hockey"
     assert len(data.extras["vocab"]) == data.X.shape[1]
     assert data.extras["host"].shape[0] == data.X.shape[0]

@@ -1,7 +1,5 @@
 """The two-class tasks of the papers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,8 @@ def standardised(X: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.data
-def test_mnist_pair(archives: Path, tol: Mapping[str, float]) -> None:
-    X, y = datasets.mnist_pair(3, 8, data_home=archives)
+def test_mnist_pair(real_data: Path, tol: Mapping[str, float]) -> None:
+    X, y = datasets.mnist_pair(3, 8, data_home=real_data)
     assert X.shape == (1000, 784)
     assert 400 < y.sum() < 600
     constant = np.ptp(X, axis=0) == 0
@@ -42,24 +40,24 @@ def test_mnist_pair(archives: Path, tol: Mapping[str, float]) -> None:
     assert not X[:, constant].any()
     np.testing.assert_allclose(X[:, ~constant].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(X[:, ~constant].var(axis=0), 1, rtol=tol["linalg"])
-    again, y_again = datasets.mnist_pair(3, 8, data_home=archives)
+    again, y_again = datasets.mnist_pair(3, 8, data_home=real_data)
     np.testing.assert_array_equal(again, X)
     np.testing.assert_array_equal(y_again, y)
-    other, _ = datasets.mnist_pair(3, 8, random_state=1, data_home=archives)
+    other, _ = datasets.mnist_pair(3, 8, random_state=1, data_home=real_data)
     assert not np.array_equal(other, X)
-    X, y = datasets.mnist_pair(3, 8, n=None, data_home=archives)
+    X, y = datasets.mnist_pair(3, 8, n=None, data_home=real_data)
     assert X.shape == (13966, 784)
     np.testing.assert_array_equal(np.bincount(y), [7141, 6825])
 
 
 @pytest.mark.data
-def test_newsgroups_pairs(archives: Path) -> None:
+def test_newsgroups_pairs(real_data: Path) -> None:
     assert PAIR_SIZES.keys() == NEWSGROUPS_PAIRS.keys()
     for task, sizes in PAIR_SIZES.items():
-        X, y = datasets.newsgroups_pair(task, n=None, data_home=archives)
+        X, y = datasets.newsgroups_pair(task, n=None, data_home=real_data)
         np.testing.assert_array_equal(np.bincount(y), sizes)
         assert X.shape[0] == sum(sizes)
-    X, y = datasets.newsgroups_pair("pc-mac", data_home=archives)
+    X, y = datasets.newsgroups_pair("pc-mac", data_home=real_data)
     assert X.shape[0] == 1000
     assert sparse.issparse(X)
     assert X.format == "csr"
@@ -69,10 +67,10 @@ def test_newsgroups_pairs(archives: Path) -> None:
 
 
 @pytest.mark.data
-def test_newsgroups_classes_are_in_the_order_of_the_name(archives: Path) -> None:
-    data = datasets.load("20news", data_home=archives)
+def test_newsgroups_classes_are_in_the_order_of_the_name(real_data: Path) -> None:
+    data = datasets.load("20news", data_home=real_data)
     religion, atheism = (data.extras["class_names"].index(n) for n in ("talk.religion.misc", "alt.atheism"))
-    X, y = datasets.newsgroups_pair("religion-atheism", n=None, data_home=archives)
+    X, y = datasets.newsgroups_pair("religion-atheism", n=None, data_home=real_data)
     # The numbers of distinct words per message survive tf-idf.
     for label, group in enumerate((religion, atheism)):
         expected = np.sort(data.X[data.y == group].getnnz(axis=1))

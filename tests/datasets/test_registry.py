@@ -1,7 +1,5 @@
 """The registry of the data sets."""
 
-from __future__ import annotations
-
 from specmargin import datasets
 from specmargin.datasets import registry
 

@@ -506,7 +506,7 @@ def test_members_of_the_tar_are_bounded(network: Install, monkeypatch: pytest.Mo
 
 
 @pytest.mark.data
-def test_the_content_of_usps_is_that_of_the_published_archive(archives: Path) -> None:
-    with np.load(archives / "usps.npz") as archive:
+def test_the_content_of_usps_is_that_of_the_published_archive(real_data: Path) -> None:
+    with np.load(real_data / "usps.npz") as archive:
         content = archive["X"].tobytes() + archive["y"].tobytes()
     assert hashlib.sha256(content).hexdigest() == conversions.USPS_CONTENT

@@ -1,7 +1,5 @@
 """Generators against scikit-learn, the papers' formulas and closed-form error rates."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 

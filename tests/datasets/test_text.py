@@ -1,7 +1,5 @@
 """The large text sets: made files of svmlight's format under their names, and the message where there is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

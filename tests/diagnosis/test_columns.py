@@ -1,7 +1,5 @@
 """Facts about columns, copies and distances, against numpy's and scipy's own and hand-made cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

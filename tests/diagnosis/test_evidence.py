@@ -1,7 +1,5 @@
 """Decisions at left-out labels against refits, kernels against scikit-learn's, edges across boundaries by counting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

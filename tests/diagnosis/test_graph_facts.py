@@ -1,7 +1,5 @@
 """Components, degrees, hubs, gaps and the embedding of small graphs, by hand and by scipy."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Labels of every kind, edges and nearest labels against brute force, eigenpairs of graphs in many pieces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

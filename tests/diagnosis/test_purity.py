@@ -1,7 +1,5 @@
 """Purities and their p-values, against all arrangements of the labels."""
 
-from __future__ import annotations
-
 from itertools import permutations as orders
 
 import numpy as np

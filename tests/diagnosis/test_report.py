@@ -1,7 +1,5 @@
 """`diagnose` end to end: kinds of input, JSON, size, and that nothing of the input is changed."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import FrozenInstanceError

@@ -1,7 +1,5 @@
 """The text of a diagnosis: its length, and its numbers are those of the record."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import specmargin as sm

@@ -1,7 +1,5 @@
 """Verdicts on sets whose truth is known, and what is advised."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

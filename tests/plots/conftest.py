@@ -1,7 +1,5 @@
 """Axes to draw into."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.axes import Axes
 

@@ -1,7 +1,5 @@
 """Pictures of a comparison: what is drawn where, and colours that a page can change."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 

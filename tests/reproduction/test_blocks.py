@@ -1,13 +1,11 @@
 """Blocks: shared cells once, lines by method, a section for each title, stand-ins for missing data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
 from reproduction import blocks
-from reproduction import published as published_numbers
 from reproduction.blocks import Block, Blocks, Published, available_blocks, grouped
+from reproduction.engine.published import published as published_numbers
 from reproduction.run import measured
 
 

@@ -1,7 +1,5 @@
 """Comparisons apart from claims: by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from reproduction import claims

@@ -1,13 +1,13 @@
 """Reproduced next to published: lines, the word "optimistic", what was published."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 from toy_rows import rows_of
 
-from reproduction import Reference, Report, Section, UnlabeledPoints, ValidationSet, compare
+from reproduction.comparison import Reference, compare
+from reproduction.engine.protocol import UnlabeledPoints, ValidationSet
+from reproduction.report import Report, Section
 
 TABLE4 = Reference("lapsvm_primal_2009", "4", "svm", note="other splits")
 TABLE15 = Reference("survey2008", "15", "lapsvm_dual")

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import reproduction.engine.published as published_module
-from reproduction import Line, Report, Section, headlines
+from reproduction import headlines
 from reproduction.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
 from reproduction.papers import chapelle_2006, gieseke_2014, tables
 from reproduction.papers._claims import shivaswamy_jebara
 from reproduction.papers.bibliography import PAPERS
 from reproduction.recorded import RecordedTable, recorded_folder, recorded_tables
+from reproduction.report import Line, Report, Section
 from specmargin.exceptions import InvalidInputError
 
 ROOT = Path(__file__).parents[2]

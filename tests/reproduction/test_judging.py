@@ -1,7 +1,5 @@
 """Claims as data: each kind of quantity agrees, differs and cannot be told on numbers made by hand."""
 
-from __future__ import annotations
-
 from itertools import chain, product
 
 import numpy as np

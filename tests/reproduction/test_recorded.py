@@ -1,24 +1,23 @@
 """Recorded tables: rows and report come back as they were, in whatever folder, and what is damaged is named."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from toy_rows import rows_of
 
 import specmargin
-from reproduction import Experiment, Findings, Line, Report, Section, Setup, run_experiment
 from reproduction.engine.provenance import collect
 from reproduction.engine.records import Cell, Store
 from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.recorded import read_record, record_table, recorded_folder, recorded_tables, restore_rows
-from reproduction.report import MarkedRow, MarkedSection
+from reproduction.report import Line, MarkedRow, MarkedSection, Report, Section
+from reproduction.run import Experiment, Findings, Setup, run_experiment
 from specmargin.exceptions import InvalidInputError
 
 MARKS = significance_marks({"a": {"s0": 9.0, "s1": 10.0}, "b": {"s0": 8.0, "s1": 10.5}, "c": {"s0": 1.0}})
@@ -45,17 +44,13 @@ def work(cell, *, data=None):
 
 def toy(ks):
     cells = [Cell("toy", "svm", "g50c", f"s{k}", {"k": k, "widths": [1, 2.0]}) for k in ks]
-
-    class Plan:
-        @staticmethod
-        def cells(data):
-            return cells
+    plan = SimpleNamespace(cells=lambda data: cells)
 
     def report(rows, plan, options):
         lines = [Line("g50c", "svm", "none", row["error_test"], math.nan, 1) for row in rows]
         return Findings([Section("", lines)])
 
-    return Experiment("toy", "A toy", "Toy", lambda options: Setup(Plan, {}), work, report)
+    return Experiment("toy", "A toy", "Toy", lambda options: Setup(plan, ()), work, report)
 
 
 @pytest.fixture(autouse=True)

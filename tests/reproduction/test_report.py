@@ -1,7 +1,5 @@
 """The table with significance marks, as text, CSV and Markdown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

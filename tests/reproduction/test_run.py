@@ -1,11 +1,8 @@
 """Reproduced next to published: lines, the word "optimistic", footers, files."""
 
-from __future__ import annotations
-
 from toy_rows import ERRORS, rows_of
 
-from reproduction import Experiment, Findings, Setup, run_experiment
-from reproduction.run import Options, footer
+from reproduction.run import Experiment, Findings, Options, Setup, footer, run_experiment
 
 
 def test_footer_tells_of_failures_gaps_versions_and_command(tmp_path):
@@ -34,7 +31,7 @@ def test_run_passes_options_and_writes_files(tmp_path):
 
     def build(options):
         got.append(options)
-        return Setup(None, {})
+        return Setup(None, ())
 
     def nothing(*_):
         return []

@@ -1,21 +1,21 @@
 """Pages of records and figures: claims, tables, provenance, and what is damaged or missing."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import json
 import math
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from reproduction import Experiment, Findings, Line, Section, Setup, papers, run_experiment, site
+from reproduction import papers, site
 from reproduction.engine.records import Cell
 from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
-from reproduction.report import MarkedRow, MarkedSection
+from reproduction.report import Line, MarkedRow, MarkedSection, Section
+from reproduction.run import Experiment, Findings, Setup, run_experiment
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 LINES = [
@@ -41,14 +41,9 @@ def work(cell, *, data=None):
     return {"error_test": 10.0 / (1 + cell.parameters["k"]), "relative_gap": 1e-9}
 
 
-def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS, worker=work) -> Experiment:
+def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS) -> Experiment:
     """Return a table of that name, of a few cells and of the lines above."""
     cells = [Cell(name, "svm", "g50c", f"s{k}", {"k": k}) for k in ks]
-
-    class Plan:
-        @staticmethod
-        def cells(data):
-            return cells
 
     def report(rows, plan, options):
         sections = [Section("Table 4, error on U", LINES)]
@@ -56,13 +51,9 @@ def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS, w
             sections = [MarkedSection([MarkedRow("3-8", 20, MARKS)], ["STOAM", "STORM", "KTA"], "folds")]
         return Findings(sections, ["OPTIMISTIC: <so>."], remarks)
 
-    return replace(
-        papers.tables()[name], setup=lambda options: Setup(Plan, {}), work=worker, report=report, measure=_rows_of
-    )
-
-
-def _rows_of(plan, sweep, data):
-    return sweep(plan.cells(data))
+    plan = SimpleNamespace(cells=lambda data: cells)
+    given = {"setup": lambda options: Setup(plan, ()), "work": work, "report": report, "measure": Experiment.measure}
+    return replace(papers.tables()[name], **given)
 
 
 @pytest.fixture
@@ -73,8 +64,7 @@ def results(tmp_path, monkeypatch):
 
     def record(name: str, ks=(0, 1), **options):
         quick, choices = options.pop("quick", False), options.pop("choices", None)
-        made = experiment(name, ks, **options)
-        known[name] = replace(made, work=work)
+        made = known[name] = experiment(name, ks, **options)
         try:
             run_experiment(made, out=tmp_path / "run", progress=False, record=True, quick=quick, choices=choices)
         except SweepInterruptedError:

@@ -1,7 +1,5 @@
 """Tasks: which samples, which classes, which splits, and what is noted of missing data."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims are read back from what the judge writes, all of them and nothing else; published numbers are counted."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

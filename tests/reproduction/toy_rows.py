@@ -1,6 +1,7 @@
 """Rows of a sweep of a toy: two settings on two splits, with known errors."""
 
-from reproduction import Cell, run_sweep
+from reproduction.engine.records import Cell
+from reproduction.engine.sweep import run_sweep
 
 # Per split (validation error, unlabelled error) of the two settings.
 ERRORS = {"s0": [(1.0, 12.0), (2.0, 8.0)], "s1": [(5.0, 10.0), (4.0, 11.0)]}

@@ -1,7 +1,5 @@
 """Checks of answers say right or which mistake; guesses are kept; a bad argument has one error with its remedy."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

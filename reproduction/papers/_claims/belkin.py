@@ -5,8 +5,6 @@
 speakers of Isolet are those of figure 6, in the same order, so that errors are compared speaker by speaker.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product

@@ -4,8 +4,6 @@ The conclusions of sections 1 and 4 to 5.3 stand in ``table_claims.toml``; `sent
 judged by from the blocks with their rows. Two objectives are the same if they differ by less than `SAME`, relatively.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ nothing, and its correlation is 0. Intervals are those of a bootstrap over the s
 The claims were written down before the table was computed, and stand in ``table_claims.toml``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,8 +21,6 @@ from reproduction.judging import TABLE_CLAIMS
 from reproduction.judging import judge as judge_rows
 from reproduction.papers._protocols.flipped_fits import METHODS, RATES
 from specmargin.typing import FloatArray
-
-__all__ = ["PREDICTORS", "Correlation", "by_rate", "correlations", "judge", "means"]
 
 PREDICTORS: Mapping[str, str] = {
     "as many, true labels": "100 - survive",

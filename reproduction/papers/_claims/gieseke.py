@@ -6,8 +6,6 @@ of our own solvers on one computer: the paper timed programs of several authors 
 on them is one on the methods as we have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@
 rows. The two moons of figures 2 and 3 are the published points; elsewhere `make_two_moons` draws them.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable
@@ -14,9 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from reproduction.engine.evaluation import percent
 from reproduction.methods import decide
 from reproduction.papers._protocols import belkin_fits as belkin
-from reproduction.papers._protocols.s3vm_methods import Setting, error_percent, fit
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.tasks import dataset, rbf, samples
 from specmargin.datasets import make_two_moons
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
@@ -58,7 +57,7 @@ def graph_of(X: FloatArray) -> LaplacianOperator:
 
 def hidden_error(f: FloatArray, y: IntArray, labels: Labels) -> float:
     """Return the error in percent on the unlabelled samples."""
-    return error_percent(decide(np.asarray(f)[labels.unlabeled, None]), y[labels.unlabeled])
+    return percent(decide(np.asarray(f)[labels.unlabeled, None]) != y[labels.unlabeled])
 
 
 def moons_over_parameters(name: str, draw: int, data: Path | None) -> dict[str, float]:

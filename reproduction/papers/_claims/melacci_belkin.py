@@ -6,8 +6,6 @@ fits that were made alone. What a rule loses, or gains, by its own gammas is see
 one split has all rules.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any

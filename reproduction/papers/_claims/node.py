@@ -6,8 +6,6 @@ Neighbours are called alike from a homophily of 0.5 on and not alike up to 0.3; 
 of one homophily are one place of the sweep, and each graph is one split of it.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping
@@ -20,8 +18,6 @@ from reproduction.engine.records import Row
 from reproduction.judging import TABLE_CLAIMS
 from reproduction.judging import judge as judge_rows
 from reproduction.papers._protocols.node_filters import WEIGHTS
-
-__all__ = ["DEFAULT", "RULES", "Place", "Points", "judge", "places", "points"]
 
 DEFAULT = "alignment"
 RULES = (DEFAULT, "margin", "ordered", "single", "mean")

@@ -5,8 +5,6 @@ and published gammas are those of `melacci_belkin_2011`. A solution is as good a
 is within half a point of that of Newton's method, and stays there.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@
 kernel widths and weights are those of `chapelle_2006`, partitions those of `gieseke_2014`.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.engine.evaluation import percent
 from reproduction.engine.records import Cell
 from reproduction.methods import decide
 from reproduction.papers._claims.manifold import Study, hidden_error
 from reproduction.papers._protocols import chapelle_blocks as chapelle
 from reproduction.papers._protocols import gieseke_fits as gieseke
 from reproduction.papers._protocols import melacci_belkin_fits as lapsvm
-from reproduction.papers._protocols.s3vm_methods import Setting, error_percent, fit
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.tasks import kernel_matrix, labels_of, rbf, samples, splits, task_laplacian
 from specmargin.datasets import make_g2c
 from specmargin.kernels import gram, kernel_map, landmark_features
@@ -80,7 +79,7 @@ def shares(name: str, draw: int, data: Path | None) -> dict[str, float]:
         labels, hidden = labels_of(y, split.labeled), split.unlabeled
         for how, balance in (("", None), ("_exact", (2.0 * float(y[hidden].mean()) - 1.0,))):
             f = fit(method, X, labels, Setting(100.0, 100.0, balance)).f
-            row[f"error_{column}{how}"] = error_percent(decide(f[hidden]), y[hidden])
+            row[f"error_{column}{how}"] = percent(decide(f[hidden]) != y[hidden])
     return row
 
 
@@ -174,7 +173,7 @@ def _qn_objective(shared: gieseke.Problem, labels: Labels) -> S3VM:
 
 def _unseen(shared: gieseke.Problem, result: Any) -> float:
     f = np.asarray(shared.X_test @ result.variables["v"]) + float(result.variables["b"])
-    return error_percent(decide(f[:, None]), shared.y_test)
+    return percent(decide(f[:, None]) != shared.y_test)
 
 
 def choices_of_qn(name: str, draw: int, data: Path | None) -> dict[str, float]:

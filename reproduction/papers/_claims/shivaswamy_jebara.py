@@ -7,8 +7,6 @@ paper does not say which w it took; w = 1 is judged, too. Who errs least hangs o
 `told_wins` shows and judges the readings.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ labels, C = 10 and B = 1.5 throughout, as `python -m reproduction figures spectr
 eigenvector is constant and left out of every spectrum.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The claims stand in ``study_claims.toml``, one table each, with the fields of `reproduction.judging.ClaimRow`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

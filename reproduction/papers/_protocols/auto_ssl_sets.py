@@ -6,8 +6,6 @@ after all constants had been chosen. Four data sets, whole and with published sp
 tuned by the test labels.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from functools import partial
@@ -21,8 +19,6 @@ from reproduction.tasks import Samples, Task, dataset
 from specmargin.datasets import make_two_moons, newsgroups_pair
 from specmargin.datasets.synthetic import make_g4c
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["CHOOSING", "CONFIRMING", "FLOORS", "PUBLISHED", "SETS", "SEVERAL", "TEST_TUNED", "UNSEEN"]
 
 N = 1000
 """Samples of a set at most."""

@@ -4,8 +4,6 @@
 a pair share one factorisation, `reduction_of`.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path

@@ -30,10 +30,11 @@ from typing import Any
 import numpy as np
 
 from reproduction.blocks import Block, Blocks, grouped
+from reproduction.engine.evaluation import percent
 from reproduction.engine.records import Cell, Row
 from reproduction.engine.splits import Split, published_splits
 from reproduction.methods import decide
-from reproduction.papers._protocols.s3vm_methods import FINISHED, Fit, Setting, common_objective, error_percent, fit
+from reproduction.papers._protocols.s3vm_methods import FINISHED, Fit, Setting, common_objective, fit
 from reproduction.run import measured
 from reproduction.tasks import Samples, Task, labels_of, rbf, restricted, samples, splits, task_laplacian
 from specmargin.datasets import Dataset
@@ -222,11 +223,11 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     setting = Setting(p["C"], p["C_star"], balance, p["sharpness"])
     fitted = along_direction(X, labels, setting) if cell.method == DIRECTION else fit(cell.method, X, labels, setting)
     row = {
-        "error_unlabeled": error_percent(decide(fitted.f[hidden], shares), y[hidden]),
+        "error_unlabeled": percent(decide(fitted.f[hidden], shares) != y[hidden]),
         **fitted.measured,
         "features": int(X.shape[1]),
     }
-    return row if shares is None else {**row, "error_unshifted": error_percent(decide(fitted.f[hidden]), y[hidden])}
+    return row if shares is None else {**row, "error_unshifted": percent(decide(fitted.f[hidden]) != y[hidden])}
 
 
 def _shares(y: IntArray, n_classes: int) -> FloatArray:

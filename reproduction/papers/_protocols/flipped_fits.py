@@ -6,8 +6,6 @@ chooses its parameters from the labels that it is given, as a user's does; the c
 a user can have, and that of the parameters it happened to choose.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -18,11 +16,10 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import specmargin as sm
+from reproduction.engine.evaluation import percent
 from specmargin.exceptions import ClassShareWarning, InvalidInputError, SpecmarginError
 from specmargin.spectra import filter_bank
 from specmargin.typing import BoolArray, FloatArray, IntArray
-
-__all__ = ["METHODS", "RATES", "compared", "flip_order", "held", "n_flips"]
 
 RATES = (5, 10, 20, 30)
 """Percent of the labels that are flipped."""
@@ -144,8 +141,8 @@ def _compared(
     clean = make().fit(X, shown)
     before, known, again = clean.transduction_, clean.label_robustness(), _repeats(clean, X, shown)
     told: dict[str, float | None] = {
-        "error_clean": _percent((before != y)[hidden]),
-        "one": _percent(known.certified(1)[hidden]),
+        "error_clean": percent((before != y)[hidden]),
+        "one": percent(known.certified(1)[hidden]),
         "flips": float(known.attacked[hidden].mean()),
     }
     for rate in RATES:
@@ -162,20 +159,20 @@ def _compared(
         user, now, other = clf.label_robustness(), clf.transduction_, _repeats(clf, X, false)
         moved = (now != before)[hidden]
         trial = [
-            _percent((other(_random_flips(false, labeled, r, (seed, rate, k))) != now)[hidden]) for k in range(trials)
+            percent((other(_random_flips(false, labeled, r, (seed, rate, k))) != now)[hidden]) for k in range(trials)
         ]
         told |= {
-            f"survive_{rate}": _percent(kept[hidden]),
-            f"found_{rate}": _percent((known.attacked > r)[hidden]),
-            f"user_one_{rate}": _percent(user.certified(1)[hidden]),
+            f"survive_{rate}": percent(kept[hidden]),
+            f"found_{rate}": percent((known.attacked > r)[hidden]),
+            f"user_one_{rate}": percent(user.certified(1)[hidden]),
             f"user_flips_{rate}": float(user.attacked[hidden].mean()),
-            f"user_{rate}": _percent(user.certified(r)[hidden]),
+            f"user_{rate}": percent(user.certified(r)[hidden]),
             f"trial_{rate}": float(np.mean(trial)),
-            f"error_{rate}": _percent((now != y)[hidden]),
-            f"changed_{rate}": _percent(moved),
-            f"broken_{rate}": _percent(moved & user.certified(r)[hidden]),
-            f"error_held_{rate}": _percent((after != y)[hidden]),
-            f"changed_held_{rate}": _percent(changed[hidden]),
+            f"error_{rate}": percent((now != y)[hidden]),
+            f"changed_{rate}": percent(moved),
+            f"broken_{rate}": percent(moved & user.certified(r)[hidden]),
+            f"error_held_{rate}": percent((after != y)[hidden]),
+            f"changed_held_{rate}": percent(changed[hidden]),
             f"auc_{rate}": _auc(moved, -user.attacked[hidden]),
             f"auc_margin_{rate}": _auc(moved, -np.abs(clf.scores_[hidden])),
         }
@@ -194,10 +191,6 @@ def _random_flips(shown: IntArray, labeled: IntArray, r: int, seed: tuple[int, .
     at = labeled[flip_order(shown[labeled], r, int(np.random.default_rng(seed).integers(2**31)))[:r]]
     codes[at] = 1 - codes[at]
     return codes
-
-
-def _percent(truths: BoolArray) -> float:
-    return 100.0 * float(np.mean(truths))
 
 
 def _auc(moved: BoolArray, likely: IntArray | FloatArray) -> float | None:

@@ -4,8 +4,6 @@
 labelled part, or times it; `optimistic` is the choice on the test set of the paper's figure 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -16,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.engine.evaluation import percent
 from reproduction.engine.protocol import LabeledFolds, labeled_folds
 from reproduction.engine.records import Cell
 from reproduction.engine.splits import Split, random_splits
 from reproduction.methods import decide
-from reproduction.papers._protocols.s3vm_methods import Setting, error_percent, fit
+from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.tasks import Task, labels_of, rbf, samples
 from specmargin.datasets import digits_pair, make_g2c, make_g4c
 from specmargin.exceptions import InvalidInputError
@@ -244,8 +243,8 @@ def _measured(shared: Problem, method: str, setting: Setting) -> dict[str, Any]:
     """Fit with all labels and measure on the unseen samples; without any, on the unlabelled ones."""
     fitted = fit(method, shared.X, labels_of(shared.y, shared.labeled), setting)
     if len(shared.y_test):
-        error = error_percent(decide(np.asarray(shared.X_test @ fitted.v) + fitted.b), shared.y_test)
+        error = percent(decide(np.asarray(shared.X_test @ fitted.v) + fitted.b) != shared.y_test)
     else:
         hidden = np.setdiff1d(np.arange(len(shared.y)), shared.labeled)
-        error = error_percent(decide(fitted.f[hidden]), shared.y[hidden])
+        error = percent(decide(fitted.f[hidden]) != shared.y[hidden])
     return {"error_test": error, "C": setting.C, "C_star": setting.C_star, **fitted.measured}

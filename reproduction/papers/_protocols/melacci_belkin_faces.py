@@ -17,8 +17,6 @@ on U and 6.6 on T, is not that of the optimum (``lapsvm_exact``): 1.3 on U, none
 above its optimum, which takes 32 iterations: what gain there is belongs to iterates that have not converged.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

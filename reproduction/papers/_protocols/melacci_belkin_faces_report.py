@@ -5,8 +5,6 @@ published gammas of tables 8 and 9; figure 12 the errors from iteration to itera
 other Laplacian, and other gammas.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
@@ -25,7 +23,7 @@ from reproduction.papers._protocols.melacci_belkin_fits import PAPER, RULES, Set
 from reproduction.papers._protocols.melacci_belkin_sections import PARTS, fixed_lines, per_class
 from reproduction.report import Section
 from reproduction.run import Experiment, Findings, Options, Setup
-from reproduction.tasks import checksums, splits
+from reproduction.tasks import splits
 
 _THREE = "where the paper's table 6 stops"
 
@@ -121,7 +119,7 @@ def figure_12(rows: Sequence[Row], plan: FacemitPlan) -> tuple[Curves, list[floa
 def _setup(options: Options) -> Setup:
     task, header = facemit_task(options.data)
     plan = FacemitPlan(FACEMIT["digits8"], 2, GRID[:2]) if options.quick else FacemitPlan(task)
-    return Setup(plan, checksums([plan.task.source], options.data), header)
+    return Setup(plan, [plan.task.source], header)
 
 
 def _report(rows: list[Row], plan: FacemitPlan, options: Options) -> Findings:

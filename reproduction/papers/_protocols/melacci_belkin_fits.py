@@ -11,8 +11,6 @@ penalised by that Laplacian, an intercept is not, and with the published gammas 
 g50c. ``lapsvm_newton_intercept`` is there to show it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Conjugate gradients of the primal-LapSVM paper from iteration to iteration: figures 5 to 11, 13 and 14."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,8 +11,6 @@ from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 from specmargin.typing import FloatArray
-
-__all__ = ["QUANTITIES", "Iterates", "iterates"]
 
 QUANTITIES = ("objective", "gradient", "preconditioned_gradient", "mixed_product")
 """What conjugate gradients write down at every iteration."""

@@ -4,8 +4,6 @@
 says which Laplacian is near to the published errors.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence

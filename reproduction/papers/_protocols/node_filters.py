@@ -6,8 +6,6 @@ which a test holds them against; "graph" is the first of them, alignment, with X
 folds of the labels: the number of errors decides, then the least squared error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
@@ -27,8 +25,6 @@ from specmargin.solvers import spectrum_margin
 from specmargin.solvers.spectrum.block_weights import learn_weights, ridge_on_blocks
 from specmargin.spectra import FilterBank, Resolvents, Spectrum, filter_bank, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["OURS", "WEIGHTS", "Fitted", "bank", "spectrum"]
 
 WEIGHTS = tuple(f"weight {g:g}" for g in Resolvents().parameters)
 """Columns of the learned weights, by the g of their filters, from the roughest to the smoothest."""

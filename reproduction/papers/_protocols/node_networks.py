@@ -9,8 +9,6 @@ Bengio's uniform distribution. There is no early stopping, for which others need
 Only what reaches a labelled node takes part in the training.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +18,6 @@ from scipy.special import log_softmax, softmax
 
 from specmargin.graphs import normalized_adjacency
 from specmargin.typing import BoolArray, FloatArray, IntArray
-
-__all__ = ["Adam", "Network", "appnp", "gcn", "pagerank", "train_network", "unit_rows"]
 
 EPOCHS = 200
 STEP = 0.01
@@ -123,14 +119,12 @@ def glorot(rows: int, columns: int, rng: np.random.Generator) -> FloatArray:
     return rng.uniform(-bound, bound, (rows, columns))
 
 
-def train_network(
-    network: Network, X: Any, hidden: int, seed: int, epochs: int = EPOCHS
-) -> tuple[FloatArray, FloatArray]:
+def train_network(network: Network, X: Any, hidden: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Return V and U after Adam with dropout on the features X (p, d) and on the hidden layer."""
     rng = np.random.default_rng(seed)
     weights = glorot(X.shape[1], hidden, rng), glorot(hidden, network.targets.shape[1], rng)
     adam, dropped = Adam(weights), X.copy()
-    for _ in range(epochs):
+    for _ in range(EPOCHS):
         dropped.data = X.data * _kept(X.data.shape, rng)
         adam.update(network.loss_and_gradient(weights, dropped, _kept((network.B.shape[1], hidden), rng))[1])
     return weights

@@ -10,8 +10,6 @@ Where S is the adjacency with its rows and columns divided by the roots of the d
 and APPNP with them, as in their papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -26,8 +24,6 @@ from reproduction.papers._protocols.node_networks import appnp, gcn, pagerank, u
 from specmargin.graphs import laplacian, normalized_adjacency
 from specmargin.objectives.held_out.leave_one_out import Fold, RidgePath, dealt_folds, squared_error
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["RIVALS", "Rival"]
 
 Fit: TypeAlias = Callable[[Any, Any, IntArray, IntArray, int, int], FloatArray]
 

@@ -6,8 +6,6 @@ nobody sees those. Texas and Cornell have the same features and labels: they dif
 they are two tasks but not two independent data sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -19,20 +17,6 @@ import scipy.sparse as sp
 
 from reproduction.tasks import dataset, is_available
 from specmargin.typing import IntArray
-
-__all__ = [
-    "HOMOPHILIES",
-    "NODE_TASKS",
-    "STAND_IN",
-    "NodeGraph",
-    "NodeSplit",
-    "NodeTask",
-    "available_node_tasks",
-    "edge_homophily",
-    "homophily_task",
-    "node_graph",
-    "node_splits",
-]
 
 N_RANDOM = 100  # splits of Cora
 PER_CLASS = 20

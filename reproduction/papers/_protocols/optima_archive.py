@@ -13,8 +13,6 @@ their rows alone. Arrays over the m proved problems, each of n samples:
 - ``optimum``, ``bound``: the value J of the S3VM trained with these labels, and what J nowhere falls below.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,8 +24,6 @@ from reproduction.papers._protocols.optima_instances import SETS, Problem, drawn
 from reproduction.recorded import read_record, recorded_folder
 from specmargin.files import replace_file
 from specmargin.typing import AnyArray
-
-__all__ = ["FILE", "archive", "optimal_labels", "problem_of", "write"]
 
 FILE = "optima.npz"
 

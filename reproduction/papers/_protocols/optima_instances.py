@@ -1,7 +1,5 @@
 """Small S3VM problems for the study of global optima: which there are, how each is made again, what is run on it."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,21 +22,6 @@ from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import AnyArray, FloatArray, IntArray
-
-__all__ = [
-    "KERNELS",
-    "RESTARTED",
-    "SEARCHES",
-    "SETS",
-    "SHARES",
-    "WEIGHTS",
-    "Problem",
-    "Source",
-    "cross_validated",
-    "drawn",
-    "local_search",
-    "starts",
-]
 
 _FOLDS = 5
 _GRID = 0.1 * 10.0 ** (np.arange(13) / 4.0)

@@ -1,7 +1,5 @@
 """The quantities of the study of global optima, a row per proved problem, and their intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -15,8 +13,6 @@ from reproduction.engine.equivalence import NOT_JUDGED, Interval
 from reproduction.engine.records import Row
 from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
 from specmargin.typing import FloatArray
-
-__all__ = ["ALIKE", "BINS", "NEAR", "PARTS", "TOL", "intervals", "of_problem", "quantities", "verdict", "with_parts"]
 
 TOL = 1e-3
 """Relative gap at which an optimum counts as proved, and beyond which a minimum counts as worse."""

@@ -1,7 +1,5 @@
 """What the table of global optima says: its sections, and the answer in three sentences."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,8 +12,6 @@ from reproduction.engine.records import Row
 from reproduction.papers._protocols.optima_instances import RESTARTED, SEARCHES
 from reproduction.papers._protocols.optima_quantities import PARTS, TOL, intervals, verdict, with_parts
 from reproduction.report import Line, Section
-
-__all__ = ["GAPS", "answer", "sections", "unproved"]
 
 GAPS = ("up to 0.1 %", "0.1 to 1 %", "1 to 5 %", "5 to 20 %", "above 20 %")
 """The gaps of the profile."""

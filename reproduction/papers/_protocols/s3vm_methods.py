@@ -5,8 +5,6 @@ method minimises an objective of its own, so that values do not compare. `common
 all of them: 1/2 |v|^2 + C sum hinge + C* sum exp(-3 f^2) of the coefficients and intercept that a method ended with.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import SolveResult
 from specmargin.solvers.s3vm.continuation import smoothing_path
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -167,8 +165,3 @@ def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b:
     """
     obj = S3VM(X, labels, "hinge", "exp", C=setting.C, C_star=setting.C_star, intercept="free")
     return obj.value_at(np.append(v, b))
-
-
-def error_percent(decided: IntArray, y: IntArray) -> float:
-    """Return the share of wrong classes in percent."""
-    return 100.0 * float(np.mean(decided != y))

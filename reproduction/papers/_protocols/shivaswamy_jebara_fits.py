@@ -10,8 +10,6 @@ weights. The published description of the paper's [9] does not say which w was u
 setting may hold ``eps``, the least drop of the ordered spectra that are learned.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import os

@@ -1,7 +1,5 @@
 """The one rule of the judge, against scipy's tests, by simulation, and by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

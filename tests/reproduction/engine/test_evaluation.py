@@ -1,7 +1,5 @@
 """What a cell measures, against the same thing done by hand."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
@@ -14,8 +12,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import LabeledFolds, Split, ValidationSet, evaluate, random_splits
-from reproduction.engine.protocol import labeled_folds
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.protocol import LabeledFolds, ValidationSet, labeled_folds
+from reproduction.engine.splits import Split, random_splits
 from specmargin.kernels import RBF, Precomputed
 
 

@@ -3,8 +3,6 @@
 ``SPECMARGIN_KILLS=50 pytest tests/reproduction/engine/test_kills.py`` is the whole campaign; the suite does two.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

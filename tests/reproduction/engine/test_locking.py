@@ -1,7 +1,5 @@
 """A lock has one holder, lets nobody else in, and ends with its process."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Selection against brute force, folds, and the word "optimistic"."""
 
-from __future__ import annotations
-
 import warnings
 from functools import reduce
 from itertools import product
@@ -10,8 +8,14 @@ from operator import add
 import numpy as np
 import pytest
 
-from reproduction import FixedSetting, LabeledFolds, UnlabeledPoints, ValidationSet, select
-from reproduction.engine.protocol import labeled_folds
+from reproduction.engine.protocol import (
+    FixedSetting,
+    LabeledFolds,
+    UnlabeledPoints,
+    ValidationSet,
+    labeled_folds,
+    select,
+)
 
 CRITERIA = ("error_validation", "error_unlabeled", "error_5fold_seed0")
 

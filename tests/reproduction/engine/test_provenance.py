@@ -1,7 +1,5 @@
 """Provenance says what was used, and nothing about whose machine it was."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import platform

@@ -1,15 +1,12 @@
 """The shipped numbers, read by other means and spot-checked."""
 
-from __future__ import annotations
-
 import csv
 from importlib import resources
 
 import pandas as pd
 import pytest
 
-from reproduction import published, published_parameters, published_sizes
-from reproduction.engine.published import _load
+from reproduction.engine.published import _load, published, published_parameters, published_sizes
 
 FOLDER = resources.files("reproduction.engine").joinpath("published_data")
 

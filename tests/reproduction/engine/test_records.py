@@ -1,7 +1,5 @@
 """Keys are stable, and cells are values that survive JSON and pickle exactly."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import pickle
@@ -11,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from reproduction import Cell
-from reproduction.engine.records import worst_gap
+from reproduction.engine.records import Cell, worst_gap
 
 
 def test_key_is_the_hash_of_canonical_json():
@@ -25,7 +22,7 @@ def test_key_is_the_hash_of_canonical_json():
 
 
 def test_key_is_equal_in_another_process():
-    code = "from reproduction import Cell; print(Cell('e', 'm', 'd', 's', {'b': 0.1 + 0.2, 'a': 1}).key)"
+    code = "from reproduction.engine.records import Cell; print(Cell('e', 'm', 'd', 's', {'b': 0.1 + 0.2, 'a': 1}).key)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == Cell("e", "m", "d", "s", {"a": 1, "b": 0.1 + 0.2}).key
 

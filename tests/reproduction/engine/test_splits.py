@@ -1,14 +1,12 @@
 """Splits are partitions, deterministic, and hold every class."""
 
-from __future__ import annotations
-
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from reproduction import Split, published_splits, random_splits
+from reproduction.engine.splits import Split, published_splits, random_splits
 
 Y = np.repeat([-1, 1, 7], [60, 30, 3])
 

@@ -1,7 +1,5 @@
 """Sweeps survive kill -9, failures, damage and impatience, and give the same rows whatever happened."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -16,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from reproduction.engine import records
 from reproduction.engine.locking import LockedError, locked
-from reproduction.engine.records import Store
+from reproduction.engine.records import Cell, Store
+from reproduction.engine.sweep import StaleResultsError, SweepInterruptedError, run_sweep
 from specmargin import files
 from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.interrupts import Terminated
@@ -127,7 +125,8 @@ def test_threads_are_set_in_the_cell(sweep, jobs, threads):
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path
-from reproduction import Cell, run_sweep
+from reproduction.engine.records import Cell
+from reproduction.engine.sweep import run_sweep
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where these tests run in the background
 
@@ -216,7 +215,7 @@ def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
     before = shard.read_bytes()
     shard.write_bytes(damage(before))
     assert shard.read_bytes() != before
-    missing = 5 - len(read_sweep(tmp_path / "sweep"))
+    missing = 5 - len(Store(tmp_path / "sweep").read())
     assert (missing > 0) == (b"\x00" not in shard.read_bytes())
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
     assert sum(calls(log).values()) == 5 + missing
@@ -283,7 +282,7 @@ def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
     (tmp_path / "sweep" / "notes.txt").write_text("mine")
     rows = sweep(cells_of(2), logging_work(log), fresh=True)
     assert calls(log) == {0: 2, 1: 2, 2: 1}
-    assert len(read_sweep(tmp_path / "sweep")) == len(rows) == 2
+    assert len(Store(tmp_path / "sweep").read()) == len(rows) == 2
     assert len(Store(tmp_path / "sweep").provenance()) == 1
     assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
 
@@ -326,7 +325,7 @@ def test_success_outlives_the_failure_of_a_later_or_parallel_run(store):
 def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
     rows = sweep(cells_of(1), lambda cell: {"a": np.float64(0.1) + 0.2, "n": np.int64(7), "flag": np.bool_(True)})
     assert (rows[0]["a"], rows[0]["n"], rows[0]["flag"]) == (0.1 + 0.2, 7, True)
-    assert read_sweep(tmp_path / "sweep") == rows
+    assert list(Store(tmp_path / "sweep").read().values()) == rows
 
 
 def test_rows_name_the_run_that_computed_them(tmp_path, sweep, log):
@@ -355,19 +354,21 @@ def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
     assert "failed=1" in shown.err
 
 
+FAULTS = [
+    *({"seconds": seconds} for seconds in (None, "long", float("inf"), -1.0)),
+    *({"status": "maybe"}, {"status": ["ok"]}, {"key": [1]}, {"method": 3}, {"dataset": {}}, {"parameters": {}}),
+    {"run": None},
+]
+
+
 def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog):
     whole = sweep(cells_of(5), logging_work(log))
     (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
     lines = [line for line in shard.read_bytes().split(b"\n") if line]
     payload = json.loads(lines[1].split(b" ", 1)[1])
-    bad = {
-        "no status": {k: v for k, v in payload.items() if k != "status"},
-        "no seconds": {k: v for k, v in payload.items() if k != "seconds"},
-        "odd status": payload | {"status": "maybe"},
-        "a list": [1, 2],
-        "a number": 7,
-    }
-    texts = [json.dumps(value).encode() for value in bad.values()]
+    bad = [{k: v for k, v in payload.items() if k != lacking} for lacking in ("status", "seconds")]
+    bad += [payload | fault for fault in FAULTS]
+    texts = [json.dumps(value).encode() for value in [*bad, [1, 2], 7]]
     torn = [b"%08x %s" % (zlib.crc32(text), text) for text in texts]  # checksums that fit
     torn += [lines[1][:-9], b"\x00\xff" * 40, b"zz", b"12345678"]
     shard.write_bytes(b"\n".join([lines[0], *torn, *lines[2:], lines[0]]))  # the second cell is lost, the first double
@@ -377,7 +378,6 @@ def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog)
     assert (tmp_path / "sweep" / "damaged" / shard.name).read_bytes().split(b"\n")[:-1] == torn
     caplog.clear()
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
-    assert timeless(read_sweep(tmp_path / "sweep")) == timeless(Store(tmp_path / "sweep").read().values())
     assert caplog.text == ""
 
 
@@ -439,7 +439,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
         with pytest.raises(NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"):
             run(folder)
         assert list(folder.rglob("*.tmp")) == []
-        before = len(read_sweep(folder))
+        before = len(Store(folder).read())
         limit[0] = 10**9
         count = sum(calls(log).values())
         assert timeless(run(folder)) == timeless(whole)
@@ -590,39 +590,7 @@ def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
     assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
 
 
-def damaged_line(row, **changes):
-    """Return a line of a file of cells with a right checksum and other content."""
-    text = json.dumps({**row, **changes}).encode()
-    return b"\n%08x %s\n" % (zlib.crc32(text), text)
-
-
 DEEP = b"[" * 10**5
-FAULTS = {
-    "no seconds": {"seconds": None},
-    "seconds as text": {"seconds": "long"},
-    "endless": {"seconds": float("inf")},
-    "negative": {"seconds": -1.0},
-    "a list for a key": {"key": [1]},
-    "a list for a status": {"status": ["ok"]},
-    "a number for a method": {"method": 3},
-    "a mapping for a data set": {"dataset": {}},
-    "parameters as a mapping": {"parameters": {}},
-    "no run": {"run": None},
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_rows_that_no_sweep_wrote_are_computed_again(tmp_path, sweep, log, caplog, fault):
-    rows = sweep(cells_of(3), logging_work(log))
-    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
-    kept = [line for line in shard.read_bytes().split(b"\n") if line and rows[1]["key"].encode() not in line]
-    shard.write_bytes(b"\n".join(kept) + b"\n" + damaged_line(rows[1], **FAULTS[fault]))
-    assert len(read_sweep(tmp_path / "sweep")) == 2
-    again = sweep(cells_of(3), logging_work(log))
-    assert timeless(again) == timeless(rows)
-    assert calls(log) == {0: 1, 1: 2, 2: 1}
-    assert "1 damaged lines in cells are set aside in damaged/" in caplog.text
-    assert len(read_sweep(tmp_path / "sweep")) == 3
 
 
 @pytest.mark.timeout(60)
@@ -640,7 +608,7 @@ def test_foreign_and_damaged_files_stop_no_sweep(tmp_path, sweep, log, caplog):
     os.mkfifo(folder / "cells" / "pipe.jsonl")
     (folder / "cells" / "my.notes.v1.tmp").write_text("mine")
     (folder / "cells" / "gone.jsonl").symlink_to("nowhere")
-    assert timeless(read_sweep(folder)) == timeless(rows)
+    assert timeless(Store(folder).read().values()) == timeless(rows)
     assert timeless(sweep(cells_of(3), logging_work(log))[:2]) == timeless(rows)
     assert calls(log) == {0: 1, 1: 1, 2: 1}
     for name in ("folder.jsonl' is a folder", "pipe.jsonl' is a pipe", "gone.jsonl' does not exist"):

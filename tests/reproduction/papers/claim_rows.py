@@ -1,7 +1,5 @@
 """Rows whose verdicts are known, and the sentence among those of a paper that is looked at."""
 
-from __future__ import annotations
-
 SPLITS = ("s0", "s1", "s2")
 
 

@@ -1,11 +1,12 @@
 """What the tests of the papers share."""
 
-from __future__ import annotations
-
 import hashlib
+import json
 
 import numpy as np
 import pytest
+
+from reproduction.gallery import run_figures
 
 
 @pytest.fixture
@@ -30,3 +31,15 @@ def isolet(nowhere, rng):
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     (nowhere / "isolet.npz.sha256").write_text(digest)
     return X, y, speaker
+
+
+@pytest.fixture
+def beside_figure(tmp_path):
+    """Return what draws a quick figure, with these warnings at most, and returns the numbers that stand beside it."""
+
+    def draw(name, warnings=()):
+        (result,) = run_figures([name], quick=True, out=tmp_path, progress=False, formats=("svg",))
+        assert all(one.startswith(warnings) for one in result.warnings)
+        return json.loads(result.sidecar.read_text())
+
+    return draw

@@ -58,10 +58,8 @@ def test_unseen_shapes_are_always_the_same_and_their_classes_can_be_told(name):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["baseball-hockey 1:4", "mnist 3-8 1:4"])
-def test_thinned_sets_have_a_fifth_of_one_class(name, data_folder):
-    if data_folder is None:
-        pytest.skip("needs the data")
-    y = samples(SETS[name], data_folder).y
+def test_thinned_sets_have_a_fifth_of_one_class(name, real_data):
+    y = samples(SETS[name], real_data).y
     assert len(y) == 1000
     assert np.mean(y == 0) == pytest.approx(0.2, abs=0.01)
 
@@ -122,18 +120,16 @@ def test_the_report_counts_where_it_is_worse():
 
 
 @pytest.mark.data
-def test_whole_sets_have_the_splits_that_are_published(data_folder):
-    if data_folder is None:
-        pytest.skip("needs the data")
+def test_whole_sets_have_the_splits_that_are_published(real_data):
     assert set(TEST_TUNED) == set(PUBLISHED)
-    plan = AUTO_SSL.setup(Options(Path(), data=data_folder, choices={"half": "published"})).plan
-    cells = plan.cells(data_folder)
+    plan = AUTO_SSL.setup(Options(Path(), data=real_data, choices={"half": "published"})).plan
+    cells = plan.cells(real_data)
     numbers = {cell.dataset: cell.parameters["labels"] for cell in cells}
     assert numbers == {"g50c whole": 50, "mac_windows whole": 50, "uspst whole": 50, "coil20 whole": 40}
-    y = samples(PUBLISHED["coil20 whole"], data_folder).y
-    for split in splits(PUBLISHED["coil20 whole"], data_folder).values():
+    y = samples(PUBLISHED["coil20 whole"], real_data).y
+    for split in splits(PUBLISHED["coil20 whole"], real_data).values():
         np.testing.assert_array_equal(np.bincount(y[split.labeled]), np.full(20, 2))
-    row = work(next(cell for cell in cells if cell.dataset == "g50c whole"), data=data_folder)
+    row = work(next(cell for cell in cells if cell.dataset == "g50c whole"), data=real_data)
     assert row["error_auto"] < 12
     made = {"status": "ok", "dataset": "g50c whole", "param_labels": 50, "split": "published-00", **row}
     lines = AUTO_SSL.report([made], plan, Options(Path())).sections[0].lines

@@ -1,16 +1,11 @@
 """The experiments of the manifold-regularization paper: the plan, the table, the figures, and what is found."""
 
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
 import specmargin as sm
 from reproduction.figure_scripts import figure_scripts, load_script
-from reproduction.gallery import run_figures
 from reproduction.papers import belkin_2006 as paper
 from reproduction.papers import run_table
 from reproduction.papers.belkin_2006 import claims, fits
@@ -38,7 +33,6 @@ def test_full_plan_of_the_bundled_digits_leaves_some_to_test(nowhere):
 
 def test_table_of_usps_has_the_fitted_kernel_and_names_the_test_set(monkeypatch, tmp_path):
     monkeypatch.setattr(fits, "tasks_available", lambda data: (["usps 3-8", "isolet"], []))
-    monkeypatch.setattr(paper, "checksums", lambda *args: {})
     cells = paper.MANIFOLD_REGULARIZATION.setup(Options(tmp_path)).plan.cells(tmp_path)
     labels = {method: {} for method in fits.CONVEX}
     for cell in cells:
@@ -97,11 +91,9 @@ def test_table_has_a_line_for_each_setting_part_and_method(nowhere, isolet, tmp_
 
 
 @pytest.mark.parametrize("name", ["usps_pairs", "labels_needed"])
-def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch, name):
+def test_figures_show_the_means_of_the_same_cells(nowhere, monkeypatch, name, beside_figure):
     monkeypatch.setattr(paper.Plan, "quick", lambda self: TINY)
-    (result,) = run_figures([name], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+    told = beside_figure(name)
     assert told["certificates"]["with a relative gap above 1e-06"] == 0
     assert told["certificates"]["fits"] == len(TINY.cells())
     assert "NOT AVAILABLE" in told["results"]["data"][0]
@@ -117,10 +109,8 @@ def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch
     assert shown["published T"] == "nan"  # nothing is published for these digits
 
 
-def test_figure_shows_the_same_cells(tmp_path):
-    (result,) = run_figures(["isolet_speakers"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_figure_shows_the_same_cells(beside_figure):
+    told = beside_figure("isolet_speakers")
     plan = paper.Plan(["digits 3-8"], (2,), 5, 100, normalized=(True,), transductive=True)
     rows = measured(fits.work)(plan.cells())
     for part, letter in fits.PARTS.items():
@@ -132,10 +122,8 @@ def test_figure_shows_the_same_cells(tmp_path):
     assert told["certificates"]["fits"] == 5 * 7
 
 
-def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
-    (result,) = run_figures(["clustering"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, beside_figure):
+    told = beside_figure("clustering")
     errors = [each["error on the clustered samples, percent"] for each in told["results"].values()]
     others = [each["error on other samples, percent"] for each in told["results"].values()]
     assert errors[0] == others[0] == 0
@@ -145,11 +133,9 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
         assert each["violation of the constraints"] < 1e-9
 
 
-def test_moons_are_right_for_the_laplacian_method_alone(nowhere, tmp_path):
-    (result,) = run_figures(["moons_methods"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+def test_moons_are_right_for_the_laplacian_method_alone(nowhere, beside_figure):
     # Where the kernel is narrow, points far from both labels have decisions that are zero: those settings err.
-    assert all(warning.startswith("UndecidedWarning") for warning in result.warnings)
-    told = json.loads(result.sidecar.read_text())
+    told = beside_figure("moons_methods", "UndecidedWarning")
     each = told["results"]["OPTIMISTIC, error on unlabelled points, percent"]
     assert [one["fits"] for one in each.values()] == [3 * 2 * 2] * 3
     assert each["LapSVM"]["mean of the least error over the draws"] == 0 < each["LapSVM"]["fits without an error"]

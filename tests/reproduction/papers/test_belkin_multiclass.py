@@ -1,7 +1,5 @@
 """Tables 3 and 4 of the manifold paper: all classes at once, against estimators and scikit-learn; printed numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 
@@ -10,7 +8,9 @@ import pytest
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, published, published_parameters, tasks
+from reproduction import tasks
+from reproduction.engine.published import published, published_parameters
+from reproduction.engine.records import Cell
 from reproduction.papers import belkin_multiclass as table
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.run import Options
@@ -178,9 +178,9 @@ def test_every_printed_number_has_its_line_and_every_line_its_number(tmp_path):
 
 
 def test_missing_data_are_named_and_digits_stand_in(nowhere, tmp_path):
-    plan, checksums, header = table.MANIFOLD_MULTICLASS.setup(Options(tmp_path, quick=True, data=nowhere))
+    plan, sources, header = table.MANIFOLD_MULTICLASS.setup(Options(tmp_path, quick=True, data=nowhere))
     assert [task.name for task in plan.tasks] == ["digits600"]
-    assert list(checksums) == ["digits"]
+    assert sources == {"digits"}
     assert "NOT AVAILABLE: uspst and isolet26. In their place: 600 of scikit-learn's digits" in header[0]
     cells = plan.cells(nowhere)
     assert Counter(cell.method for cell in cells) == {
@@ -196,9 +196,7 @@ def test_missing_data_are_named_and_digits_stand_in(nowhere, tmp_path):
 
 
 @pytest.mark.data
-def test_the_svm_errs_as_printed_on_ten_digits(data_folder):
-    if data_folder is None:
-        pytest.skip("needs uspst")
-    cells = [c for c in table.Plan([table.TASKS["uspst"]]).cells(data_folder) if c.method == "SVM"]
-    mean = np.mean([table.work(cell, data=data_folder)["error_unlabeled"] for cell in cells])
+def test_the_svm_errs_as_printed_on_ten_digits(real_data):
+    cells = [c for c in table.Plan([table.TASKS["uspst"]]).cells(real_data) if c.method == "SVM"]
+    mean = np.mean([table.work(cell, data=real_data)["error_unlabeled"] for cell in cells])
     assert abs(mean - 23.6) < 0.5

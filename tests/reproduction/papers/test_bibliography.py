@@ -1,7 +1,5 @@
 """Every table and every figure belongs to one paper."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from reproduction.gallery import available_figures

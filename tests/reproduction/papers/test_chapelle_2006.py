@@ -1,7 +1,5 @@
 """The continuation paper's tables: settings against the published parameters, rows, sections, claims, resuming."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace
@@ -10,8 +8,7 @@ import numpy as np
 import pytest
 
 from reproduction import blocks as common
-from reproduction import published_parameters
-from reproduction.gallery import run_figures
+from reproduction.engine.published import published_parameters
 from reproduction.papers import chapelle_2006 as experiment
 from reproduction.papers import run_table
 from reproduction.papers._protocols.chapelle_blocks import INSTEAD, work
@@ -124,10 +121,8 @@ def test_what_section_33_shows():
 
 
 @pytest.mark.slow
-def test_figure_shows_the_runs_of_the_tables(nowhere, tmp_path):
-    (result,) = run_figures(["continuation_s3vm"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_figure_shows_the_runs_of_the_tables(nowhere, beside_figure):
+    told = beside_figure("continuation_s3vm")
     assert told["results"]["data"] == missing_data(["uspst", "mnist"])
     assert told["certificates"]["cut off"] == 0
     assert told["certificates"]["worst relative gap of an SVM"] < 1e-6

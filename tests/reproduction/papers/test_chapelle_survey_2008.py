@@ -1,13 +1,11 @@
 """The survey's tables: its parameters, its class ratios, published next to reproduced, every solver."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import pytest
 
-from reproduction import published, published_parameters
+from reproduction.engine.published import published, published_parameters
 from reproduction.papers import chapelle_survey_2008 as experiment
 from reproduction.papers import run_table
 from reproduction.papers._protocols import chapelle_blocks as s3vm_blocks

@@ -1,7 +1,5 @@
 """The table of flipped labels: its cells, what it refuses, and what the report says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +24,10 @@ def cell(method="kernel ridge", dataset="two_moons", **parameters):
 def test_eleven_sets_four_of_which_need_no_data(nowhere):
     assert len(table.TASKS) == 11
     assert tables()["flipped_labels"] is table.FLIPPED_LABELS
-    plan, sums, (missing,) = table.FLIPPED_LABELS.setup(Options(Path(), data=nowhere))
+    plan, sources, (missing,) = table.FLIPPED_LABELS.setup(Options(Path(), data=nowhere))
     assert plan.sets == tuple(table.TASKS)[:4]
     assert "NOT AVAILABLE: g50c, mac-windows, " in missing
-    assert sums == {}
+    assert sources == set()
     cells = plan.cells(nowhere)
     assert len(cells) == 4 * 5 * len(METHODS)
     assert {one.split for one in cells[: 4 * len(METHODS)]} == {"draw0"}

@@ -115,21 +115,9 @@ def row_of(minima, own=1, lowest=0, **more):
     """Return a row whose searches end in the minimum `own`, and at best in `lowest`."""
     ends = {name: [own, lowest] if name in RESTARTED else [own] for name in SEARCHES}
     row = {"minima": minima, "found": ends, "error_optimum": minima[0][1], "error_supervised": 40.0}
-    told = {"dataset": "a", "split": "draw0", "param_share": 0.1, "param_kernel": "rbf"}
-    return (
-        row
-        | told
-        | {
-            "param_weight": "equal",
-            "param_n": 40,
-            "C": 1.0,
-            "features": 9,
-            "proved": True,
-            "status": "ok",
-            "relative_gap": 1e-3,
-        }
-        | more
-    )
+    row |= {"dataset": "a", "split": "draw0", "param_share": 0.1, "param_kernel": "rbf", "param_weight": "equal"}
+    row |= {"param_n": 40, "C": 1.0, "features": 9, "proved": True, "status": "ok", "relative_gap": 1e-3}
+    return row | more
 
 
 def test_quantities_by_hand():
@@ -157,12 +145,8 @@ def test_a_gap_of_the_wrong_sign_is_noticed():
     falling = [[gap, 45.0 - error] for gap, error in rising]
     up, down = of_problem(row_of(rising, lowest=1)), of_problem(row_of(falling, lowest=1))
     assert (up["correlation"], up["pairs"], np.sign(up["best"]), np.sign(up["profile 4"])) == (1.0, 0.0, -1.0, 1.0)
-    assert (down["correlation"], down["pairs"], np.sign(down["best"]), np.sign(down["profile 4"])) == (
-        -1.0,
-        1.0,
-        1.0,
-        -1.0,
-    )
+    turned = (down["correlation"], down["pairs"], np.sign(down["best"]), np.sign(down["profile 4"]))
+    assert turned == (-1.0, 1.0, 1.0, -1.0)
 
 
 def test_limits_are_those_of_sets_and_draws():
@@ -312,8 +296,6 @@ def test_the_search_by_parabolas_proves_the_same_optima(proved):
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_every_optimum_has_its_value_again(proved, data_folder):
-    if not data_folder:
-        pytest.skip("needs the real data")
+def test_every_optimum_has_its_value_again(proved, real_data):
     for k in range(len(proved.optimum)):
-        assert again(proved, k, data_folder) == pytest.approx(proved.optimum[k], rel=1e-5)
+        assert again(proved, k, real_data) == pytest.approx(proved.optimum[k], rel=1e-5)

@@ -1,9 +1,5 @@
 """The tables of the primal-LapSVM paper: splits, what a split shares, the choice on V, tables and interruption."""
 
-from __future__ import annotations
-
-import csv
-import io
 import json
 import math
 import runpy
@@ -17,16 +13,17 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, Line, Report, Section, SweepInterruptedError, evaluate, select
 from reproduction import tasks as common
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.protocol import select
 from reproduction.engine.published import published_parameters, published_sizes
-from reproduction.engine.records import make_row
-from reproduction.gallery import run_figures
+from reproduction.engine.records import Cell, make_row
 from reproduction.papers import melacci_belkin_2011 as table
 from reproduction.papers import run_table
 from reproduction.papers import tables as all_tables
 from reproduction.papers._protocols import melacci_belkin_fits as methods
 from reproduction.papers._protocols import melacci_belkin_sections as report
+from reproduction.report import Line
 from reproduction.run import Options
 from reproduction.tasks import Samples, samples, splits
 from specmargin.graphs import KNN, Laplacian
@@ -79,7 +76,6 @@ def test_images_of_mnist_are_centred_by_the_training_images_and_of_unit_length(t
 def test_cells_of_mnist_name_their_kernel(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "splits", lambda *args: ["round0-fold0"])
     monkeypatch.setattr(table, "tasks_available", lambda names, data: ([methods.TASKS[n] for n in names], []))
-    monkeypatch.setattr(table, "checksums", lambda *args: {})
     for name, wanted in (("lapsvm_primal_mnist", methods.MNIST_KERNEL), ("lapsvm_primal", None)):
         plan = all_tables()[name].setup(Options(tmp_path)).plan
         cells = [*plan.cells(None), *plan.tuned_cells(None)]
@@ -88,13 +84,11 @@ def test_cells_of_mnist_name_their_kernel(tmp_path, monkeypatch):
 
 
 @pytest.mark.data
-def test_kernel_of_mnist_is_near_the_identity_on_the_labelled_images(data_folder):
+def test_kernel_of_mnist_is_near_the_identity_on_the_labelled_images(real_data):
     """The paper says so of its own, and prints one error for SVM and RLSC on U, V and T."""
-    if data_folder is None:
-        pytest.skip("needs mnist")
     task = methods.TASKS["mnist3vs8"]
-    X, drawn = samples(task, data_folder).X, splits(task, data_folder)
-    whole = sm.datasets.load("mnist", data_home=data_folder)
+    X, drawn = samples(task, real_data).X, splits(task, real_data)
+    whole = sm.datasets.load("mnist", data_home=real_data)
     pixels = np.asarray(whole.X)[np.isin(whole.y, (3, 8))]
     unit = pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
     sums = {"centred": [], "plus one": []}  # the kernel of the table, and the one that it had
@@ -107,7 +101,7 @@ def test_kernel_of_mnist_is_near_the_identity_on_the_labelled_images(data_folder
     assert [round(float(np.mean(found)), 3) for found in sums.values()] == [0.008, pytest.approx(6.8, abs=0.05)]
     split = drawn["round0-fold0"]
     K = gram(X[split.labeled], **task.kernel)
-    y = np.where(samples(task, data_folder).y == 1, 1.0, -1.0)
+    y = np.where(samples(task, real_data).y == 1, 1.0, -1.0)
     svm = SVC(C=5e5, kernel="precomputed", tol=1e-8).fit(K, y[split.labeled])
     rls = np.linalg.solve(K + 1e-6 * np.eye(80), y[split.labeled])
     outside = gram(X[split.test], X[split.labeled], **task.kernel)
@@ -426,51 +420,18 @@ def test_fits_that_are_not_proved_are_counted_by_hand():
     assert "in 1 of 1 fits" in report.proof_remark([fits[0] | {"relative_gap": math.nan}])
 
 
-def test_report_holds_every_section():
-    parts = [Section(f"Table {k}", [Line(name, "svm", "v", 1.0, 0.5, 2)]) for k, name in ((4, "a"), (5, "b"))]
-    whole = Report("x", "All", parts, ["before"], ["after"], ["so it is"])
-    for form in (whole.text(), whole.markdown()):
-        places = [form.index(text) for text in ("All", "before", "Table 4", "Table 5", "so it is", "after")]
-        assert places == sorted(places)
-    rows = list(csv.DictReader(io.StringIO(whole.csv())))
-    assert [(row["section"], row["dataset"]) for row in rows] == [("Table 4", "a"), ("Table 5", "b")]
-
-
-def without_times(table):
-    return [line for part in table.sections if "time" not in part.title for line in part.lines]
-
-
 @pytest.mark.slow
-def test_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
+def test_quick_table(small, tmp_path, monkeypatch):
     tiny = table.Plan("lapsvm_primal", (1e-2,), (0.0, 1e-1, 1.0), n_splits=2)
 
     def setup(options):
         plan, *rest = table.LAPSVM_PRIMAL.setup(options)
         return table.Setup(replace(tiny, tasks=plan.tasks[:1]), *rest)
 
-    options = {"quick": True, "data": small, "progress": False}
-    small_table = replace(table.LAPSVM_PRIMAL, setup=setup)
-    monkeypatch.setitem(all_tables(), "lapsvm_primal", small_table)
-    whole = run_table("lapsvm_primal", out=tmp_path / "whole", **options)
-    done = []
-
-    def interrupted(cell, *, data):
-        if len(done) in (3, 8, 13):  # once in each phase
-            done.append(None)
-            raise KeyboardInterrupt
-        done.append(cell.key)
-        return methods.work(cell, data=data)
-
-    monkeypatch.setitem(all_tables(), "lapsvm_primal", replace(small_table, work=interrupted))
-    for _ in range(3):
-        with pytest.raises(SweepInterruptedError, match="the same call goes on from there"):
-            run_table("lapsvm_primal", out=tmp_path / "parts", **options)
-    again = run_table("lapsvm_primal", out=tmp_path / "parts", **options)
+    monkeypatch.setitem(all_tables(), "lapsvm_primal", replace(table.LAPSVM_PRIMAL, setup=setup))
+    quick = run_table("lapsvm_primal", quick=True, data=small, out=tmp_path, progress=False)
     n_cells = 2 * 3 + 2 * 3 + 2  # ratios, rules, splits
-    assert len(done) == n_cells + 3
-    assert len(set(done)) == n_cells + 1  # nothing was computed twice
-    assert repr(without_times(again)) == repr(without_times(whole))  # repr: NaN equals NaN
-    text = (tmp_path / "whole" / "tables" / "lapsvm_primal-quick.txt").read_text()
+    text = quick.text()
     for words in (
         "NOT AVAILABLE: g50c, coil20b, mac_windows, uspstb, coil20, uspst. In their place: 600",
         "FACEMIT",
@@ -481,7 +442,7 @@ def test_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
     ):
         assert words in text
     assert str(tmp_path) not in text
-    assert again.sections[-1].lines  # times
+    assert quick.sections[-1].lines  # times
 
 
 def test_quick_table_with_either_laplacian(small, tmp_path):
@@ -528,10 +489,8 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere):
 
 
 @pytest.mark.slow
-def test_figure_of_the_iterations_ends_at_the_exact_solution(nowhere, tmp_path):
-    (result,) = run_figures(["pcg_iterations"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    sidecar = json.loads(result.sidecar.read_text())
+def test_figure_of_the_iterations_ends_at_the_exact_solution(nowhere, beside_figure):
+    sidecar = beside_figure("pcg_iterations")
     assert sidecar["certificates"]["worst relative gap of an exact solution"] < 1e-9
     near = sidecar["results"]["iterations after which all errors stay within half a point of the exact ones"]
     curves = runpy.run_path(str(FIGURES / "pcg_iterations.py"))["compute"]("quick")["curves"]
@@ -550,10 +509,8 @@ def test_figure_of_the_iterations_ends_at_the_exact_solution(nowhere, tmp_path):
         np.testing.assert_allclose(curve["exact"][1:], [fit[key] for key in ERRORS])
 
 
-def test_figure_of_mnist_ends_at_the_exact_solution(nowhere, tmp_path):
-    (result,) = run_figures(["mnist_iterations"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_figure_of_mnist_ends_at_the_exact_solution(nowhere, beside_figure):
+    told = beside_figure("mnist_iterations")
     assert told["certificates"]["worst relative gap of an exact solution"] < 1e-9
     assert "NOT AVAILABLE: mnist" in told["results"]["data"][0]
     assert (told["parameters"]["task"], told["parameters"]["draws"]) == ("digitsb", 2)

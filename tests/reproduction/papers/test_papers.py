@@ -1,14 +1,11 @@
 """Tables are found by themselves; `tests/test_contributing.py` adds a paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from reproduction import Experiment
 from reproduction.papers import run_table, tables
-from reproduction.run import Options
+from reproduction.run import Experiment, Options
 from specmargin.exceptions import SpecmarginError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,7 +1,5 @@
 """The table of the spectrum paper: protocol, certificates, interruption, and whether the order helps."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -9,9 +7,9 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from reproduction import Cell, SweepInterruptedError, evaluate
-from reproduction.engine.records import make_row
-from reproduction.gallery import run_figures
+from reproduction.engine.evaluation import evaluate
+from reproduction.engine.records import Cell, make_row
+from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.papers import run_table, tables
 from reproduction.papers import shivaswamy_jebara_2010 as table
 from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
@@ -194,14 +192,10 @@ def test_interrupted_run_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch
     assert any(line.startswith(f"cells: {n_cells}, failed: 0") for line in fresh.footer)
 
 
-def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path, monkeypatch):
+def test_quick_table_without_data_says_so(nowhere, tmp_path, monkeypatch):
     monkeypatch.setattr(table.Plan, "quick", lambda self: TINY)
-    reports = [
-        run_table("spectrum_learning", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
-        for jobs in (1, 2)
-    ]
-    assert list(map(repr, reports[0].lines)) == list(map(repr, reports[1].lines))
-    texts = [path.read_text() for path in sorted((tmp_path / "1" / "tables").glob("spectrum_learning-quick.*"))]
+    report = run_table("spectrum_learning", quick=True, data=nowhere, out=tmp_path, progress=False)
+    texts = [path.read_text() for path in sorted((tmp_path / "tables").glob("spectrum_learning-quick.*"))]
     assert len(texts) == 4
     for text in texts[1:]:
         for part in ("NOT AVAILABLE: 20news and mnist. In their place", "QUICK", "OPTIMISTIC", "nothing published"):
@@ -209,7 +203,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
     assert all("optimistic" in line for line in texts[0].splitlines()[1:])  # csv
     assert not any(str(tmp_path) in text for text in texts)
     n_fits = 2 * 2 * (2 + 1 + 2 + 2 + 2) + 5 * 2 * 4
-    assert any(line.startswith(f"fits: {n_fits}, with a relative gap above 1e-06: 0; by") for line in reports[0].footer)
+    assert any(line.startswith(f"fits: {n_fits}, with a relative gap above 1e-06: 0; by") for line in report.footer)
 
 
 def test_shipped_quick_plan_is_small(nowhere):
@@ -257,11 +251,9 @@ def test_the_order_helps(data_folder, nowhere):
     assert all(abs(row["relative_gap"]) < 1e-6 for row in rows)
 
 
-def test_figure_shows_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch):
+def test_figure_shows_the_means_of_the_same_cells(nowhere, monkeypatch, beside_figure):
     monkeypatch.setattr(table.Plan, "quick", lambda self: TINY)
-    (result,) = run_figures(["spectrum_errors"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+    told = beside_figure("spectrum_errors")
     assert "optimistic" in told["parameters"]["protocol"]
     assert told["certificates"]["with a relative gap above 1e-6"] == 0
     shown = told["results"]["mean error on unlabelled points, percent"]["digits 3-8"]
@@ -295,10 +287,8 @@ def test_literal_mutual_graph_has_a_zero_for_each_component(nowhere, tmp_path):
     assert {cell.experiment for cell in cells} == {"spectrum_mutual"}
 
 
-def test_figure_of_ranges_shows_the_counts(nowhere, tmp_path):
-    (result,) = run_figures(["spectrum_ranges"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    told = json.loads(result.sidecar.read_text())
+def test_figure_of_ranges_shows_the_counts(nowhere, beside_figure):
+    told = beside_figure("spectrum_ranges")
     wins = told["results"]["wins"]
     assert [(each["w"], each["end"]) for each in wins] == [
         (w, end) for w in ("tuned", "1") for end in table.GRID["loss_weight"]

@@ -1,7 +1,5 @@
 """The table of learned spectra over node features: its cells, one of each method, and what the report shows."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -56,9 +54,9 @@ def test_unknown_methods_are_refused():
 
 def test_without_data_the_sweep_is_left(nowhere):
     options = Options(Path(), data=nowhere)
-    plan, sums, header = table.SPECTRAL_FILTERS.setup(options)
+    plan, sources, header = table.SPECTRAL_FILTERS.setup(options)
     assert len(plan.tasks) == 12 * len(HOMOPHILIES)
-    assert sums == {}
+    assert sources == set()
     (line,) = header
     assert "NOT AVAILABLE: cora, cora random, texas, cornell" in line
     cells = plan.cells(nowhere)
@@ -69,32 +67,26 @@ def test_without_data_the_sweep_is_left(nowhere):
 
 
 @pytest.mark.data
-def test_with_data_every_split_has_its_cells(data_folder):
-    if data_folder is None:
-        pytest.skip("needs the data")
-    plan, sums, header = table.SPECTRAL_FILTERS.setup(Options(Path(), data=data_folder))
-    assert (sorted(sums), list(header)) == (["cora", "cornell", "texas"], [])
-    assert len(plan.cells(data_folder)) == (1 + 100 + 10 + 10 + 72) * len(table.METHODS)
-    quick = table.SPECTRAL_FILTERS.setup(Options(Path(), data=data_folder, quick=True)).plan
-    assert {one.split for one in quick.cells(data_folder) if one.dataset == "texas"} == {"published-00", "published-01"}
+def test_with_data_every_split_has_its_cells(real_data):
+    plan, sources, header = table.SPECTRAL_FILTERS.setup(Options(Path(), data=real_data))
+    assert (sorted(sources), list(header)) == (["cora", "cornell", "texas"], [])
+    assert len(plan.cells(real_data)) == (1 + 100 + 10 + 10 + 72) * len(table.METHODS)
+    quick = table.SPECTRAL_FILTERS.setup(Options(Path(), data=real_data, quick=True)).plan
+    assert {one.split for one in quick.cells(real_data) if one.dataset == "texas"} == {"published-00", "published-01"}
 
 
 @pytest.mark.data
-def test_texas_and_cornell_share_features_and_labels(data_folder):
-    if data_folder is None:
-        pytest.skip("needs the data")
-    texas, cornell = (node_graph(table.TASKS[name], data_folder) for name in ("texas", "cornell"))
+def test_texas_and_cornell_share_features_and_labels(real_data):
+    texas, cornell = (node_graph(table.TASKS[name], real_data) for name in ("texas", "cornell"))
     assert (texas.X != cornell.X).nnz == 0
     assert texas.y.tolist() == cornell.y.tolist()
     assert (texas.W != cornell.W).nnz > 0
 
 
 @pytest.mark.data
-def test_the_default_on_the_public_split_of_cora(data_folder):
+def test_the_default_on_the_public_split_of_cora(real_data):
     """The accuracy of a script that shared no code with this one: 83.5 %."""
-    if data_folder is None:
-        pytest.skip("needs the data")
-    row = table.work(cell("alignment", "cora", "published-00"), data=data_folder)
+    row = table.work(cell("alignment", "cora", "published-00"), data=real_data)
     assert row["error_test"] == pytest.approx(16.5)
     assert row["weight 0.9"] + row["weight 0.95"] == pytest.approx(1.0)
     assert abs(row["relative_gap"]) < 1e-8

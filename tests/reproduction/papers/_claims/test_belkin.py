@@ -1,7 +1,5 @@
 """The claims of the manifold-regularization paper against numbers made by hand, and its published errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from claim_rows import line_on

@@ -1,7 +1,5 @@
 """What the continuation paper concludes, put to rows whose verdicts are known."""
 
-from __future__ import annotations
-
 import pytest
 from claim_rows import line_on, rows_of
 

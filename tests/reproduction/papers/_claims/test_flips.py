@@ -1,7 +1,5 @@
 """Rank correlations of certificates with losses, and verdicts, from rows made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

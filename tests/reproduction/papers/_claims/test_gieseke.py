@@ -1,7 +1,5 @@
 """What the QN-S3VM paper concludes, put to rows whose verdicts are known."""
 
-from __future__ import annotations
-
 import pytest
 from claim_rows import SPLITS, line_on, rows_of
 

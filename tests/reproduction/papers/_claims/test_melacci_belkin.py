@@ -1,7 +1,5 @@
 """What the primal-LapSVM paper concludes, put to fits whose verdicts are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from claim_rows import SPLITS, line_on

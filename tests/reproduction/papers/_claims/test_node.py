@@ -1,7 +1,5 @@
 """Verdicts on learned spectra over node features, from rows made by hand: each claim holds, and fails."""
 
-from __future__ import annotations
-
 import pytest
 from claim_rows import line_on
 

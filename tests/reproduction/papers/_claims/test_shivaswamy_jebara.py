@@ -1,7 +1,5 @@
 """Sentences of the paper put to errors whose verdict is known."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

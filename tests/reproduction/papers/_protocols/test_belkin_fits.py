@@ -1,7 +1,5 @@
 """The fits of the manifold-regularization paper: samples, kernels and draws by hand, each answer against CVXPY."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +9,8 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 import specmargin as sm
-from reproduction import Cell, published_parameters
+from reproduction.engine.published import published_parameters
+from reproduction.engine.records import Cell
 from reproduction.papers._claims.belkin import PAPER
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.papers.belkin_2006 import Plan
@@ -67,17 +66,15 @@ def test_first_training_images_train_after_their_pca(tmp_path, monkeypatch, rng)
 
 
 @pytest.mark.data
-def test_tested_are_the_3291_images_that_the_training_file_has_left(data_folder):
-    if data_folder is None:
-        pytest.skip("needs usps")
-    X, y, n_train = fits._digits("usps", 400, data_folder)
+def test_tested_are_the_3291_images_that_the_training_file_has_left(real_data):
+    X, y, n_train = fits._digits("usps", 400, real_data)
     assert (n_train, len(y) - n_train) == (4000, 3291) == (4000, 7291 - 4000)
     assert X.shape == (7291, 100)
-    whole = sm.datasets.load("usps", data_home=data_folder)
+    whole = sm.datasets.load("usps", data_home=real_data)
     counts = np.bincount(whole.y[: whole.extras["n_train"]]) - 400
     np.testing.assert_array_equal(np.bincount(y[n_train:]), counts)
     assert [
-        len(samples(fits.task_named(f"usps {a}-{b}", 400, "fitted"), data_folder).y) for a, b in ((0, 1), (3, 8))
+        len(samples(fits.task_named(f"usps {a}-{b}", 400, "fitted"), real_data).y) for a, b in ((0, 1), (3, 8))
     ] == [
         800 + counts[0] + counts[1],
         800 + counts[3] + counts[8],
@@ -142,14 +139,12 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
 
 
 @pytest.mark.data
-def test_rows_of_the_record_are_those_of_other_code(data_folder):
+def test_rows_of_the_record_are_those_of_other_code(real_data):
     """Pixels, PCA, kernel, graph, deformed kernel and break-even point anew, the SVM by scikit-learn, on all ten draws.
 
     That is why LapSVM errs by 2.19 % with two labels: other draws give other numbers, other code does not.
     """
-    if data_folder is None:
-        pytest.skip("needs usps")
-    whole = sm.datasets.load("usps", data_home=data_folder)
+    whole = sm.datasets.load("usps", data_home=real_data)
     file = np.arange(whole.extras["n_train"])
     first = np.concatenate([np.flatnonzero(whole.y[file] == digit)[:400] for digit in range(10)])
     centred = whole.X - whole.X[first].mean(axis=0)
@@ -168,7 +163,7 @@ def test_rows_of_the_record_are_those_of_other_code(data_folder):
     W = np.maximum(W, W.T)
     deformed = np.linalg.inv(0.005 * np.eye(n) + 0.045 * (np.diag(W.sum(axis=1)) - W) @ K)
     for name in fits.split_names("usps 0-5", 2, 0, 10):
-        labeled = fits.splits_of(fits.task_named("usps 0-5", 400, "fitted"), 2, 0, data_folder)[name].labeled
+        labeled = fits.splits_of(fits.task_named("usps 0-5", 400, "fitted"), 2, 0, real_data)[name].labeled
         y, hidden = np.where(whole.y[train] == 0, 1, -1), np.setdiff1d(np.arange(n), labeled)
         for method, D, C in (("SVM", np.eye(n)[:, labeled], 10.0), ("LapSVM", deformed[:, labeled], 0.5)):
             small = K[labeled] @ D

@@ -1,7 +1,5 @@
 """Tasks, features, cells and v* of the S3VM experiments on published splits: against their definitions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,8 +8,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import specmargin as sm
-from reproduction import Cell
 from reproduction import tasks as common
+from reproduction.engine.records import Cell
 from reproduction.methods import decide
 from reproduction.papers._protocols import chapelle_blocks as blocks
 from reproduction.papers._protocols.s3vm_methods import Setting, fit

@@ -1,7 +1,5 @@
 """Fits before and after flips, on problems so small that every set of labels can be flipped."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The faces of the primal paper: kernel, draws, conjugate gradients against dense solvers, sections and verdicts."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -11,7 +9,6 @@ from claim_rows import line_on
 
 import specmargin as sm
 from reproduction.engine.records import Cell, make_row
-from reproduction.gallery import run_figures
 from reproduction.papers import run_table
 from reproduction.papers._protocols import melacci_belkin_faces as faces
 from reproduction.papers._protocols import melacci_belkin_faces_report as report
@@ -216,16 +213,14 @@ def test_sections_stand_next_to_the_published():
     assert {(line.mean, line.published_mean) for line in counts if line.method == "lapsvm_pcg_mixed"} == {(15.0, 3.0)}
 
 
-def test_quick_table_and_figure(nowhere, tmp_path):
+def test_quick_table_and_figure(nowhere, tmp_path, beside_figure):
     table = run_table("lapsvm_primal_faces", quick=True, data=nowhere, out=tmp_path, progress=False)
     text = table.text()
     assert "NOT AVAILABLE: cbcl_faces" in text
     assert "cells: 5, failed: 0" in text
     assert "What the paper says of FACEMIT" not in text
     assert all(np.isnan(line.published_mean) for line in table.lines)
-    (result,) = run_figures(["faces_iterations"], quick=True, out=tmp_path, progress=False, formats=("svg",))
-    assert not result.warnings
-    sidecar = json.loads(result.sidecar.read_text())
+    sidecar = beside_figure("faces_iterations")
     assert sidecar["certificates"]["worst relative gap of an optimum"] < 1e-7
     cells = faces.FacemitPlan(TASK, 3).cells()[1:4]
     rows = fits_of(make_row(cell, {"status": "ok", **faces.work(cell, data=nowhere)}) for cell in cells)

@@ -1,7 +1,5 @@
 """Learned filters on a task: what `SpectralFilterClassifier` and `STORM` say, with what splits share kept."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The networks: gradients against finite differences, Adam against its formula, training against the whole graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """The rivals against scikit-learn, dense solves, explicit refits and the limits of their parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """The graphs: sizes of the splits, who is labelled, homophily, archives like Cora's and Texas's."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

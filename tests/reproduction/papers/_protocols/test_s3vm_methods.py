@@ -1,7 +1,5 @@
 """The methods of the S3VM experiments: the supervised one against scikit-learn, all of them on what is plain to see."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC

@@ -1,7 +1,5 @@
 """The methods against scikit-learn's SVC on explicit kernels and against CVXPY."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
