@@ -12,7 +12,6 @@ from specmargin import rounding
 from specmargin.objectives import S3VM, RegularizedClustering, S3VMRelaxation, SpectrumMargin
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import clustering as bound
-from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
 from specmargin.solvers.exact_s3vm import bound as s3vm_bound
 from specmargin.spectra import Spectrum
 
@@ -121,18 +120,6 @@ def test_differences_of_objectives_have_a_rounding(monkeypatch, seed):
     exact = Fraction(upper) - Fraction(primal) + Fraction(dual) - Fraction(lower)
     # The gap of the certificate, too, is a difference of floats.
     assert Fraction(found[2]) >= exact + Fraction(primal + dual) / 2**53
-
-
-@pytest.mark.parametrize("stretch", [1.0, 1 + 1e-7, 1 - 1e-6])
-def test_eigenvectors_that_are_not_quite_of_length_one_cost_only_that(stretch):
-    rng = np.random.default_rng(2)
-    V, Q, C = rng.normal(size=(5, 4)), np.array([0.1, 0.3, 0.5, 2.0]), 0.7
-    p = np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3])
-    A = np.diag(Q) + 2 * C * (V.T * p) @ V
-    a, E = np.linalg.eigh(A)
-    obj = SimpleNamespace(labeled_rows=V, Q=Q, C=C, p=p, k=4, A=A, eigen=(a, stretch * E))
-    least = GraphTransducerRounding(obj).least_in_eigenvectors
-    assert a[0] * (1 - 12 * abs(stretch - 1) - 1e-10) <= least <= a[0] * (1 + 1e-14)
 
 
 # Clustering
