@@ -8,6 +8,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from exact_fractions import fractions
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
@@ -364,7 +365,7 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(tried):
     least = GraphTransducerRounding(obj).least_eigenvalue
     assert least < -1e-8
     B, k = tried[-1], 3
-    V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.labeled_rows, B, obj.Q))
+    V, B_exact, Q = (fractions(x) for x in (obj.labeled_rows, B, obj.Q))
     above = 2 * Fraction(obj.C) * (V.T @ V) - B_exact
     above[np.diag_indices(k)] += Q - Fraction(least)
     size = np.sqrt(B.diagonal())
