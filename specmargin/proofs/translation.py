@@ -275,20 +275,8 @@ def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate)
 
 @_parts.register
 def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
-    v, b, delta = _answer(obj, variables)
     _unweighted(obj)
-    gamma: Any = held.get("gamma")
-    gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
-    gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
-    if not np.isfinite(obj.value(variables)):
-        kappa = obj.cone.drops(delta - 0.0)
-        kappa = np.maximum(kappa - obj.eps, 0.0)
-        total = float(obj.cone.c @ kappa)
-        kappa = kappa / total * obj.rho if total > 0 else np.full(obj.cone.m, obj.rho / obj.cone.c.sum())
-        delta = obj.cone.weights(kappa + obj.eps)
-        v = np.where(delta > 0, v, 0.0)
-        share = obj.loss.share_within(obj.U @ v + float(b))
-        v, b = share * v, share * b
+    gamma, _, delta, v, b = obj.feasible(variables, held)[0]
     fixed = isinstance(obj.cone, FixedSpectrum)
     if fixed and not np.allclose(variables["delta"], obj.cone.weights(np.ones(1)), rtol=_SAME, atol=_SAME):
         raise InvalidInputError("delta of the result is not the spectrum that the problem gives; take both from one.")
