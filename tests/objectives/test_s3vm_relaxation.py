@@ -52,7 +52,7 @@ def test_minorant_values_are_concave_with_the_right_derivatives(loss, tol):
 
 
 @pytest.mark.parametrize("s", [0.2, 3.0, 5.0])
-def test_exp_envelope_is_the_convex_envelope(s, tol):
+def test_exp_envelope_is_the_convex_envelope(s):
     loss, envelope = ExpSquared(s), ExpEnvelope(s)
     t = np.linspace(0, 6 / np.sqrt(s), 2001)
     # The envelope by its definition: the largest of all lines below the loss.

@@ -85,7 +85,7 @@ def test_hostile_files_are_refused_in_time(rows):
     assert [row for row in rows if row["outcome"] == "raised" or row["seconds"] > tampering.SECONDS] == []
 
 
-def test_a_false_claim_would_be_noticed(tmp_path):
+def test_a_false_claim_would_be_noticed():
     obj = RMM(np.eye(3), sm.encode_labels([0, 1, 1]), C=2.0)
     result = sm.solvers.relative_margin(obj)
     assert tampering.falsehood(obj, result) == ""

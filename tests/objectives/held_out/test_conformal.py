@@ -133,7 +133,7 @@ def test_intervals_of_several_outputs_are_those_of_each(rng):
         np.testing.assert_allclose(both[:, :, k], one, rtol=1e-12)
 
 
-def test_levels_that_are_whole_ranks_are_read_as_meant(rng):
+def test_levels_that_are_whole_ranks_are_read_as_meant():
     assert [level_rank(0.9, l) for l in (8, 9, 10, 19, 29, 99)] == [0, 1, 1, 2, 3, 10]
     assert [level_rank(level, 9) for level in (0.1, 0.3, 0.7, 0.8)] == [9, 7, 3, 2]
     # 1 - 0.9 is below 0.1 in floating point; the set is that of p > 0.1.

@@ -74,7 +74,7 @@ def test_least_squares_without_a_label_is_the_literal_refit(
 
 
 @intercepts
-def test_folds_of_one_are_leave_one_out_and_parts_of_folds_can_be_tested(manifold_data, rng, fit_intercept):
+def test_folds_of_one_are_leave_one_out_and_parts_of_folds_can_be_tested(manifold_data, fit_intercept):
     K, L, labels = manifold_data(30, 9)
     path = loo.RidgePath(deformed(K, L, labels, 10.0), labels.sign, fit_intercept)
     left_out = np.array([1, 4, 6])
@@ -183,7 +183,7 @@ def test_hinges_without_a_label_are_the_literal_refit(manifold_data, rng, fit_in
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-def test_a_single_support_vector_is_refitted(rng):
+def test_a_single_support_vector_is_refitted():
     G, sign = np.diag([1.0, 4.0, 9.0]) + 0.1, np.array([1.0, -1.0, 1.0])
     solve = solve_with("squared_hinge", False)
     full = np.array([0.0, -0.2, 0.0]), 0.0
@@ -296,7 +296,7 @@ def test_constant_decisions_have_the_loss_of_a_guess():
         assert loo.nll(np.zeros(3), sign) == pytest.approx(np.log(2))
 
 
-def test_bad_input_is_named(rng):
+def test_bad_input_is_named():
     G, sign = np.eye(3), np.array([1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match=r"G has the shape \(2, 2\)"):
         loo.RidgePath(np.eye(2), sign)

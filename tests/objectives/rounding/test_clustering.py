@@ -207,7 +207,7 @@ def test_what_row_sums_move_covers_every_error_of_theirs(total, off):
 
 
 @pytest.mark.parametrize("n", [5, 16])
-def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n, rng):
+def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n):
     """By its own rounding, 2^-53 of the kernel, a plain difference would be off; this one by a millionth of that."""
     K = kernel(3, n)
     w, U = np.linalg.eigh(K)
