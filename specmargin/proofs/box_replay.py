@@ -123,7 +123,7 @@ def proof(record: ProofRecord) -> Proof:
     else:
         x = feasible(r)
         losses = total(r.costs * (x - f) ** 2)
-    bounds = proved(r, log, n)
+    bounds = proved(r, log)
     if not bounds[0] >= record.claim.dual - record.claim.rounding:
         raise Refuted(weakest(log, bounds, record.claim.dual))
     primal = r.w @ r.w / 2 + losses
@@ -190,7 +190,7 @@ def balanced(r: SimpleNamespace, below: Below) -> Below:
     return Below(below.W - outer, below.c + row * (off / d), below.m + off**2 / d)
 
 
-def proved(r: SimpleNamespace, log: SimpleNamespace, n: int) -> FloatArray:
+def proved(r: SimpleNamespace, log: SimpleNamespace) -> FloatArray:
     """Return what is proved of all nodes."""
     boxes: list[Box] = []
     steps = [[] for _ in range(log.count)]  # type: list[list[int]]
