@@ -88,7 +88,7 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
 
 
 def arrays_of(record: ProofRecord, kinds: Mapping[str, tuple[str, int]]) -> SimpleNamespace:
-    """Return the arrays of a log, integers or floats of so many indices each."""
+    """Return the arrays of a log: integers or floats, and how many indices they have."""
     log = SimpleNamespace(**{name: np.asarray(record.arrays.get(name)) for name in kinds})
     for name, x in vars(log).items():
         if (x.dtype.kind, x.ndim) != kinds[name] or np.isnan(x).any():
