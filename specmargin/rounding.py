@@ -4,8 +4,8 @@ The model is the usual one, fl(x op y) = (x op y)(1 + d) with |d| <= u = 2^-53, 
 gamma_n = n u / (1 - n u) relatively (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). The bounds
 hold for any order of summation, blocked and parallel BLAS included, and assume neither overflow nor harmful underflow.
 
-Where such a bound is too wide because large terms cancel, `math.fsum` sums floats exactly rounded, and `accurate_dot`
-and `accurate_product` compute in extended precision. `split_product` and `exact_dot` need no extended precision: they
+Where such a bound is too wide because large terms cancel, `math.fsum` sums floats exactly rounded, and
+`accurate_product` computes in extended precision. `split_product` and `exact_dot` need no extended precision: they
 split their factors into parts whose products float64 holds exactly (Dekker; Ozaki, Ogita, Oishi & Rump, Numerical
 Algorithms 59, 2012), so that BLAS multiplies them.
 """
@@ -23,7 +23,6 @@ from specmargin.typing import AnyArray, FloatArray, Matrix
 __all__ = [
     "EXTENDED_UNIT",
     "UNIT",
-    "accurate_dot",
     "accurate_product",
     "blocked_depth",
     "blocked_product",
@@ -75,23 +74,6 @@ def directions(X: Matrix) -> Matrix:
     exponents = np.where(tiny, np.minimum(-np.frexp(largest)[1], 1000), 0)
     factors = np.ldexp(1.0, exponents)
     return sp.csr_array(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
-
-
-def accurate_dot(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Return ``x @ y`` computed in extended precision, and a bound on its error.
-
-    Where the platform's long double is float64 the product is an ordinary one, and the bound says so.
-
-    Examples
-    --------
-    >>> value, error = accurate_dot(np.array([1e10, 1.0, -1e10]), np.array([1e6, 1.0, 1e6]))
-    >>> value == 1.0, error < 1e-2
-    (True, True)
-    """
-    a, b = np.asarray(x, dtype=np.longdouble), np.asarray(y, dtype=np.longdouble)
-    value = float((a * b).sum())
-    n = np.size(x) + 1
-    return value, 2.0 * n * EXTENDED_UNIT * float(np.abs(x) @ np.abs(y)) + UNIT * abs(value)
 
 
 def bounded_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -164,7 +146,16 @@ def extended_product(A: FloatArray, x: FloatArray) -> tuple[AnyArray, FloatArray
 
 
 def accurate_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ``A @ x`` of a dense matrix computed in extended precision, and a bound on the error of each entry."""
+    """Return ``A @ x`` of a dense matrix computed in extended precision, and a bound on the error of each entry.
+
+    Where the platform's long double is float64 the product is an ordinary one, and the bound says so.
+
+    Examples
+    --------
+    >>> value, error = accurate_product(np.array([[1e10, 1.0, -1e10]]), np.array([1e6, 1.0, 1e6]))
+    >>> value.tolist(), bool(error[0] < 1e-2)
+    ([1.0], True)
+    """
     value, error = extended_product(A, x)
     out = value.astype(float)
     return out, error + UNIT * np.abs(out)

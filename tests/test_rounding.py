@@ -12,7 +12,6 @@ from specmargin import rounding
 from specmargin.rounding import (
     EXTENDED_UNIT,
     UNIT,
-    accurate_dot,
     accurate_product,
     blocked_depth,
     blocked_product,
@@ -46,7 +45,7 @@ def test_bounds_hold_where_terms_cancel(n: int) -> None:
         true = exact(x, y)
         plain = gamma(len(x) + 1) * float(np.abs(x) @ np.abs(y))
         assert abs(Fraction(float(x @ y)) - true) <= Fraction(plain)
-        value, error = accurate_dot(x, y)
+        value, error = (float(one[0]) for one in accurate_product(x[None], y))
         assert abs(Fraction(value) - true) <= Fraction(error)
         if np.finfo(np.longdouble).eps < 1e-18:
             assert error < plain / 100 or error <= 4 * UNIT * abs(value)
@@ -173,10 +172,6 @@ def test_bounds_are_those_of_the_theory(n: int) -> None:
         last = Fraction(UNIT) * abs(Fraction(float(rounded[i])))
         assert last * (1 - Fraction(1, 10**9)) <= Fraction(float(coarse[i])) - Fraction(float(error[i]))
         assert Fraction(float(coarse[i])) <= (Fraction(float(error[i])) + last) * (1 + Fraction(1, 10**9))
-        single, bound = accurate_dot(row, x)
-        assert single == pytest.approx(float(rounded[i]), rel=1e-12, abs=float(coarse[i]))
-        theory = (n + 1) * share + Fraction(UNIT) * abs(Fraction(single))
-        assert theory * (1 - Fraction(1, 10**9)) <= Fraction(bound) <= 2 * theory * (1 + Fraction(1, 10**9))
 
 
 def test_extended_products_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

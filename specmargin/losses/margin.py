@@ -64,10 +64,6 @@ class Hinge(MarginLoss):
         """max(0, u)."""
         return np.maximum(u, 0.0)
 
-    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return the value: its roundings are its own."""
-        return value
-
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
@@ -116,10 +112,6 @@ class SquaredHinge(MarginLoss):
     def value_of_slack(self, u: FloatArray) -> FloatArray:
         """max(0, u)^2."""
         return np.maximum(u, 0.0) ** 2
-
-    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return the value: its roundings are its own."""
-        return value
 
 
 @dataclass(frozen=True)

@@ -89,8 +89,11 @@ class Loss(SmoothLoss, Protocol):
         return 0
 
     def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return of which numbers the computed value may be off by 16 roundings; `value` is |V(t)|."""
-        return np.maximum(value, 1.0)
+        """Return of which numbers the computed value may be off by 16 roundings; `value` is |V(t)|.
+
+        Those of a power of a slack are its own.
+        """
+        return value if self.slack_power else np.maximum(value, 1.0)
 
 
 class MarginLoss(Loss, Protocol):

@@ -9,12 +9,14 @@ two ramps, whose limit is the symmetric hinge. All decrease in |f|; `SymmetricHi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from specmargin.checks import among, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.losses.margin import Hinge, Ramp, SquaredHinge
 from specmargin.losses.protocols import Loss, SmoothLoss
 from specmargin.typing import FloatArray
 
@@ -66,8 +68,33 @@ class UnlabeledLoss(Loss, Protocol):
         return 3.0
 
 
+class _BetterLabel(UnlabeledLoss):
+    """U(f) = V(|f|): what a loss of the margin costs at the better of both labels."""
+
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
+
+    @property
+    def of_margin(self) -> Loss:
+        """The loss V."""
+        raise NotImplementedError
+
+    def value(self, f: FloatArray) -> FloatArray:
+        """V(|f|)."""
+        return self.of_margin.value(np.abs(f))
+
+    def gradient(self, f: FloatArray) -> FloatArray:
+        """Sign(f) V'(|f|): 0 at the kink f = 0."""
+        return np.sign(f) * self.of_margin.gradient(np.abs(f))
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """V''(|f|); the concave kink at 0 is left out."""
+        return self.of_margin.curvature(np.abs(f))
+
+
 @dataclass(frozen=True)
-class SymmetricHinge(UnlabeledLoss):
+class SymmetricHinge(_BetterLabel):
     """U(f) = max(0, 1 - |f|): the hinge at the better of both labels.
 
     Examples
@@ -77,28 +104,14 @@ class SymmetricHinge(UnlabeledLoss):
     """
 
     name: ClassVar[str] = "symmetric_hinge"
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
+    of_margin = Hinge()
     slack_power = 1
     convex_in_square = True
     flat_half_width = 0.0
 
-    def value(self, f: FloatArray) -> FloatArray:
-        """max(0, 1 - |f|)."""
-        return np.maximum(1.0 - np.abs(f), 0.0)
-
-    def gradient(self, f: FloatArray) -> FloatArray:
-        """-sign(f) inside (-1, 1), 0 outside and at the kink f = 0."""
-        return np.where(np.abs(f) < 1.0, -np.sign(f), 0.0)
-
-    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return the value: its roundings are its own."""
-        return value
-
 
 @dataclass(frozen=True)
-class SymmetricSquaredHinge(UnlabeledLoss):
+class SymmetricSquaredHinge(_BetterLabel):
     """U(f) = max(0, 1 - |f|)^2: the squared hinge at the better of both labels.
 
     Examples
@@ -108,28 +121,10 @@ class SymmetricSquaredHinge(UnlabeledLoss):
     """
 
     name: ClassVar[str] = "symmetric_squared_hinge"
+    of_margin = SquaredHinge()
     curved = True
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
     slack_power = 2
     convex_in_square = True
-
-    def value(self, f: FloatArray) -> FloatArray:
-        """max(0, 1 - |f|)^2."""
-        return np.maximum(1.0 - np.abs(f), 0.0) ** 2
-
-    def gradient(self, f: FloatArray) -> FloatArray:
-        """-2 sign(f) max(0, 1 - |f|), 0 at the kink f = 0."""
-        return -2.0 * np.sign(f) * np.maximum(1.0 - np.abs(f), 0.0)
-
-    def curvature(self, f: FloatArray) -> FloatArray:
-        """2 inside (-1, 1), 0 outside; the concave kink at 0 is left out."""
-        return np.where(np.abs(f) < 1.0, 2.0, 0.0)
-
-    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return the value: its roundings are its own."""
-        return value
 
 
 @dataclass(frozen=True)
@@ -194,7 +189,7 @@ class ExpSquared(UnlabeledLoss):
 
 
 @dataclass(frozen=True)
-class SymmetricRamp(UnlabeledLoss):
+class SymmetricRamp(_BetterLabel):
     """U(f) = min(1 + s, max(0, 1 - |f|)): what two ramps, one per label, cost beyond the constant 1 - s.
 
     With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples with |f| < -s
@@ -217,9 +212,6 @@ class SymmetricRamp(UnlabeledLoss):
 
     s: float = 0.0
     name: ClassVar[str] = "symmetric_ramp"
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
@@ -241,14 +233,10 @@ class SymmetricRamp(UnlabeledLoss):
         """-s."""
         return -self.s
 
-    def value(self, f: FloatArray) -> FloatArray:
-        """min(1 + s, max(0, 1 - |f|))."""
-        return np.clip(1.0 - np.abs(f), 0.0, 1.0 + self.s)
-
-    def gradient(self, f: FloatArray) -> FloatArray:
-        """-sign(f) for -s <= |f| < 1, 0 elsewhere and at f = 0."""
-        size = np.abs(f)
-        return np.where((size >= -self.s) & (size < 1.0), -np.sign(f), 0.0)
+    @cached_property
+    def of_margin(self) -> Ramp:
+        """The ramp that ends at -s."""
+        return Ramp(-self.s)
 
 
 def _safe(f: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ import scipy.linalg as sla
 from specmargin.arrays import finite_numbers
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
+from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, symmetric
 from specmargin.objectives.contract import ANY, Arrays, ByName, Shapes
 from specmargin.objectives.rounding.clustering import Envelope, centred_kernel
 from specmargin.objectives.rounding.products import Products
@@ -162,8 +162,7 @@ class RegularizedClustering(ByName):
             raise InvalidInputError(
                 f"K is zero on all {len(K)} samples: its only function is zero; check features and kernel."
             )
-        if require_symmetric(K) > 0:
-            K = (K + K.T) / 2  # or alpha'K alpha and K alpha would be those of two kernels
+        K = symmetric(K)  # or alpha'K alpha and K alpha would be those of two kernels
         if tuple(getattr(self.L, "shape", K.shape)) != K.shape:
             raise InvalidInputError(
                 f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."

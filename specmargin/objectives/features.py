@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
-from specmargin.rounding import UNIT, accurate_dot, accurate_product, exact_dot, gamma
+from specmargin.rounding import UNIT, accurate_product, exact_dot, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Features", "Intercept"]
@@ -176,7 +176,7 @@ class Features:
             return self.offset + f, errors + UNIT * (np.abs(f) + np.abs(self.offset + f))
         f, errors = np.empty(self.n_samples), np.empty(self.n_samples)
         for i, (values, factors) in enumerate(self._terms(w)):
-            f[i], errors[i] = accurate_dot(values, factors)
+            f[i : i + 1], errors[i : i + 1] = accurate_product(values[None], factors)
         return f, errors
 
     def shortfalls(self, w: FloatArray, y: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
+from specmargin.kernels.semidefinite import require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.relative_margin_loss import RelativeMargin
@@ -92,8 +92,7 @@ class RMM(ByName):
                 f"{labels.n_samples} samples."
             )
         finite_numbers("K", K, "the kernel of finite features, and check its parameters")
-        if require_symmetric(K) > 0:
-            K = (K + K.T) / 2  # or alpha'K alpha and K alpha would be those of two kernels
+        K = symmetric(K)  # or alpha'K alpha and K alpha would be those of two kernels
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["RelativeMargin", "with_sum_zero"]
+__all__ = ["DecisionLoss", "RelativeMargin", "with_sum_zero"]
 
 _ON_MARGIN = 1e-6
 """Distance from one at which a margin is meant to be one."""
@@ -31,8 +32,38 @@ _FEASIBLE = 1e-9
 """Relative violation of a constraint that counts as rounding: such a point is certified as it is."""
 
 
+class DecisionLoss(ABC):
+    """What the losses of a classifier and its kernel share: decisions within B, multipliers of sum zero."""
+
+    @property
+    @abstractmethod
+    def B(self) -> float:
+        """Bound on the decisions."""
+
+    @abstractmethod
+    def allows(self, s: FloatArray) -> bool:
+        """Whether all conjugates are finite."""
+
+    @abstractmethod
+    def repair_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return feasible multipliers near by."""
+
+    def holds(self, f: FloatArray) -> bool:
+        """Whether decisions are within B but for rounding."""
+        return bool((np.abs(f) <= self.B * (1.0 + _FEASIBLE)).all())
+
+    def share_within(self, f: FloatArray) -> float:
+        """Return the factor that brings decisions within B; 1 where they `holds`."""
+        return 1.0 if self.holds(f) else self.B / float(np.abs(f).max())
+
+    def nearest_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return multipliers that are feasible but for rounding as they are, others after `repair_multipliers`."""
+        even = abs(math.fsum(gamma)) <= len(gamma) * UNIT * float(np.abs(gamma).max(initial=0.0))
+        return gamma if even and self.allows(y * gamma) else self.repair_multipliers(y, gamma)
+
+
 @dataclass(frozen=True)
-class RelativeMargin:
+class RelativeMargin(DecisionLoss):
     """C max(0, 1 - t) on |t| <= B, infinite outside: the loss of the SVM (B = inf) and of the RMM.
 
     Parameters
@@ -88,20 +119,9 @@ class RelativeMargin:
         ends = np.minimum(left, right)
         return np.minimum(ends, s) if B >= 1 else ends
 
-    def holds(self, f: FloatArray) -> bool:
-        """Whether decisions are within B but for rounding."""
-        return bool((np.abs(f) <= self.B * (1.0 + _FEASIBLE)).all())
-
-    def share_within(self, f: FloatArray) -> float:
-        """Return the factor that brings decisions within B; 1 where they `holds`."""
-        return 1.0 if self.holds(f) else self.B / float(np.abs(f).max())
-
-    def nearest_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return multipliers that are feasible but for rounding as they are, others after `repair_multipliers`."""
-        s = y * gamma
-        inside = np.isfinite(self.B) or bool(((s >= 0) & (s <= self.C)).all())
-        balanced = abs(math.fsum(gamma)) <= len(gamma) * UNIT * float(np.abs(gamma).max(initial=0.0))
-        return gamma if inside and balanced else self.repair_multipliers(y, gamma)
+    def allows(self, s: FloatArray) -> bool:
+        """Whether all conjugates are finite."""
+        return bool(np.isfinite(self.B) or ((s >= 0) & (s <= self.C)).all())
 
     def value_bounds(self, y: FloatArray, f: AnyArray, error: FloatArray, b: float) -> tuple[float, float]:
         """Return the sum of the losses at f + b, and a bound on what it can be at a feasible point.

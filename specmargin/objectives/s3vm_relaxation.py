@@ -33,7 +33,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
 from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.rounding import s3vm_relaxation as proof
-from specmargin.objectives.rounding.minorants import Minorant, dual_derivatives, minorant
+from specmargin.objectives.rounding.minorants import Minorant, minorant
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate
@@ -270,7 +270,7 @@ class S3VMRelaxation(ByName):
         """First and second derivative of `dual_values`."""
         first, second = np.empty(len(beta)), np.empty(len(beta))
         for group, loss in self.groups:
-            first[group], second[group] = dual_derivatives(loss, beta[group])
+            first[group], second[group] = loss.dual_derivatives(beta[group])
         return first, second
 
     def multipliers(self, w: FloatArray) -> FloatArray:

@@ -7,7 +7,6 @@ the squared hinge on s >= 0 only: decisions are bounded by nothing, and multipli
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.intercept import balanced
-from specmargin.objectives.relative_margin_loss import RelativeMargin, with_sum_zero
+from specmargin.objectives.relative_margin_loss import DecisionLoss, RelativeMargin, with_sum_zero
 from specmargin.rounding import EXTENDED_UNIT, UNIT
 from specmargin.typing import AnyArray, FloatArray
 
@@ -24,7 +23,7 @@ __all__ = ["ClassLosses", "SquaredHingeMargin", "SquaredMargin", "loss_of"]
 
 
 @dataclass(frozen=True)
-class SquaredMargin:
+class SquaredMargin(DecisionLoss):
     """C / 2 (1 - t)^2: least squares on the labels, of which y f = 1 is wanted.
 
     Parameters
@@ -50,19 +49,6 @@ class SquaredMargin:
     def dual_value(self, s: FloatArray) -> FloatArray:
         """Return inf_t value(t) + s t."""
         return s - s**2 / (2 * self.C)
-
-    def holds(self, f: FloatArray) -> bool:
-        """Any decision is allowed."""
-        return True
-
-    def share_within(self, f: FloatArray) -> float:
-        """Return one: nothing is to be shortened."""
-        return 1.0
-
-    def nearest_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return multipliers that are feasible but for rounding as they are, others after `repair_multipliers`."""
-        even = abs(math.fsum(gamma)) <= len(gamma) * UNIT * float(np.abs(gamma).max(initial=0.0))
-        return gamma if even and self._inside(y * gamma) else self.repair_multipliers(y, gamma)
 
     def repair_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return multipliers near by with 1'gamma = 0."""
@@ -91,7 +77,7 @@ class SquaredMargin:
 
     def dual_bounds(self, s: FloatArray) -> tuple[Any, Any]:
         """Return the sum of `dual_value` in extended precision, and a bound below it that no rounding has touched."""
-        if not self._inside(s):
+        if not self.allows(s):
             return np.longdouble(-np.inf), np.longdouble(-np.inf)
         s, C = s.astype(np.longdouble), np.asarray(self.C, dtype=np.longdouble)
         squares = s**2 / (2 * C)
@@ -101,7 +87,8 @@ class SquaredMargin:
     def _residual(self, t: Any) -> Any:
         return 1.0 - t
 
-    def _inside(self, s: FloatArray) -> bool:
+    def allows(self, s: FloatArray) -> bool:
+        """Every conjugate is finite."""
         return True
 
 
@@ -159,7 +146,8 @@ class SquaredHingeMargin(SquaredMargin):
     def _residual(self, t: Any) -> Any:
         return np.maximum(1.0 - t, 0)
 
-    def _inside(self, s: FloatArray) -> bool:
+    def allows(self, s: FloatArray) -> bool:
+        """Whether all conjugates are finite."""
         return bool((s >= 0).all())
 
 
@@ -214,20 +202,10 @@ class ClassLosses:
 
     one: Any
 
-    @property
-    def name(self) -> str:
-        """Name of the loss."""
-        return str(self.one.name)
-
-    @property
-    def C(self) -> float | FloatArray:
-        """Weight of the loss."""
-        return self.one.C
-
-    @property
-    def B(self) -> float:
-        """Bound on the decisions."""
-        return float(self.one.B)
+    def __getattr__(self, name: str) -> Any:  # name, C and B, and what speaks of decisions alone
+        if name.startswith("__") or name == "one":  # asked by copies, before there is a loss
+            raise AttributeError(name)
+        return getattr(self.one, name)
 
     def value(self, t: FloatArray) -> FloatArray:
         """Return the loss at the margins t, (l, K)."""
@@ -236,14 +214,6 @@ class ClassLosses:
     def dual_value(self, s: FloatArray) -> FloatArray:
         """Return inf_t value(t) + s t."""
         return np.column_stack([self.one.dual_value(column) for column in s.T])
-
-    def holds(self, f: FloatArray) -> bool:
-        """Whether decisions are within B but for rounding."""
-        return bool(self.one.holds(f))
-
-    def share_within(self, f: FloatArray) -> float:
-        """Return the factor that brings all decisions within B."""
-        return float(self.one.share_within(f))
 
     def nearest_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return multipliers that are feasible but for rounding as they are, others after `repair_multipliers`."""

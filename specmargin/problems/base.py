@@ -14,16 +14,14 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 
-from specmargin.exceptions import (
-    InvalidInputError,
-)
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.problems.changing import changed
 from specmargin.problems.relabel import LabelData
 from specmargin.results import Certificate
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["BuiltProblem", "Recovered", "parts_of"]
+__all__ = ["BuiltProblem", "Recovered", "dual_of", "parts_of"]
 
 Constraint = Any
 
@@ -234,17 +232,22 @@ class BuiltProblem:
                     values[label] = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
             elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
                 values[label] = np.asarray(constraint.dual_value, dtype=float)
-        for label, constraint in self.added().items():
-            parts = parts_of(constraint.dual_value)
-            if all(part is not None for part in parts):
-                whole = [np.asarray(part, dtype=float) for part in parts]
-                values[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
-        return values
+        added = {label: dual_of(constraint) for label, constraint in self.added().items()}
+        return values | {label: dual for label, dual in added.items() if dual is not None}
 
 
 def parts_of(held: Any) -> list[Any]:
     """Return what is held under one label, such as constraints, as a list of them."""
     return held if isinstance(held, list) else [held]
+
+
+def dual_of(constraint: Any) -> FloatArray | None:
+    """Return CVXPY's multipliers of a constraint, of a cone its parts one after the other; None where it has none."""
+    parts = parts_of(constraint.dual_value)
+    if any(part is None for part in parts):
+        return None
+    whole = [np.asarray(part, dtype=float) for part in parts]
+    return whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
 
 
 def _ids(problem: cp.Problem) -> set[int]:

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import arb, arb_mat
 
 from specmargin.proofs.balls import (
     BITS,
@@ -45,7 +45,8 @@ from specmargin.proofs.balls import (
 )
 from specmargin.proofs.bounds import GLOBAL, Proof, require_penalties, rows
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import WRONG, judged, read
+from specmargin.proofs.replay import arrays_of, refute, weakest
+from specmargin.proofs.verifier import concluded, judged, read
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["replay"]
@@ -95,11 +96,7 @@ class Box(NamedTuple):
 
 def replay(record: ProofRecord) -> Verification:
     """Return what the log of a record of the kind "s3vm_boxes" proves."""
-    with ctx.workprec(BITS // 2):
-        try:
-            return judged(record.claim, proof(record))
-        except (Refuted, *WRONG) as refuted:
-            return Verification(False, str(refuted))
+    return concluded(lambda: judged(record.claim, proof(record)), (BITS // 2,))
 
 
 def proof(record: ProofRecord) -> Proof:
@@ -126,7 +123,7 @@ def proof(record: ProofRecord) -> Proof:
     else:
         x = feasible(r)
         losses = total(r.costs * (x - f) ** 2)
-    bounds = proved(r, log, n)
+    bounds = proved(r, log)
     if not bounds[0] >= record.claim.dual - record.claim.rounding:
         raise Refuted(weakest(log, bounds, record.claim.dual))
     primal = r.w @ r.w / 2 + losses
@@ -137,12 +134,9 @@ def proof(record: ProofRecord) -> Proof:
 
 def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
     """Return the arrays of the log, once they make a tree, and speak of samples and steps that are there."""
-    log = SimpleNamespace(**{name: np.asarray(record.arrays.get(name)) for name in KINDS})
-    for name, x in vars(log).items():
-        if (x.dtype.kind, x.ndim) != KINDS[name] or np.isnan(x).any():
-            raise Refuted(f"the log has no proper array {name}")
+    log = arrays_of(record, KINDS)
     splits, steps, log.count = len(log.parent), len(log.node), 2 * len(log.parent) + 1
-    for wrong, sentence in (
+    refute(
         (record.kind != "s3vm_boxes" or record.claim.sense != "minimize", "this is no log of a bound from below"),
         (splits != len(log.sample), "splits are not complete"),
         ((log.parent > 2 * np.arange(splits)).any() or (log.parent < 0).any(), "a node is split before it is there"),
@@ -157,9 +151,7 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         ((log.index < 0).any() or (log.index >= n).any(), "a multiplier is of no sample"),
         ((np.abs(np.append(log.side, log.claim)) > n).any() or (log.claim == 0).any(), "a side is of no sample"),
         (not all(np.isfinite(x).all() for x in (log.weight, log.ends, log.value, log.end)), "a number is infinite"),
-    ):
-        if wrong:
-            raise Refuted(f"no log of this problem: {sentence}")
+    )
     return log
 
 
@@ -198,7 +190,7 @@ def balanced(r: SimpleNamespace, below: Below) -> Below:
     return Below(below.W - outer, below.c + row * (off / d), below.m + off**2 / d)
 
 
-def proved(r: SimpleNamespace, log: SimpleNamespace, n: int) -> FloatArray:
+def proved(r: SimpleNamespace, log: SimpleNamespace) -> FloatArray:
     """Return what is proved of all nodes."""
     boxes: list[Box] = []
     steps = [[] for _ in range(log.count)]  # type: list[list[int]]
@@ -341,12 +333,3 @@ def alone(log: SimpleNamespace, s: int, below: Below, most: arb, sides: FloatArr
             sides[k, i] = min(sides[k, i], outward((p if weight > 0 else -p) + most / abs(arb(weight)))[1])
         elif i == j and weight > 0 and (p, q) == (1.0, -1.0):
             sides[:, i] = np.minimum(sides[:, i], outward((1 + most / arb(weight)).sqrt())[1])
-
-
-def weakest(log: SimpleNamespace, bounds: FloatArray, claimed: float) -> str:
-    """Return what stands against a bound: a leaf that proves less."""
-    node, depth, splits = 0, 0, {parent: k for k, parent in enumerate(log.parent.tolist())}
-    while node in splits:
-        low, depth = 2 * splits[node] + 1, depth + 1
-        node = low + int(bounds[low] > bounds[low + 1])
-    return f"node {node}, {depth} splits below the root, proves {bounds[node]:.17g}, not {claimed:.17g}"

@@ -17,20 +17,19 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import arb, arb_mat
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from specmargin.proofs import balls as of
-from specmargin.proofs.balls import BITS, INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
+from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
 from specmargin.proofs.bounds import Proof
 from specmargin.proofs.implied_box import LARGE, Level, Rows, complementary, implied_box, places
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import STATUS_GAP, WRONG, judged, require_numbers
+from specmargin.proofs.verifier import STATUS_GAP, concluded, judged, require_numbers
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]
@@ -55,22 +54,6 @@ logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
 def check(record: ProofRecord) -> Verification:
     """Return what is proved of a record."""
     return concluded(lambda: judged(record.claim, proof(record)))
-
-
-def concluded(conclusion: Callable[[], Verification]) -> Verification:
-    """Return a conclusion, with half of the bits where they are enough."""
-    outcome = Verification(False, "")
-    for bits in (BITS // 2, BITS):
-        with ctx.workprec(bits):
-            try:
-                outcome = conclusion()
-            except Refuted as refuted:
-                outcome = Verification(False, str(refuted))
-            except (*WRONG, AttributeError) as error:
-                return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
-        if outcome:
-            break
-    return outcome
 
 
 def proof(record: ProofRecord) -> Proof:

@@ -16,7 +16,9 @@ With exp(-s f^2) decisions are bounded, too: better points v than w have |v|^2 <
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -25,7 +27,7 @@ from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward
 from specmargin.proofs.bounds import GLOBAL, Proof, parabolas_minimum, require_penalties, rows
 from specmargin.proofs.conjugates import branch, conjugate, parabola_top, unlabeled_value, value
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import WRONG, judged, read
+from specmargin.proofs.verifier import concluded, judged, read
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["replay"]
@@ -33,11 +35,7 @@ __all__ = ["replay"]
 
 def replay(record: ProofRecord) -> Verification:
     """Return what the log of a record of the kind "s3vm_tree" proves."""
-    with ctx.workprec(BITS):
-        try:
-            return judged(record.claim, proof(record))
-        except (Refuted, *WRONG) as refuted:
-            return Verification(False, str(refuted))
+    return concluded(lambda: judged(record.claim, proof(record)), (BITS,))
 
 
 def proof(record: ProofRecord) -> Proof:
@@ -68,14 +66,13 @@ def proof(record: ProofRecord) -> Proof:
 
 def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
     """Return the arrays of the log, once they make a tree and tell of samples that are there."""
-    kinds = {"parent": "i", "sample": "i", "at": "f", "node": "i", "start": "i", "index": "i", "value": "f"}
-    log = SimpleNamespace(**{name: np.asarray(record.arrays.get(name)) for name in kinds})
-    for name, x in vars(log).items():
-        if x.ndim != 1 or x.dtype.kind != kinds[name] or not np.isfinite(x).all():
-            raise Refuted(f"the log has no proper array {name}")
+    kinds = dict.fromkeys(("parent", "sample", "node", "start", "index"), ("i", 1)) | dict.fromkeys(
+        ("at", "value"), ("f", 1)
+    )
+    log = arrays_of(record, kinds)
     splits, log.count = len(log.parent), 2 * len(log.parent) + 1
     later, length, U = log.parent > 2 * np.arange(splits), np.diff(log.start, append=len(log.index)), r.unlabeled_loss
-    for wrong, sentence in (
+    refute(
         (record.kind != "s3vm_tree" or record.claim.sense != "minimize", "this is no log of a bound from below"),
         (U not in ("symmetric_hinge", "symmetric_squared_hinge", "exp"), f"the loss {U!r} is not covered"),
         (not splits == len(log.sample) == len(log.at), "splits are not complete"),
@@ -85,10 +82,25 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         (log.start[:1].any() or (length < 0).any() or length[-1:].any(), "evidence is not in order"),
         ((log.node < 0).any() or (log.node >= log.count).any(), "evidence is of no node"),
         ((log.index < 0).any() or (log.index >= 2 * n).any(), "evidence is of no sample"),
-    ):
+        (not all(np.isfinite(x).all() for x in (log.at, log.value)), "a number is infinite"),
+    )
+    return log
+
+
+def arrays_of(record: ProofRecord, kinds: Mapping[str, tuple[str, int]]) -> SimpleNamespace:
+    """Return the arrays of a log: integers or floats, and how many indices they have."""
+    log = SimpleNamespace(**{name: np.asarray(record.arrays.get(name)) for name in kinds})
+    for name, x in vars(log).items():
+        if (x.dtype.kind, x.ndim) != kinds[name] or np.isnan(x).any():
+            raise Refuted(f"the log has no proper array {name}")
+    return log
+
+
+def refute(*faults: tuple[Any, str]) -> None:
+    """Refute a log that has one of the faults."""
+    for wrong, sentence in faults:
         if wrong:
             raise Refuted(f"no log of this problem: {sentence}")
-    return log
 
 
 def region(r: SimpleNamespace, log: SimpleNamespace, node: int) -> tuple[FloatArray, FloatArray]:
@@ -187,7 +199,7 @@ def weakest(log: SimpleNamespace, bounds: FloatArray, claimed: float) -> str:
     while node in splits:
         low, depth = 2 * splits[node] + 1, depth + 1
         node = low + int(bounds[low] > bounds[low + 1])
-    return f"node {node}, {depth} splits below the root, has the bound {bounds[node]:.17g}, not {claimed:.17g}"
+    return f"node {node}, {depth} splits below the root, proves {bounds[node]:.17g}, not {claimed:.17g}"
 
 
 def common(log: SimpleNamespace, refuted: BoolArray, n: int) -> IntArray:

@@ -40,7 +40,7 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import CHANGED, BoxLog, Certificate, ProofLog, SolveResult
+from specmargin.results import CHANGED, BoxLog, ProofLog, SolveResult
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
@@ -125,7 +125,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         )
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name:
         objective = S3VMRelaxation(objective)
-    held = {**result.variables, **result.duals}
+    held: Variables = {**result.variables, **result.duals}
     if lacks_its_tree(objective, result):
         raise InvalidInputError(
             f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True, which keeps it."
@@ -137,7 +137,10 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     if type(objective) not in _parts.registry:  # a class of one's own may mean another problem
         _parts.registry[object](objective)
     _require_own(objective, result.variables)
-    return _record(*_parts(objective, result.variables, held, result.certificate), result)
+    is_open = np.isfinite(result.certificate.dual_objective) and not {"theta", "beta"} <= set(held)
+    if isinstance(objective, S3VM) and not objective.is_supervised and is_open:
+        held = s3vm_bound(objective).variables
+    return _record(*_parts(objective, result.variables, held), result)
 
 
 def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: SolveResult) -> ProofRecord:
@@ -207,7 +210,7 @@ def _loss(loss: Any) -> tuple[str, float]:
 
 
 @_parts.register
-def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: LapSVM, variables: Variables, held: Variables) -> Parts:
     alpha, b = _answer(obj, variables)
     _unweighted(obj)
     theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
@@ -225,7 +228,7 @@ def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certifica
 
 
 @_parts.register
-def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: LapRLS, variables: Variables, held: Variables) -> Parts:
     raise InvalidTypeError(
         "LapRLS with numbers for targets has no proof record, whose labels are signs; its certificate is recomputed by "
         "specmargin.certify: call that."
@@ -264,7 +267,7 @@ def _graph(L: Any, arrays: dict[str, Any]) -> int:
 
 
 @_parts.register
-def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: RMM, variables: Variables, held: Variables) -> Parts:
     c, b = _answer(obj, variables)
     _unweighted(obj)
     share = obj.loss.share_within(obj.K @ c + float(b))
@@ -274,21 +277,9 @@ def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate)
 
 
 @_parts.register
-def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
-    v, b, delta = _answer(obj, variables)
+def _(obj: SpectrumMargin, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
-    gamma: Any = held.get("gamma")
-    gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
-    gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
-    if not np.isfinite(obj.value(variables)):
-        kappa = obj.cone.drops(delta - 0.0)
-        kappa = np.maximum(kappa - obj.eps, 0.0)
-        total = float(obj.cone.c @ kappa)
-        kappa = kappa / total * obj.rho if total > 0 else np.full(obj.cone.m, obj.rho / obj.cone.c.sum())
-        delta = obj.cone.weights(kappa + obj.eps)
-        v = np.where(delta > 0, v, 0.0)
-        share = obj.loss.share_within(obj.U @ v + float(b))
-        v, b = share * v, share * b
+    gamma, _, delta, v, b = obj.feasible(variables, held)[0]
     fixed = isinstance(obj.cone, FixedSpectrum)
     if fixed and not np.allclose(variables["delta"], obj.cone.weights(np.ones(1)), rtol=_SAME, atol=_SAME):
         raise InvalidInputError("delta of the result is not the spectrum that the problem gives; take both from one.")
@@ -315,13 +306,13 @@ def _rays(cone: Any) -> dict[str, Any]:
 
 
 @_parts.register
-def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: Alignment, variables: Variables, held: Variables) -> Parts:
     (delta,) = _answer(obj, variables)
     return "alignment", {}, {"U": obj.U, "y": obj.labels.sign, "delta": obj.repair(delta), **_rays(obj.cone)}
 
 
 @_parts.register
-def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: SpectralRidge, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
     v, b = _answer(obj, variables)
     l, q = obj.U.shape
@@ -333,7 +324,7 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Ce
 
 
 @_parts.register
-def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
     (w,) = _answer(obj, variables)
     if not np.isfinite(obj.value(variables)):
@@ -345,7 +336,7 @@ def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certi
 
 
 @_parts.register
-def _(obj: RegularizedClustering, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: RegularizedClustering, variables: Variables, held: Variables) -> Parts:
     (alpha,) = _answer(obj, variables)
     alpha = alpha.reshape(len(alpha), -1)
     if not np.isfinite(obj.value(variables)):
@@ -371,7 +362,7 @@ def _rows(features: Features) -> dict[str, Any]:
 
 
 @_parts.register
-def _(obj: WeightedSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: WeightedSVM, variables: Variables, held: Variables) -> Parts:
     (w,) = _answer(obj, variables)
     f = obj.features.decisions(w)
     sides = [held[name] if name in held else -obj.loss.gradient(y * f) for name, y in (("plus", 1.0), ("minus", -1.0))]
@@ -383,12 +374,10 @@ def _(obj: WeightedSVM, variables: Variables, held: Variables, certificate: Cert
 
 
 @_parts.register
-def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: S3VM, variables: Variables, held: Variables) -> Parts:
     (w,) = _answer(obj, variables)
     if obj.is_supervised:
-        return _parts(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), variables, held, certificate)
-    if np.isfinite(certificate.dual_objective) and not {"theta", "beta"} <= set(held):
-        held = s3vm_bound(obj).variables
+        return _parts(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), variables, held)
     numbers, arrays = _s3vm(obj, held)
     nothing = {"decided": np.zeros(0, dtype=int), "signs": np.zeros(0)}
     return "s3vm", numbers, {**arrays, **nothing, "w": w}
@@ -407,7 +396,7 @@ def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @_parts.register
-def _(obj: S3VMRelaxation, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+def _(obj: S3VMRelaxation, variables: Variables, held: Variables) -> Parts:
     numbers, arrays = _s3vm(obj.obj, held)
     arrays.update(V=obj.space.V, decided=obj.obj.unlabeled[obj.decided], signs=obj.signs[obj.decided])
     arrays["theta"] = arrays["theta"][obj.free]

@@ -21,7 +21,7 @@ from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["KINDS", "STATUS_GAP", "WRONG", "check", "judged", "read", "require_numbers"]
+__all__ = ["KINDS", "STATUS_GAP", "check", "concluded", "judged", "read", "require_numbers"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
@@ -80,35 +80,45 @@ STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2}
 
 
 NOTHING = ("nothing to verify: no bound is claimed", "nothing to verify: stationary")
-WRONG = (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+WRONG = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 """What arithmetic raises for a record that nobody made in earnest."""
 
 
 def check(record: ProofRecord) -> Verification:
-    """Return what is proved of a record, with half of the bits where they are enough."""
-    return proved(record, BITS // 2) or proved(record, BITS)
+    """Return what is proved of a record."""
+    return concluded(lambda: proved(record))
 
 
-def proved(record: ProofRecord, bits: int) -> Verification:
-    """Return what is proved with midpoints of that precision."""
-    with ctx.workprec(bits):
-        try:
-            if record.kind not in KINDS:
-                raise Refuted(f"there is no proof of the kind {record.kind!r}")
-            require_numbers(record.claim, record.kind == "s3vm")
-            if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
-                raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
-            prove, arrays, numbers = KINDS[record.kind]
-            proof = prove(read(record, arrays, numbers))
-            if "moved" in record.numbers:
-                moved = record.numbers["moved"]
-                far = f"of the feasible point that the certificate is for, {moved:.2g} from the answer"
-                proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
-            return judged(record.claim, proof, record.kind == "s3vm")
-        except Refuted as refuted:
-            return Verification(False, str(refuted))
-        except WRONG as error:
-            return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
+def concluded(conclusion: Callable[[], Verification], precisions: tuple[int, ...] = (BITS // 2, BITS)) -> Verification:
+    """Return a conclusion, with midpoints of the first precision that is enough."""
+    outcome = Verification(False, "")
+    for bits in precisions:
+        with ctx.workprec(bits):
+            try:
+                outcome = conclusion()
+            except Refuted as refuted:
+                outcome = Verification(False, str(refuted))
+            except WRONG as error:
+                outcome = Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
+        if outcome:
+            break
+    return outcome
+
+
+def proved(record: ProofRecord) -> Verification:
+    """Return what is proved with the present precision, or raise Refuted."""
+    if record.kind not in KINDS:
+        raise Refuted(f"there is no proof of the kind {record.kind!r}")
+    require_numbers(record.claim, record.kind == "s3vm")
+    if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
+        raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
+    prove, arrays, numbers = KINDS[record.kind]
+    proof = prove(read(record, arrays, numbers))
+    if "moved" in record.numbers:
+        moved = record.numbers["moved"]
+        far = f"of the feasible point that the certificate is for, {moved:.2g} from the answer"
+        proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
+    return judged(record.claim, proof, record.kind == "s3vm")
 
 
 def require_numbers(claim: Claim, is_search: bool = False) -> None:

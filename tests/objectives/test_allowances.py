@@ -82,7 +82,7 @@ def test_the_sums_of_a_relative_margin_are_charged(monkeypatch):
 
 
 def test_the_lowest_eigenvalue_is_charged_for_every_product(monkeypatch):
-    """In the coordinates of A, and in those of its eigenvectors: k (l + k + 24) and k (l + 2 k + 12) operations."""
+    """For k (l + k + 24) operations."""
     rng, l, k = np.random.default_rng(2), 5, 4
     V, Q, C, p = rng.normal(size=(l, k)), np.array([0.1, 0.3, 0.5, 2.0]), 0.7, np.full(l, 1 / l)
     A = np.diag(Q) + 2 * C * (V.T * p) @ V
@@ -92,10 +92,7 @@ def test_the_lowest_eigenvalue_is_charged_for_every_product(monkeypatch):
     proofs = graph_transducer_rounding.GraphTransducerRounding(obj)
     share = k * 1e-4 * (l + k + 24)
     assert proofs.least_eigenvalue <= np.linalg.eigvalsh(A - share * np.diag(A.diagonal()))[0]
-    share, skew = k * 1e-4 * (l + k + 8 + k + 4), k * 1e-4 * (k + 2)
-    assert proofs.least_in_eigenvectors <= a[0] * (1 - share) / (1 + skew)
     assert proofs.least_eigenvalue > 0.5 * a[0]
-    assert proofs.least_in_eigenvectors > 0.9 * a[0]
 
 
 # Clustering

@@ -283,7 +283,7 @@ def test_the_proved_value_covers_the_way_to_mean_zero(lift):
     assert true <= obj._highest(alpha, f, off, Lf, 1e-15 * np.abs(Lf)) * (1 + 1e-13)
 
 
-def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part(tol):
+def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part():
     obj = case(width=0.3, gamma=1e-9)[0]
     N = np.random.default_rng(0).normal(size=obj.K.shape)
     skewed = RegularizedClustering(obj.K + 1e-9 * (N - N.T), obj.L, obj.gamma)

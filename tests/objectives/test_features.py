@@ -146,7 +146,7 @@ def test_errors_of_decisions_are_covered(intercept, form, far, length, X, rng):
 
 @intercepts
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_what_margins_lack_of_one_is_right_to_the_last_digits(intercept, form, X, rng):
+def test_what_margins_lack_of_one_is_right_to_the_last_digits(intercept, form, X):
     """At w whose margins are 1 but for rounding, where float64 knows 1 - y f to no digit at all."""
     features = Features.of(form(X[:3]), intercept, rows=np.arange(3), balance=0.2)
     y = np.array([1.0, -1.0, 1.0])
@@ -195,7 +195,7 @@ def test_what_makes_no_map_is_refused(X):
 
 @intercepts
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_inner_products_are_those_that_the_penalty_sees(intercept, form, X, rng):
+def test_inner_products_are_those_that_the_penalty_sees(intercept, form, X):
     """A penalised intercept is a feature of ones, a free one is none; parts of the matrix are its parts."""
     features = Features.of(form(X), intercept, rows=UNLABELED, balance=0.2)
     A, _ = written_out(X, intercept, 0.2)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from exact_fractions import fractions
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
@@ -265,36 +266,12 @@ def test_errors_say_what_was_wrong(spectrum_data):
 
 
 def beside_a_large_one():
-    """A transducer whose A has an eigenvalue of .01 beside one of 1e9, and A in fractions."""
+    """A transducer whose A has an eigenvalue of .01 beside one of 1e9."""
     rng = np.random.default_rng(2)
     U = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 7))]))[0]
     U[:4, 2] = 2.0 * U[:4, 1]  # so that the labels do not see one direction in the plane of both
     labels = sm.encode_labels(np.r_[0, 1, 1, 0, [-1] * 8])
-    obj = SpectralGraphTransducer(Spectrum(np.arange(8.0), U, 1), labels, 1e9, np.array([0.01, 0.01, 2, 3, 4, 5, 6]))
-    V = [[Fraction(x) for x in row] for row in U[:4, 1:].tolist()]
-    A = [[Fraction(10**9) * sum(row[i] * row[j] for row in V) for j in range(7)] for i in range(7)]  # 2 C P = C
-    for i, q in enumerate(obj.Q):
-        A[i][i] += Fraction(q)
-    return obj, A
-
-
-def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
-    """In fractions, A less the bound is positive definite, and hardly more would not be."""
-    obj, A = beside_a_large_one()
-
-    def definite(shift):
-        B = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(A)]
-        for k in range(7):
-            if not B[k][k] > 0:
-                return False
-            for i in range(k + 1, 7):
-                B[i] = [x - B[i][k] / B[k][k] * z for x, z in zip(B[i], B[k], strict=True)]
-        return True
-
-    least = Fraction(GraphTransducerRounding(obj).least_in_eigenvectors)
-    assert definite(least)
-    assert not definite(least * (1 + Fraction(1, 10**11)))
-    assert GraphTransducerRounding(obj).least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs
+    return SpectralGraphTransducer(Spectrum(np.arange(8.0), U, 1), labels, 1e9, np.array([0.01, 0.01, 2, 3, 4, 5, 6]))
 
 
 @pytest.fixture
@@ -309,17 +286,6 @@ def tried(monkeypatch):
 
     monkeypatch.setattr(rounding, "is_definite", noted)
     return matrices
-
-
-def test_what_is_factorised_is_below_the_matrix_of_fractions(tried):
-    """By more, in every direction, than Cholesky's factorisation may round; without the charges it is not."""
-    obj, A = beside_a_large_one()
-    least = Fraction(GraphTransducerRounding(obj).least_in_eigenvectors)
-    E, B = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.eigen[1], tried[-1]))
-    exact = E.T @ np.array(A) @ E - least * (E.T @ E)
-    size = np.sqrt(tried[-1].diagonal() + float(least))
-    above = (exact - B).astype(float) / size[:, None] / size
-    assert np.linalg.eigvalsh(above)[0] > 7 * 9 * 2.0**-53
 
 
 @pytest.fixture
@@ -360,7 +326,7 @@ def test_the_residual_is_within_its_bound_of_that_in_a_hundred_digits(seen):
 def test_the_value_is_that_of_the_very_ray(stretch, monkeypatch):
     """Scaled to the sphere in float64 w has another direction, which the loss multiplies by C."""
     monkeypatch.setattr(rounding, "lowered_bound", lambda *_: 0.0)  # what is left is the rounding of the value
-    obj, rng = beside_a_large_one()[0], np.random.default_rng(0)
+    obj, rng = beside_a_large_one(), np.random.default_rng(0)
     for _ in range(20):
         w = on_sphere(obj, rng)
         w = stretch * (
@@ -399,7 +365,7 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(tried):
     least = GraphTransducerRounding(obj).least_eigenvalue
     assert least < -1e-8
     B, k = tried[-1], 3
-    V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.labeled_rows, B, obj.Q))
+    V, B_exact, Q = (fractions(x) for x in (obj.labeled_rows, B, obj.Q))
     above = 2 * Fraction(obj.C) * (V.T @ V) - B_exact
     above[np.diag_indices(k)] += Q - Fraction(least)
     size = np.sqrt(B.diagonal())
@@ -408,7 +374,7 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(tried):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_form_of_a_solved_system_covers_every_residual_within_its_error(seed):
-    obj, rng = beside_a_large_one()[0], np.random.default_rng(seed)
+    obj, rng = beside_a_large_one(), np.random.default_rng(seed)
     lam, r = -1.0, rng.normal(size=7)
     B = obj.A - lam * np.eye(7)
     error = 1e-3 * rng.exponential(size=7)
@@ -421,7 +387,7 @@ def test_the_form_of_a_solved_system_covers_every_residual_within_its_error(seed
 
 def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
     """Eigenvectors that are no good solve nothing."""
-    obj, r = replace(beside_a_large_one()[0], C=10.0), np.ones(7)
+    obj, r = replace(beside_a_large_one(), C=10.0), np.ones(7)
     obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
     bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), -1.0, 1.0)
     assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound
@@ -446,34 +412,6 @@ def test_without_a_multiplier_the_one_of_the_least_residual_is_taken(spectrum_da
     with pytest.raises(ValueError, match="finite nonzero vector"):
         obj.certificate({"w": np.zeros(obj.k)})
     assert obj.name == "SGT"
-
-
-def test_columns_that_err_alike_lower_the_least_eigenvalue_together(monkeypatch):
-    """With a unit of 1e-5: nine short columns beside a long one, each off by what the product may have missed.
-
-    What all of them are off by may point the same way, along minus their sum.
-    """
-    k, C = 10, 1e20
-    monkeypatch.setattr(rounding, "gamma", lambda n: 1e-5 * n)
-    U = np.zeros((20, k + 1))
-    U[0, 1] = 0.5 + 2.0**-30
-    Q = np.ones(k)
-    obj = SpectralGraphTransducer(Spectrum(np.arange(k + 1.0), U, 1), sm.encode_labels([1, 0] + [-1] * 18), C, Q)
-    tail = U[0, 1] - rounding.split_head(U[:, 1], U[0, 1], 24)[0]
-    off = 1e-5 * (k + 4) * np.sqrt(2.0 * C) * tail  # of columns of length one
-    assert 1e-3 < off < 1e-1
-    least = GraphTransducerRounding(obj).least_in_eigenvectors
-    assert least <= (1.0 - 3.0 * off) ** 2
-
-
-def test_an_eigenvalue_of_zero_is_not_bounded_in_proportion():
-    """An eigenvector that neither the labels nor Q see has a column of zeros: nothing is claimed of its size."""
-    U = np.zeros((8, 4))
-    U[:2, 2:] = np.eye(2)
-    labels = sm.encode_labels([1, 0] + [-1] * 6)
-    obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), labels, 10.0, np.array([0.0, 1.0, 1.0]))
-    assert GraphTransducerRounding(obj).least_in_eigenvectors == -np.inf
-    assert GraphTransducerRounding(obj).least_eigenvalue <= 0.0
 
 
 # Weights of the labels
@@ -503,22 +441,6 @@ def test_a_bound_without_any_lowest_eigenvalue_is_infinite():
     assert rounding.lowered_bound(1.0, 1.0, -1.0, -1.0) > 0
     with np.errstate(invalid="ignore"):
         assert rounding.lowered_bound(1.0, 1.0, 0.0, -np.inf) == np.inf
-
-
-@pytest.mark.parametrize(("stretch", "turn"), [(1.0, 0.0), (1.0 + 1e-11, 6e-6), (1.0 - 1e-11, 6e-6), (1.001, 0.01)])
-def test_eigenvectors_that_are_too_long_and_turned_prove_nothing_that_is_false(stretch, turn):
-    """Of diag(1, 3), whose lowest eigenvalue a turned vector takes for larger."""
-    U = np.zeros((8, 3))
-    U[0, 1] = 1e-30  # labels that see next to nothing
-    obj = SpectralGraphTransducer(
-        Spectrum(np.arange(3.0), U, 1), sm.encode_labels([1, 0] + [-1] * 6), 1.0, np.array([1.0, 3.0])
-    )
-    E = stretch * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    obj.__dict__["_E"] = E
-    least = GraphTransducerRounding(obj).least_in_eigenvectors
-    assert least <= 1.0
-    if turn < 0.01:
-        assert least >= 1.0 - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))

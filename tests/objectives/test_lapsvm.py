@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_fractions import fractions
 from hypothesis import given
 from hypothesis import strategies as st
 from manifold_problems import by_cvxpy
@@ -255,7 +256,7 @@ def test_best_intercept_minimises_the_hinge_and_leaves_the_others_alone(manifold
 
 def exact_squares(K, y, gamma_A, alpha, b):
     """The squared losses and gamma_A alpha'K alpha in fractions, all samples labelled."""
-    K, y, alpha = (np.vectorize(Fraction, otypes=[object])(x) for x in (K, y, alpha))
+    K, y, alpha = (fractions(x) for x in (K, y, alpha))
     f = K @ alpha
     return sum((y - f - Fraction(b)) ** 2) + Fraction(gamma_A) * (alpha @ f)
 

@@ -5,12 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_fractions import fractions, is_definite, solved
 from scipy.optimize import approx_fprime
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
-from specmargin.objectives.rounding.minorants import ExpEnvelope, dual_derivatives, minorant
+from specmargin.objectives.rounding.minorants import ExpEnvelope, minorant
 from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
@@ -51,7 +52,7 @@ def test_minorant_values_are_concave_with_the_right_derivatives(loss, tol):
 
 
 @pytest.mark.parametrize("s", [0.2, 3.0, 5.0])
-def test_exp_envelope_is_the_convex_envelope(s, tol):
+def test_exp_envelope_is_the_convex_envelope(s):
     loss, envelope = ExpSquared(s), ExpEnvelope(s)
     t = np.linspace(0, 6 / np.sqrt(s), 2001)
     # The envelope by its definition: the largest of all lines below the loss.
@@ -83,11 +84,11 @@ def test_dual_of_the_exp_envelope(s):
     np.testing.assert_allclose(envelope.dual_value(beta), brute, atol=1e-8)
     assert envelope.dual_value(np.array([0.0, -0.1, 1.1 * envelope.upper])).tolist() == [0.0, -np.inf, -np.inf]
     inside = beta[1:-1]
-    first, second = dual_derivatives(envelope, inside)
+    first, second = envelope.dual_derivatives(inside)
     step = 1e-5 * inside
     dual = envelope.dual_value
     np.testing.assert_allclose((dual(inside + step) - dual(inside - step)) / (2 * step), first, rtol=1e-6)
-    slopes = [dual_derivatives(envelope, inside + sign * step)[0] for sign in (1, -1)]
+    slopes = [envelope.dual_derivatives(inside + sign * step)[0] for sign in (1, -1)]
     np.testing.assert_allclose((slopes[0] - slopes[1]) / (2 * step), second, rtol=1e-4)
 
 
@@ -96,8 +97,6 @@ def test_losses_without_parabolas():
     for loss in (SymmetricRamp(-0.5), SquaredHinge()):
         with pytest.raises(ValueError, match="not convex in f\\^2"):
             minorant(loss)
-    with pytest.raises(TypeError, match="no derivatives of its dual value"):
-        dual_derivatives(SymmetricRamp(), np.zeros(1))
 
 
 # The dual bound
@@ -204,22 +203,16 @@ def test_what_is_exactly_indefinite_is_never_proved_definite(rng):
         theta = rng.exponential(size=7)
         theta = theta / np.linalg.eigvalsh((problem.Z_free * theta[:, None]).T @ problem.Z_free)[-1]
         for scale in 1 + np.arange(-4, 5) * 2.0**-52:
-            if not exactly_definite(problem, scale * theta):
+            if not is_definite(penalty_less_parabolas(problem, scale * theta)):
                 indefinite += 1
                 assert problem.dual_bound(scale * theta, np.ones(4)) == -np.inf
     assert indefinite > 20
 
 
-def exactly_definite(problem, theta):
-    theta = [Fraction(x) for x in theta]
-    rows = [[Fraction(x) for x in row] for row in problem.Z_free]
-    A = [
-        [(i == j) - sum(x * z[i] * z[j] for x, z in zip(theta, rows, strict=True)) for j in range(3)] for i in range(3)
-    ]
-    two = A[0][0] * A[1][1] - A[0][1] ** 2
-    three = A[0][0] * (A[1][1] * A[2][2] - A[1][2] ** 2) - A[0][1] * (A[0][1] * A[2][2] - A[1][2] * A[0][2])
-    three += A[0][2] * (A[0][1] * A[1][2] - A[1][1] * A[0][2])
-    return A[0][0] > 0 and two > 0 and three > 0
+def penalty_less_parabolas(problem, theta):
+    """A(theta) in fractions."""
+    Z = fractions(problem.Z_free)
+    return fractions(np.eye(problem.rank)) - (Z.T * fractions(theta)) @ Z
 
 
 def rational_bound(problem, theta, beta):
@@ -243,19 +236,9 @@ def rational_bound(problem, theta, beta):
         y, c = Fraction(y), Fraction(c)
         value += c * ((x if hinge else x - x * x / 4) - x * y * b)
         q = [q[i] + c * x * y * z[i] for i in range(r)]
-    A = [
-        [(i == j) - sum(x * z[i] * z[j] for x, z in zip(theta, free, strict=True)) for j in range(r)] for i in range(r)
-    ]
-    rows = [[*A[i], q[i]] for i in range(r)]
-    for i in range(r):
-        assert rows[i][i] > 0  # positive definite, exactly
-        for k in range(i + 1, r):
-            factor = rows[k][i] / rows[i][i]
-            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
-    w = [Fraction(0)] * r
-    for i in reversed(range(r)):
-        w[i] = (rows[i][r] - sum(rows[i][j] * w[j] for j in range(i + 1, r))) / rows[i][i]
-    return value - sum(x * y for x, y in zip(q, w, strict=True)) / 2
+    A = penalty_less_parabolas(problem, theta)
+    assert is_definite(A)
+    return value - sum(x * y for x, y in zip(q, solved(A, q), strict=True)) / 2
 
 
 def test_repair_keeps_what_is_feasible_and_scales_the_rest(rng):
@@ -585,7 +568,7 @@ def test_the_margin_covers_a_basis_that_is_too_long_or_too_short(skew, loss, rng
         theta = rng.uniform(0.5, 0.998) * rounded.repair(1e6 * rng.exponential(size=len(problem.free)))
         for beta in (np.zeros(len(problem.y)), np.minimum(rng.exponential(size=len(problem.y)), problem.upper)):
             lower = rounded.dual_bound(theta, beta)
-            if lower > -np.inf and exactly_definite(meant, theta):
+            if lower > -np.inf and is_definite(penalty_less_parabolas(meant, theta)):
                 assert lower <= float(rational_bound(meant, theta, beta))
 
 

@@ -92,7 +92,7 @@ def test_in_the_span_of_the_eigenvectors_both_are_one_problem(graph, regularizer
 
 @graphs
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_as_printed_the_optimum_is_zero_and_fits_all_labels(graph, seed, tol):
+def test_as_printed_the_optimum_is_zero_and_fits_all_labels(graph, seed):
     """Wherever n - l >= q: unlabelled predictions then cancel whatever V sees of the labelled ones."""
     _, V, Q, labels = setting(graph, 8, seed)
     h = np.zeros(len(V))

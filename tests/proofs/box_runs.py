@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
-import campaign
 import numpy as np
+from replay_runs import report
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -227,30 +227,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=100)
     parser.add_argument("--u", type=int, default=7, help="unlabelled samples")
     given = parser.parse_args()
-    accepted, refused, wrong, other = 0, 0, list[str](), tree_record_of(*searched(1, 5))
-    for i in range(given.n):
-        start = time.process_time()
-        obj, result = searched(i, given.u)
-        solved = time.process_time()
-        record = tree_record_of(obj, result)
-        verification = replay(record)
-        replayed = time.process_time()
-        accepted += bool(verification)
-        wrong += [] if verification else [f"{i}: {verification.message}"]
-        for what, forged, sentences in tampered(record, other):
-            again = replay(forged)
-            right = not again and any(part in again.message for part in sentences.split("|"))
-            refused += right
-            wrong += [] if right else [f"{i}, {what}: {again.message}"]
-        campaign.say(
-            f"{i} u={given.u} {result.status.name} {result.log}: solved {solved - start:.2f} s, replayed "
-            f"{replayed - solved:.2f} s; so far {accepted} accepted, "
-            f"{refused} tampered ones refused, {len(wrong)} wrong",
-        )
-        other = record
-    campaign.say(
-        f"{accepted} of {given.n} accepted, {refused} tampered ones refused, {len(wrong)} not as they should", *wrong
-    )
+    report([partial(searched, i, given.u) for i in range(given.n)], tampered, tree_record_of(*searched(1, 5)))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ labelled. Problems are small, because a proof in balls of 256 bits is to take mi
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -339,6 +341,28 @@ def made(kind, seed):
     regime = REGIMES[seed % len(REGIMES)]
     rng = np.random.default_rng([20260713, list(KINDS).index(kind), seed])
     return Problem(kind, regime, *KINDS[kind](rng, regime))
+
+
+def saved(kind, seed, folder):
+    """Solve a problem and save the answer: one in five by CVXPY. None where there is no certificate."""
+    problem = made(kind, seed)
+    ours = sorted(name for name in problem.solvers if not name.startswith("cvxpy"))
+    cvxpy = sorted(problem.solvers.keys() - set(ours))
+    turn = seed // len(REGIMES) + seed
+    names = cvxpy if cvxpy and (turn % 5 == 0 or not ours) else ours
+    result = problem.solvers[names[turn % len(names)]]()
+    certificate = result.certificate
+    if not (result.status.has_solution and math.isfinite(certificate.dual_objective - certificate.rounding)):
+        return None
+    path = folder / f"{kind}-{seed}.npz"
+    sm.save_result(path, problem.objective, result, note={"kind": kind, "seed": seed})
+    return path
+
+
+def say(*lines):
+    """Write lines at once."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
 
 
 def block_kernel(rng):

@@ -347,7 +347,7 @@ def test_a_balance_that_one_sign_cannot_have_leaves_nothing() -> None:
     signs = np.array([1.0, 0.0])
     for total, proved in ((1.5, [0.0, np.inf, 0.0]), (-1.5, [0.0, 0.0, np.inf]), (0.5, [np.inf] * 3)):
         r = SimpleNamespace(signs=signs, free=np.array([1]), total=balls([total]))
-        assert module.proved(r, log, 2).tolist() == proved
+        assert module.proved(r, log).tolist() == proved
 
 
 def test_points_next_to_an_answer_have_the_balance_and_the_margins() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("flint")
 
+from cone_tampering import forged
 from full_size import shortened
 from ray_programs import RAYS
-from ray_tampering import forgeries
 
 import specmargin as sm
 from specmargin.proofs import cone_rays
@@ -49,33 +49,18 @@ def test_many_are_proved_from_their_files(tmp_path, status, kind):
     outcomes(tmp_path, status, kind, shortened(range(2, 6), range(2, 12)))  # with those above 72 of each status
 
 
-def forged(tmp_path, status, kind, seeds):
-    """Count forged files, and list those that are proved."""
-    proved, count, path = [], 0, tmp_path / "forged.npz"
-    for seed in seeds:
-        result = sm.solve(RAYS[status, kind](seed))
-        assert sm.verify(result.log, result), (kind, seed)
-        for what, bad in forgeries(result, np.random.default_rng(seed)):
-            sm.save_result(path, bad.log, bad)
-            verdict, count = verify_file(path), count + 1
-            proved += [f"{kind} {seed}, {what}: {verdict.line()}"] if verdict.exit_code == 0 else []
-    return proved, count
+FEW = [("infeasible", "powers"), ("infeasible", "rows"), ("unbounded", "norm")]
 
 
-@pytest.mark.parametrize(("status", "kind"), [("infeasible", "powers"), ("infeasible", "rows"), ("unbounded", "norm")])
-def test_no_forged_file_is_proved(tmp_path, status, kind):
-    proved, count = forged(tmp_path, status, kind, [0])
-    assert proved == []
-    assert count > 35
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("status", "kind"), RAYS)
-def test_none_of_many_forged_files_is_proved(tmp_path, status, kind):
-    seeds = shortened([1], [1, 2, 3])
-    proved, count = forged(tmp_path, status, kind, seeds)
-    assert proved == []
-    assert count > 33 * len(seeds)  # of twelve kinds and 3 seeds more than 1,200
+@pytest.mark.parametrize(
+    ("status", "kind", "seed"),
+    [*((*one, 0) for one in FEW), *(pytest.param(*one, 1, marks=pytest.mark.slow) for one in RAYS)],
+)
+def test_no_forged_file_is_proved(tmp_path, status, kind, seed):
+    for one in shortened([seed], [seed, seed + 1]):
+        proved, count = forged(tmp_path / "forged.npz", sm.solve(RAYS[status, kind](one)), one)
+        assert proved == []
+        assert count > 33
 
 
 def test_an_unbounded_program_without_a_point_supposes_one():

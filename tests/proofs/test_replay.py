@@ -143,7 +143,7 @@ def test_a_log_by_hand() -> None:
     refused = replay(stated(record, PRIMAL, bound))
     assert not refused
     assert refused.message == (
-        f"node 0, 0 splits below the root, has the bound {math.nextafter(bound, 0.0):.17g}, not {bound:.17g}"
+        f"node 0, 0 splits below the root, proves {math.nextafter(bound, 0.0):.17g}, not {bound:.17g}"
     )
     assert replay(stated(record, PRIMAL, bound, rounding=1e-15))
     assert not replay(stated(record, PRIMAL, bound + 1e-14, rounding=1e-15))
@@ -209,7 +209,7 @@ def test_the_weakest_leaf_is_named() -> None:
         ([0], [1.0, 2.0, 2.0], 1, 1),
     ):
         said = module.weakest(SimpleNamespace(parent=np.array(parent)), np.array(bounds), 9.5)
-        assert said == f"node {node}, {depth} splits below the root, has the bound {bounds[node]:g}, not 9.5"
+        assert said == f"node {node}, {depth} splits below the root, proves {bounds[node]:g}, not 9.5"
 
 
 def test_regions_are_those_of_all_splits_above() -> None:
@@ -583,9 +583,9 @@ def malformed() -> Any:
         other = array.astype(float) if array.dtype.kind == "i" else array.astype(int)
         for wrong in (None, array[:, None], other):
             yield name, wrong, f"the log has no proper array {name}"
-    for x in (INF, math.nan):
-        yield "at", [0.0, x], "the log has no proper array at"
-        yield "value", [0.25, x, 0.1], "the log has no proper array value"
+    for name, wrong in (("at", [0.0, 1.0]), ("value", [0.25, 1.0, 0.1])):
+        yield name, np.where(np.arange(len(wrong)) == 1, math.nan, wrong), f"the log has no proper array {name}"
+        yield name, np.where(np.arange(len(wrong)) == 1, INF, wrong), "no log of this problem: a number is infinite"
     for said, name, *wrong in (
         ("splits are not complete", "sample", [1]),
         ("splits are not complete", "at", [0.0, 0.0, 0.0]),

@@ -22,7 +22,7 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import LaplacianOperator
 from specmargin.losses import Hinge, SymmetricRamp, get_loss
 from specmargin.objectives import RMM, S3VM, Alignment, Features, LapSVM, S3VMRelaxation
-from specmargin.proofs.files import verify_file
+from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.saving import KIND
 from specmargin.proofs.translation import record_of, tree_record_of
@@ -40,6 +40,40 @@ def rows(tmp_path_factory):
 
 
 @pytest.mark.slow
+def test_all_certificates_are_proved_from_their_files(rows):
+    saved = [row for row in rows if row["way"] == "saved"]
+    assert [row for row in saved if row["outcome"] != "proved"] == []
+    assert {row["file"].partition("-")[0] for row in saved} == set(proof_problems.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("clustering", 5030),  # K is semidefinite but for rounding, and what K + 2sI proves is too little
+        ("clustering", 5054),
+        ("s3vm_tree", 5010),  # tangents of exp over an interval of 1e8
+        ("s3vm_tree", 5029),
+        ("s3vm_tree", 5079),
+    ],
+)
+def test_certificates_that_were_refuted_once(kind, seed, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        verdict = verify_file(proof_problems.saved(kind, seed, tmp_path))
+    assert verdict.outcome == "proved", verdict.line()
+
+
+def test_a_verifier_that_believes_everything_would_be_noticed(monkeypatch, tmp_path):
+    monkeypatch.setattr(tampering, "verify_file", lambda path: Verdict(str(path), "proved", "I believe you", "rmm"))
+    rows = tampering.run(4, 0, tmp_path)
+    assert sum(bool(row["false"]) for row in rows) >= 10
+    monkeypatch.setattr(tampering, "verify_file", lambda path: Verdict(str(path), "refuted", "no", "rmm"))
+    said = []
+    tampering.run(2, 0, tmp_path, most=0, fuzz=0, say=said.append)
+    assert sum(line.startswith("LOOK") for line in said) == 2
+
+
+@pytest.mark.slow
 def test_what_is_proved_of_changed_files_is_so(rows):
     assert [row for row in rows if row["false"]] == []
     outcomes = {row["outcome"] for row in rows if row["way"] == "changed"}
@@ -51,7 +85,7 @@ def test_hostile_files_are_refused_in_time(rows):
     assert [row for row in rows if row["outcome"] == "raised" or row["seconds"] > tampering.SECONDS] == []
 
 
-def test_a_false_claim_would_be_noticed(tmp_path):
+def test_a_false_claim_would_be_noticed():
     obj = RMM(np.eye(3), sm.encode_labels([0, 1, 1]), C=2.0)
     result = sm.solvers.relative_margin(obj)
     assert tampering.falsehood(obj, result) == ""

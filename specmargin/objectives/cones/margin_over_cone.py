@@ -131,19 +131,27 @@ class MarginOverCone(OverCone):
 
     def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
         """Measure the gap at ``v``, ``b`` and ``delta``, repaired if infeasible, with the multipliers ``gamma``."""
+        point, given, before, share = self.feasible(variables, duals)
+        certificate = self.prove(point, given, before)
+        return replace(certificate, primal_residual=certificate.primal_residual + (1.0 - share))
+
+    def feasible(
+        self, variables: Arrays, duals: Arrays | None = None
+    ) -> tuple[SpectrumPoint, FloatArray, FloatArray, float]:
+        """Return the point that `certificate` is for, with the multipliers, drops and share of f that it is made of."""
         v, offset, delta = self._read(variables)
         (known,) = multipliers_of({"gamma": self.labels.sign.shape}, duals)
         given = self._multipliers(v, delta) if known is None else known
         gamma = self.loss.nearest_multipliers(self.labels.sign, given)
         before = self.cone.drops(delta) - self.eps
-        if self._is_feasible(v, offset, delta):
-            return self.prove(SpectrumPoint(gamma, np.maximum(before, 0.0), delta, v, offset), given, before)
-        kappa = self._scaled(np.maximum(before, 0.0))
-        delta = self.cone.weights(kappa + self.eps)
-        v = np.where(_along(delta, v) > 0, v, 0.0)
-        share = self.loss.share_within(self.U @ v + offset)
-        certificate = self.prove(SpectrumPoint(gamma, kappa, delta, share * v, share * offset), given, before)
-        return replace(certificate, primal_residual=certificate.primal_residual + 1.0 - share)
+        kappa, share = np.maximum(before, 0.0), 1.0
+        if not self._is_feasible(v, offset, delta):
+            kappa = self._scaled(kappa)
+            delta = self.cone.weights(kappa + self.eps)
+            v = np.where(_along(delta, v) > 0, v, 0.0)
+            share = self.loss.share_within(self.U @ v + offset)
+            v, offset = share * v, share * offset
+        return SpectrumPoint(gamma, kappa, delta, v, offset), given, before, share
 
     def _multipliers(self, v: FloatArray, delta: FloatArray) -> FloatArray:
         """Return the gamma of least |v - delta z|, z = Ubar'gamma."""

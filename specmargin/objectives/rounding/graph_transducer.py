@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.objectives.rounding.cholesky import is_definite
-from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
+from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
 from specmargin.typing import FloatArray
 
 __all__ = ["GraphTransducerRounding", "lowered_bound"]
@@ -18,13 +18,10 @@ __all__ = ["GraphTransducerRounding", "lowered_bound"]
 SpectralGraphTransducer: TypeAlias = Any
 """`specmargin.objectives.SpectralGraphTransducer`, which calls this module and is not imported here."""
 
-_MINOR = 1e-12
-"""Share of the value that rounding may take before the lowest eigenvalue is bounded anew."""
-
 
 @dataclass(frozen=True, eq=False)
 class GraphTransducerRounding:
-    """Rounding of the certificates of one objective, which share proved bounds on the lowest eigenvalue of its A."""
+    """Rounding of the certificates of one objective, which share a proved bound on the lowest eigenvalue of its A."""
 
     obj: SpectralGraphTransducer
 
@@ -60,16 +57,10 @@ class GraphTransducerRounding:
         r_error += (obj.k + 16) * EXTENDED_UNIT * size.astype(float)
         length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
 
-        def reached(least: float) -> float:
-            """Return a bound on 1/2 r'(A - lam)^-1 r where all eigenvalues are proved to be above `least`."""
-            most = lowered_bound(length, math.sqrt(obj.n), lam, least)
-            if least > lam:
-                most = min(most, self.solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
-            return most
-
-        most = reached(self.least_eigenvalue)
-        if most - excess > _MINOR * abs(primal):
-            most = min(most, reached(self.least_in_eigenvectors))
+        least = self.least_eigenvalue
+        most = lowered_bound(length, math.sqrt(obj.n), lam, least)
+        if least > lam:
+            most = min(most, self.solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
         rounding = max(most - excess, 0.0) + 2 * float(error) + 4 * UNIT * (abs(primal) + excess)
         return rounding + float(abs(value - primal))
 
@@ -110,49 +101,6 @@ class GraphTransducerRounding:
             least = lowest - step
             # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
             if is_definite(obj.A, least + share * (size + max(-least, 0.0))):
-                return least
-            step *= 2.0
-        return -math.inf
-
-    @cached_property
-    def least_in_eigenvectors(self) -> float:
-        """Return `least_eigenvalue` to nearly all digits however large the others are; -inf where none could be proved.
-
-        Columns M = ((2 C P)^(1/2) V; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an
-        error that is, so are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the
-        rounding of Cholesky's factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
-        """
-        obj = self.obj
-        E, V, (l, k) = obj.eigen[1], obj.labeled_rows, obj.labeled_rows.shape
-        largest, root = float(np.abs(V).max()), np.sqrt(2.0 * obj.C * obj.p)
-        if not largest > 0:
-            return float(obj.Q.min())
-        bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)
-        heads = split_head(V, largest, bits), split_head(E, 1.0, bits)
-        tails = V - heads[0], E - heads[1]
-        low = heads[0] @ tails[1] + tails[0] @ E
-        # Rows are weighted last: V is exact, and its rounded multiples are not where the product with E cancels.
-        T, low = root[:, None] * (heads[0] @ heads[1] + low), root[:, None] * low
-        X = np.sqrt(obj.Q)[:, None] * E
-        first, second = (float(np.linalg.norm(root[:, None] * part)) for part in (heads[0], tails[0]))
-        missed = gamma(k + 4) * (first * np.linalg.norm(tails[1], axis=0) + second)
-        missed += 2.0 * UNIT * np.linalg.norm(low, axis=0)
-        M = np.vstack([T, X])
-        B = M.T @ M
-        size = B.diagonal().copy()
-        if not (size > 0).all():
-            return -math.inf
-        # Entries of M are rounded in proportion, too.
-        rho = 1.01 * missed / np.sqrt(size) + 8.0 * UNIT
-        share = k * (gamma(l + k + 8) + gamma(k + 4)) + 2.2 * math.sqrt(k) * float(np.linalg.norm(rho))
-        skew = 1.01 * (float(np.linalg.norm(E.T @ E - np.eye(k))) + k * gamma(k + 2))
-        B[np.diag_indices(k)] -= share * size
-        step = 1.1 * share * float(size.min())
-        for _ in range(16):
-            least = (float(size.min()) - step) / (1.0 + skew) * (1.0 - 4.0 * UNIT)
-            if not least > 0:
-                break
-            if is_definite(B, least * (1.0 + skew)):
                 return least
             step *= 2.0
         return -math.inf

@@ -33,7 +33,7 @@ from specmargin.losses import (
 )
 from specmargin.typing import FloatArray
 
-__all__ = ["ExpEnvelope", "Minorant", "dual_derivatives", "minorant"]
+__all__ = ["ExpEnvelope", "Minorant", "minorant"]
 
 _TANGENT = float(-0.5 - lambertw(-0.5 * np.exp(-0.5), -1).real)
 """x with exp(x) = 1 + 2x, where the line through (0, 1) touches exp(-s t^2), s t^2 = x; 1.2564."""
@@ -101,21 +101,6 @@ class ExpEnvelope:
         t = self.meets(beta)
         x = self.s * t**2
         return t, 1.0 / (2.0 * self.s * np.exp(-x) * (1.0 - 2.0 * x))
-
-
-def dual_derivatives(loss: Any, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the first two derivatives of ``loss.dual_value`` inside its bounds.
-
-    Examples
-    --------
-    >>> [d.tolist() for d in dual_derivatives(SquaredHinge(), np.array([0.5]))]
-    [[0.75], [-0.5]]
-    """
-    derivatives = getattr(loss, "dual_derivatives", None)
-    if derivatives is None:
-        raise InvalidTypeError(f"{type(loss).__name__} has no derivatives of its dual value here.")
-    first, second = derivatives(beta)
-    return first, second
 
 
 class Minorant(Protocol):

@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.problems.base import dual_of
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
 from specmargin.problems.conic.evidence import evidence, evidence_of_ray
 from specmargin.problems.conic.existence import upper_end
@@ -24,7 +25,7 @@ from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import proved_infeasible
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
-from specmargin.typing import AnyArray, FloatArray
+from specmargin.typing import AnyArray
 
 __all__ = ["certified", "named_constraints", "require_convex", "solved"]
 
@@ -112,12 +113,13 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
     status = certificate.status(tol, _STOPPED.get(reported))
+    duals = {label: dual_of(constraint) for label, constraint in named_constraints(problem).items()}
     return _timed(
         result,
         start,
         status=status,
         variables={variable.name(): np.asarray(variable.value) for variable in problem.variables()},
-        duals=_duals(problem),
+        duals={label: dual for label, dual in duals.items() if dual is not None},
         certificate=certificate,
         log=log,
         message=f"{reported}, {described(certificate)}",
@@ -261,18 +263,6 @@ def _has_no_point(constraints: list[Any]) -> bool:
     except cp.SolverError:
         return False
     return "infeasible" in answer.status and proved_infeasible(form.program, answer.z) is not None
-
-
-def _duals(problem: cp.Problem) -> dict[str, FloatArray]:
-    """Return CVXPY's multipliers by label; of a cone its parts one after the other."""
-    multipliers = {}
-    for label, constraint in named_constraints(problem).items():
-        parts = constraint.dual_value
-        parts = parts if isinstance(parts, list) else [parts]
-        if all(part is not None for part in parts):
-            whole = [np.asarray(part, dtype=float) for part in parts]
-            multipliers[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
-    return multipliers
 
 
 def _is_finite(value: AnyArray | None) -> bool:

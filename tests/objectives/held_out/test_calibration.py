@@ -78,7 +78,7 @@ def test_one_scale_is_that_of_several_models(rng):
     assert T[3] == 1e-3  # mostly wrong: the least
 
 
-def test_bounds_hold(rng):
+def test_bounds_hold():
     codes = np.arange(20) % 2
     held = np.where(codes == 1, 0.5, -0.5)[None, :, None]
     assert calibrated_scales(-held, codes, bounds=(0.1, 30.0))[0] == 0.1

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_fractions import solved
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets, level_rank
@@ -132,7 +133,7 @@ def test_intervals_of_several_outputs_are_those_of_each(rng):
         np.testing.assert_allclose(both[:, :, k], one, rtol=1e-12)
 
 
-def test_levels_that_are_whole_ranks_are_read_as_meant(rng):
+def test_levels_that_are_whole_ranks_are_read_as_meant():
     assert [level_rank(0.9, l) for l in (8, 9, 10, 19, 29, 99)] == [0, 1, 1, 2, 3, 10]
     assert [level_rank(level, 9) for level in (0.1, 0.3, 0.7, 0.8)] == [9, 7, 3, 2]
     # 1 - 0.9 is below 0.1 in floating point; the set is that of p > 0.1.
@@ -205,31 +206,18 @@ def test_two_columns_of_signs_are_one(fit_intercept, class_conditional, rng):
     np.testing.assert_allclose(two, one)
 
 
-def inverse_in_fractions(A):
-    n = len(A)
-    rows = [[Fraction(value) for value in row] + [Fraction(int(i == j)) for j in range(n)] for i, row in enumerate(A)]
-    for c in range(n):
-        pivot = next(r for r in range(c, n) if rows[r][c] != 0)
-        rows[c], rows[pivot] = rows[pivot], rows[c]
-        rows[c] = [value / rows[c][c] for value in rows[c]]
-        for r in range(n):
-            if r != c and rows[r][c] != 0:
-                rows[r] = [a - rows[r][c] * b for a, b in zip(rows[r], rows[c], strict=True)]
-    return [row[n:] for row in rows]
-
-
 def exact_p_values(K, codes, n_classes, penalty, fit_intercept, class_conditional):
     """p-values in fractions, and the least difference of two scores that are no tie."""
     n, answers = len(K), []
     A = [[Fraction(K[i][j]) + Fraction(penalty) * (i == j) for j in range(n)] for i in range(n)]
     if fit_intercept:
         A = [[*row, Fraction(1)] for row in A] + [[Fraction(1)] * n + [Fraction(0)]]
-    M = inverse_in_fractions(A)
+    M = solved(A, np.eye(len(A)))
     for k in range(n_classes):
         own, scores = [*codes, k], []
         signs = [[1 if o == c else -1 for o in own] for c in range(n_classes)]
         for i in range(n):
-            f = [t[i] - sum(M[i][j] * t[j] for j in range(n)) / M[i][i] for t in signs]
+            f = [t[i] - sum(M[i, j] * t[j] for j in range(n)) / M[i, i] for t in signs]
             scores.append(max(f[: own[i]] + f[own[i] + 1 :]) - f[own[i]])
         among = [scores[i] for i in range(n - 1) if not class_conditional or codes[i] == k]
         gap = min((float(abs(score - scores[-1])) for score in among if score != scores[-1]), default=np.inf)
@@ -299,8 +287,8 @@ def test_the_interval_of_a_copy_holds_its_target_where_fractions_say_so(rng, fit
         A = [[Fraction(K[i, j]) + Fraction(penalty) * (i == j) for j in range(8)] for i in range(8)]
         if fit_intercept:
             A = [[*row, Fraction(1)] for row in A] + [[Fraction(1)] * 8 + [Fraction(0)]]
-        M = inverse_in_fractions(A)
-        squares = [sum(M[i][j] * Fraction(y[j]) for j in range(8)) ** 2 / M[i][i] for i in range(8)]
+        M = solved(A, np.eye(len(A)))
+        squares = [sum(M[i, j] * Fraction(y[j]) for j in range(8)) ** 2 / M[i, i] for i in range(8)]
         p = Fraction(sum(square >= squares[0] for square in squares), 8)
         for level in (0.6, 0.75, 0.85):
             low, high = ridge.intervals(K[[0], 1:], K[[0], [0]], level)[0]

@@ -17,7 +17,6 @@ from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_
 from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.solvers import factorized
-from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 GAMMAS = [1e-3, 0.1, 2.0]
@@ -32,18 +31,13 @@ def several(labels, n_classes, rng):
     return sm.encode_labels(y)
 
 
-def without(labels, positions):
-    """The labels less those at some positions."""
-    kept = np.setdiff1d(np.arange(labels.n_labeled), positions)
-    return Labels(labels.sign[kept], labels.labeled[kept], labels.classes, labels.n_samples)
-
-
 def literal(K, L, labels, folds, gamma_A, ratio, loss="squared", fit_intercept=True):
     """Refit with n samples, S and its factorisation, per fold and class."""
     found = []
     for left_out, test in folds:
         columns = []
-        for binary in without(labels, left_out).one_vs_rest():
+        kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
+        for binary in labels.at(kept).one_vs_rest():
             obj = LapSVM(K, L, binary, loss=loss, gamma_A=gamma_A, gamma_I=ratio * gamma_A, fit_intercept=fit_intercept)
             columns.append(factorized(obj).variables["f"][labels.labeled[test]])
         found.append(columns[0] if labels.is_binary else np.column_stack(columns))
@@ -63,12 +57,16 @@ def some_folds(l, rng, n_folds=3):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 1e3])
 @pytest.mark.parametrize("folds", ["loo", 3])
-def test_least_squares_without_a_label_is_the_literal_refit(manifold_data, rng, fit_intercept, n_classes, ratio, folds):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_least_squares_without_a_label_is_the_literal_refit(
+    manifold_data, rng, fit_intercept, n_classes, ratio, folds, weighted
+):
     K, L, labels = manifold_data(30, 9)
     if n_classes > 2:
         labels = several(labels, n_classes, rng)
+    labels = labels.weighted(rng.uniform(0.2, 5.0, 9)) if weighted else labels
     folds = loo.one_left_out(9) if folds == "loo" else some_folds(9, rng)
-    path = loo.RidgePath(deformed(K, L, labels, ratio), labels.sign, fit_intercept)
+    path = loo.RidgePath(deformed(K, L, labels, ratio), labels.sign, fit_intercept, labels.weights)
     found = path.held_out(GAMMAS, folds)
     for gamma_A, decisions in zip(GAMMAS, found, strict=True):
         expected = literal(K, L, labels, folds, gamma_A, ratio, fit_intercept=fit_intercept)
@@ -76,7 +74,7 @@ def test_least_squares_without_a_label_is_the_literal_refit(manifold_data, rng, 
 
 
 @intercepts
-def test_folds_of_one_are_leave_one_out_and_parts_of_folds_can_be_tested(manifold_data, rng, fit_intercept):
+def test_folds_of_one_are_leave_one_out_and_parts_of_folds_can_be_tested(manifold_data, fit_intercept):
     K, L, labels = manifold_data(30, 9)
     path = loo.RidgePath(deformed(K, L, labels, 10.0), labels.sign, fit_intercept)
     left_out = np.array([1, 4, 6])
@@ -185,7 +183,7 @@ def test_hinges_without_a_label_are_the_literal_refit(manifold_data, rng, fit_in
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-def test_a_single_support_vector_is_refitted(rng):
+def test_a_single_support_vector_is_refitted():
     G, sign = np.diag([1.0, 4.0, 9.0]) + 0.1, np.array([1.0, -1.0, 1.0])
     solve = solve_with("squared_hinge", False)
     full = np.array([0.0, -0.2, 0.0]), 0.0
@@ -298,7 +296,7 @@ def test_constant_decisions_have_the_loss_of_a_guess():
         assert loo.nll(np.zeros(3), sign) == pytest.approx(np.log(2))
 
 
-def test_bad_input_is_named(rng):
+def test_bad_input_is_named():
     G, sign = np.eye(3), np.array([1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match=r"G has the shape \(2, 2\)"):
         loo.RidgePath(np.eye(2), sign)
@@ -374,37 +372,6 @@ def weighted_case(manifold_data, rng, n_classes=2, low=0.2, high=5.0):
     return K, L, labels, deformed(K, L, labels, 10.0)
 
 
-def literal_with_weights(G, labels, folds, gamma_A, loss="squared", fit_intercept=True):
-    """The problem of the other labels, solved anew."""
-    found = []
-    for left_out, test in folds:
-        kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
-        parts = []
-        for one in labels.at(kept).one_vs_rest():
-            alone = Labels(one.sign, np.arange(len(kept)), one.classes, len(kept), one.weights)
-            obj = LapSVM(
-                G[np.ix_(kept, kept)] / gamma_A, None, alone, loss=loss, gamma_A=1.0, fit_intercept=fit_intercept
-            )
-            answer = factorized(obj).variables
-            parts.append(G[np.ix_(test, kept)] @ answer["v"] / gamma_A + answer["b"])
-        found.append(parts[0] if labels.is_binary else np.column_stack(parts))
-    return np.concatenate(found)
-
-
-@intercepts
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("folds", ["loo", 3])
-def test_least_squares_with_weights_is_the_literal_refit(manifold_data, rng, fit_intercept, n_classes, folds):
-    _, _, labels, G = weighted_case(manifold_data, rng, n_classes)
-    folds = loo.one_left_out(9) if folds == "loo" else some_folds(9, rng)
-    path = loo.RidgePath(G, labels.sign, fit_intercept, labels.weights)
-    for gamma_A, decisions in zip(GAMMAS, path.held_out(GAMMAS, folds), strict=True):
-        expected = literal_with_weights(G, labels, folds, gamma_A, fit_intercept=fit_intercept)
-        np.testing.assert_allclose(decisions, expected, rtol=0, atol=1e-8)
-    closed = weighted_squares_left_out(G / 0.1, labels.sign, labels.weights, fit_intercept)
-    np.testing.assert_allclose(path.leave_one_out([0.1])[0], closed, atol=1e-9)
-
-
 @intercepts
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_solution_with_weights_solves_its_system(manifold_data, rng, fit_intercept, n_classes):
@@ -459,16 +426,16 @@ def test_support_vectors_with_weights_are_refitted(manifold_data, rng, fit_inter
     nearby = partial(solution_near, loss=loss, fit_intercept=fit_intercept)
     for low, high in ((0.2, 5.0), (1e-3, 1e3)):
         for _ in range(2):
-            _, _, labels, G = weighted_case(manifold_data, rng, low=low, high=high)
+            K, L, labels, G = weighted_case(manifold_data, rng, low=low, high=high)
             for gamma_A in (0.01, 0.5):
                 for folds in (loo.one_left_out(9), some_folds(9, rng)):
-                    expected = literal_with_weights(G, labels, folds, gamma_A, loss, fit_intercept)
+                    expected = literal(K, L, labels, folds, gamma_A, 10.0, loss, fit_intercept)
                     args = (G / gamma_A, labels.sign, folds, solve)
                     for near in (None, nearby):
                         found = refitted(*args, nearby=near, intercept=rule, weights=labels.weights)
                         np.testing.assert_allclose(found, expected, atol=1e-6)
                 if loss == "squared_hinge":
-                    expected = literal_with_weights(G, labels, loo.one_left_out(9), gamma_A, loss, fit_intercept)
+                    expected = literal(K, L, labels, loo.one_left_out(9), gamma_A, 10.0, loss, fit_intercept)
                     for near in (None, nearby):
                         found = squared_hinge_leave_one_out(
                             *args[:2], solve, fit_intercept=fit_intercept, nearby=near, weights=labels.weights

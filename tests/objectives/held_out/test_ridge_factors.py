@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.linalg as sla
+from exact_fractions import fractions
 from sklearn.linear_model import Ridge
 
 import specmargin as sm
@@ -198,31 +199,27 @@ def test_the_penalty_is_chosen_by_losses_with_weights():
     assert len(chosen) > 1
 
 
-def exact(x):
-    return np.vectorize(Fraction, otypes=[object])(x)
-
-
 @weighted
 @pytest.mark.parametrize("seed", range(10))
 def test_value_and_bound_are_within_their_rounding(seed, weighted):
     rng = np.random.default_rng(seed)
     spread = 10.0 ** rng.uniform(-8, 8, 14) if weighted else np.ones(14)
     obj = objective(14, 5, seed=seed, penalty=10.0 ** rng.integers(-30, 1), weights=spread)
-    U, y, delta, penalty = exact(obj.U), exact(obj.labels.sign), exact(obj.delta), Fraction(obj.penalty)
-    c = exact(obj.labels.weights_or_ones)
+    U, y, delta, penalty = fractions(obj.U), fractions(obj.labels.sign), fractions(obj.delta), Fraction(obj.penalty)
+    c = fractions(obj.labels.weights_or_ones)
     v, b = rng.normal(size=5) * 10.0 ** rng.uniform(-8, 4, 5), rng.normal()
     used = obj.delta > 0
     v[~used] = 0.0
-    r = y - U @ exact(v) - Fraction(b)
-    value = (c * r**2).sum() + penalty * (exact(v)[used] ** 2 / delta[used]).sum()
+    r = y - U @ fractions(v) - Fraction(b)
+    value = (c * r**2).sum() + penalty * (fractions(v)[used] ** 2 / delta[used]).sum()
     assert abs(Fraction(obj.value_at(v, b)) - value) <= Fraction(obj._value_error(v, b))
     assert obj._value_error(v, b) <= 1e-9 * float(value)
     theta = rng.normal(size=14) * obj.labels.weights_or_ones
     hidden = np.column_stack([np.ones(14), obj.U])
     for multipliers in (theta, theta - hidden @ np.linalg.lstsq(hidden, theta)[0]):
         balanced = obj.repair_multipliers(multipliers)
-        gain, image = (exact(balanced) * y).sum(), U.T @ exact(balanced)
-        bound = gain**2 / ((exact(balanced) ** 2 / c).sum() + (delta * image**2).sum() / penalty)
+        gain, image = (fractions(balanced) * y).sum(), U.T @ fractions(balanced)
+        bound = gain**2 / ((fractions(balanced) ** 2 / c).sum() + (delta * image**2).sum() / penalty)
         proved = Fraction(obj.dual_bound(balanced)) - Fraction(obj._bound_error(balanced))
         assert proved <= bound
         above = replace(obj)

@@ -17,7 +17,7 @@ def test_factor_of_a_definite_matrix_and_none_of_others(rng, clean, overwrite):
     assert cholesky(A.copy(), clean=clean, overwrite=overwrite) is None
 
 
-def test_the_callers_matrix_stays_unless_it_may_be_used(rng):
+def test_the_callers_matrix_stays_unless_it_may_be_used():
     A = np.asfortranarray(np.eye(5) + 0.1)
     before = A.copy()
     cholesky(A)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_fractions import fractions
 
 import specmargin as sm
 from specmargin.objectives.clustering import RegularizedClustering
@@ -161,13 +162,11 @@ def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
     envelope = RegularizedClustering(kernel(2), L, 0.1).basis.envelope
     Z, s = rng.normal(size=(9, 2)) / 3, np.array([0.0, 0.7])
     assert envelope.least(0.1, Z, s) > 0
-    U, dense, columns, weights, w = (
-        np.vectorize(Fraction, otypes=[object])(x) for x in (envelope.U, L.toarray(), Z, s, envelope.w)
-    )
+    U, dense, columns, weights, w = (fractions(x) for x in (envelope.U, L.toarray(), Z, s, envelope.w))
     x = U.T @ columns
     exact = U.T @ dense @ U + (x * weights) @ x.T
     exact[np.diag_indices(9)] += Fraction(0.1) / w
-    above = (exact - np.vectorize(Fraction, otypes=[object])(tried[0])).astype(float)
+    above = (exact - fractions(tried[0])).astype(float)
     assert np.linalg.eigvalsh(above)[0] > 0
     assert (above.diagonal() < 1e-12 * (1 + 0.1 / envelope.w)).all()
 
@@ -208,15 +207,15 @@ def test_what_row_sums_move_covers_every_error_of_theirs(total, off):
 
 
 @pytest.mark.parametrize("n", [5, 16])
-def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n, rng):
+def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n):
     """By its own rounding, 2^-53 of the kernel, a plain difference would be off; this one by a millionth of that."""
     K = kernel(3, n)
     w, U = np.linalg.eigh(K)
     roots = np.sqrt(np.maximum(w, 1e-16 * w[-1]))
     E, error = bound._left(K, roots, U)
-    R = np.vectorize(Fraction, otypes=[object])(U * roots)
-    exact = np.vectorize(Fraction, otypes=[object])(K) - R @ R.T
-    off = float((exact - np.vectorize(Fraction, otypes=[object])(E)).reshape(-1) @ (exact - E).reshape(-1)) ** 0.5
+    R = fractions(U * roots)
+    exact = fractions(K) - R @ R.T
+    off = float((exact - fractions(E)).reshape(-1) @ (exact - E).reshape(-1)) ** 0.5
     assert off <= error <= 2.0**-53 * 2.0**-16 * n * np.linalg.norm(K)
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_fractions import fractions
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.preprocessing import KernelCenterer
 
@@ -14,10 +15,6 @@ from specmargin.objectives import LapSVM
 from specmargin.objectives.rounding.lapsvm import dual_with_error, primal_with_error, residual
 from specmargin.objectives.rounding.products import Image, Products
 from specmargin.rounding import bounded_product
-
-
-def fractions(x):
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=float))
 
 
 def centred(seed):

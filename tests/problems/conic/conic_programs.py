@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
+from exact_fractions import solved
 
 KINDS = ("lp", "qp", "socp", "sdp", "exp", "power", "geo", "logdet")
 
@@ -45,23 +46,6 @@ def random_program(kind, seed):
     return cp.Problem(cp.Minimize((1.0, 1e-6, 1e6)[seed % 3] * loss), held)
 
 
-def solved_exactly(M, b):
-    """Return the rational solution of M x = b for a matrix of floats, None where it is singular."""
-    n = len(M)
-    rows = [[Fraction(entry) for entry in row] + [Fraction(end)] for row, end in zip(M, b, strict=True)]
-    for i in range(n):
-        pivot = next((k for k in range(i, n) if rows[k][i]), None)
-        if pivot is None:
-            return None
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [entry / rows[i][i] for entry in rows[i]]
-        for k in range(n):
-            if k != i and rows[k][i]:
-                factor = rows[k][i]
-                rows[k] = [entry - factor * own for entry, own in zip(rows[k], rows[i], strict=True)]
-    return [row[-1] for row in rows]
-
-
 def rational_program(seed):
     """Return a linear program and its optimum as a rational number, None where the vertex could not be confirmed."""
     rng = np.random.default_rng(seed)
@@ -73,8 +57,8 @@ def rational_program(seed):
     problem = cp.Problem(cp.Minimize(c @ x), [A @ x <= b])
     problem.solve(solver="CLARABEL")
     active = np.argsort((b - A @ x.value) / np.linalg.norm(A, axis=1))[:n]
-    vertex = solved_exactly(A[active].tolist(), b[active].tolist())
-    multipliers = solved_exactly(A[active].T.tolist(), (-c).tolist())
+    vertex = solved(A[active], b[active])
+    multipliers = solved(A[active].T, -c)
     if vertex is None or multipliers is None or min(multipliers) < 0:
         return None
     ends = zip(A.tolist(), b.tolist(), strict=True)

@@ -1,13 +1,13 @@
 """Bounds rounded outward against the same formula in fractions."""
 
 from fractions import Fraction
-from operator import mul
 
 import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conic_programs import random_program
+from exact_fractions import fractions, solved
 
 from specmargin.problems.conic import cones, existence
 from specmargin.problems.conic.certificate import judged
@@ -235,25 +235,10 @@ def test_a_point_on_the_equalities_is_as_near_as_is_said(monkeypatch, condition,
         rows = next(cone.rows.ravel() for cone in program.parts if isinstance(cone, cones.Zero))
         moved, rho = existence._onto_equalities(Outward(program), near, rows)
         # The distance from the solutions, by elimination in fractions: E E' v = b - E x, |E'v|.
-        E = [[Fraction(float(a)) for a in row] for row in program.A.toarray()[rows]]
-        missed = [Fraction(float(b)) - sum(a * Fraction(float(t)) for a, t in zip(row, moved, strict=True))
-                  for row, b in zip(E, program.b[rows], strict=True)]  # fmt: skip
-        v = solved_in_fractions([[sum(map(mul, one, two)) for two in E] for one in E], missed)
-        step = [sum(v[i] * E[i][j] for i in range(len(E))) for j in range(12)]
-        assert float(sum(a * a for a in step)) ** 0.5 <= rho < 1e-13 * condition
+        E = fractions(program.A.toarray()[rows])
+        step = solved(E @ E.T, fractions(program.b[rows]) - E @ fractions(moved)) @ E
+        assert float(step @ step) ** 0.5 <= rho < 1e-13 * condition
         assert np.abs(moved - near).max() < 1e-7 * condition
-
-
-def solved_in_fractions(M, y):
-    rows = [[*row, right] for row, right in zip(M, y, strict=True)]
-    for i in range(len(rows)):
-        for k in range(i + 1, len(rows)):
-            factor = rows[k][i] / rows[i][i]
-            rows[k] = [a - factor * b for a, b in zip(rows[k], rows[i], strict=True)]
-    v = [Fraction(0)] * len(rows)
-    for i in reversed(range(len(rows))):
-        v[i] = (rows[i][-1] - sum(rows[i][k] * v[k] for k in range(i + 1, len(rows)))) / rows[i][i]
-    return v
 
 
 def test_nothing_is_proved_on_equalities_that_depend_on_each_other():
