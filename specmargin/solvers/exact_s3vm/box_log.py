@@ -96,8 +96,9 @@ class BoxTreeLog(Evidence):
             numbers.extend(self.split(numbers[node], sample))
         taken: dict[Step | None, Step | None] = {None: None}
         for step in evidence.steps:
-            taken[step] = replace(step, node=numbers[step.node], like=taken[step.like])
-            self.steps.append(taken[step])
+            new = replace(step, node=numbers[step.node], like=taken[step.like])
+            taken[step] = new
+            self.steps.append(new)
 
     def finished(self) -> BoxLog:
         """Return the log as arrays."""
