@@ -40,7 +40,7 @@ _PER_SQUARE = 1 / 128
 _BEYOND = 1e-9
 """What a margin may be short of 1 where a point counts as one of its labels."""
 _LESSER = 1e-3
-"""Weight of the lesser gain of both labels beside the product of both."""
+"""Weight of the lesser gain of both labels, added to the product of both."""
 
 
 @dataclass(frozen=True, eq=False)
