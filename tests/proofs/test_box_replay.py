@@ -54,7 +54,8 @@ def check(i: int, u: int, **options: Any) -> ProofRecord:
 
 @pytest.mark.parametrize("i", FAST)
 def test_logs_prove_bounds_below_the_optimum(i: int) -> None:
-    check(i, 5, poorly=i % 4 != 3)
+    like = check(i, 5, poorly=i % 4 != 3).arrays["like"]
+    assert i % 4 or (like < np.arange(len(like))).any()  # labels below J less products
 
 
 @pytest.mark.slow
