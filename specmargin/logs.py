@@ -92,7 +92,8 @@ class BoxLog(_Tree):
 
         weight (x_i - p)(x_j - q) >= 0,      (i, j) = ``pair``, (p, q) = ``ends``,
 
-    hold in the box as it is before the step, and J less their sum is a quadratic below J. Its rows are multipliers of
+    hold in the box as it is before the step, and J less their sum is a quadratic below J; a step may have those of the
+    step ``like[s]`` instead of its own. Its rows are multipliers of
     known labels, y_i x_i >= 1 for the samples ``index``: of a bound of J where ``side`` is 0, of the high side of x_j
     where it is j + 1, and of the low one where it is -(j + 1). The sides ``claim`` of the box, numbered so too, are at
     ``end`` after the step, where J <= ``level``.
@@ -106,6 +107,8 @@ class BoxLog(_Tree):
     node : ndarray of int, (n_steps,)
     level : ndarray of shape (n_steps,)
         Infinite where no side is claimed.
+    like : ndarray of int, (n_steps,)
+        The step whose products are meant: s itself, or one before it.
     first_product, first_row, first_claim : ndarray of int, (n_steps + 1,)
         Places where the products, the rows and the claims of a step start, and where the last ones end.
     pair : ndarray of int, (n_products, 2)
@@ -125,7 +128,7 @@ class BoxLog(_Tree):
     --------
     >>> import numpy as np
     >>> none, pairs, one = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64), np.array([0])
-    >>> steps = (none, np.zeros(0)), (one, pairs, np.zeros((0, 2)), np.zeros(0))
+    >>> steps = (none, np.zeros(0), none), (one, pairs, np.zeros((0, 2)), np.zeros(0))
     >>> rows = (one, none), (one, none, np.zeros(0)), (one, none, np.zeros(0))
     >>> BoxLog(5, one, np.array([3]), *steps[0], *steps[1], *rows[0], *rows[1], *rows[2])
     BoxLog: 2 leaves of 3 nodes, 0 steps
@@ -136,6 +139,7 @@ class BoxLog(_Tree):
     sample: IntArray
     node: IntArray
     level: FloatArray
+    like: IntArray
     first_product: IntArray
     pair: IntArray
     ends: FloatArray

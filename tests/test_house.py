@@ -446,8 +446,8 @@ CEILINGS = {
         "objectives": 5568,  # false labels, and a bound on them; a balance on decision plus slack
         "plots": 1790,  # a legend of shades and areas
         "problems": 3658,  # certificates and rays of any program, labels as parameters, models to copy, cuts
-        "proofs": 2614,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
-        "solvers": 8130,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
+        "proofs": 2648,  # cone programs and rays in balls, their bounds replayed; that of boxes and labels
+        "solvers": 8222,  # Solver and Search as objects; S3VMs by boxes: logs, saved trees, processes, trees of labels
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1430,  # Eigenvectors and Transform as objects
     },

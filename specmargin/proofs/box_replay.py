@@ -8,7 +8,8 @@ A record "s3vm_boxes" is an "s3vm_tree" with the arrays of a `specmargin.results
 with x and its ``total``. What is proved, in balls, of the floats as they are, node by node, those above first:
 
 1. *Its box* is at first that of the node above, less one label.
-2. *Products* are not negative in that box: their factors have one sign there, or x^2 >= 1. J less their sum is a
+2. *Products*, its own or those of a step before, are not negative in that box: their factors have one sign there, or
+   x^2 >= 1. J less their sum is a
    quadratic, m + (x - c)'W^-1 (x - c) with W positive definite, and m a bound of J.
 3. *Rows* of multipliers a >= 0 of labels that the box knows, p = y o a (+ e_j), give
 
@@ -21,6 +22,8 @@ with x and its ``total``. What is proved, in balls, of the floats as they are, n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -51,10 +54,12 @@ from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["replay"]
 
+_KEPT = 8
+"""Quadratics that are kept: steps that have the products of another one follow it soon."""
 PRICE = 4096
 """What (sum x - total)^2 costs in a quadratic below J, in units of the largest weight; nothing at feasible points."""
 KINDS = {
-    **dict.fromkeys(("parent", "sample", "node", "side", "index", "claim"), ("i", 1)),
+    **dict.fromkeys(("parent", "sample", "node", "like", "side", "index", "claim"), ("i", 1)),
     **dict.fromkeys(("first_product", "first_row", "first_entry", "first_claim"), ("i", 1)),
     **dict.fromkeys(("level", "weight", "value", "end"), ("f", 1)),
     "pair": ("i", 2),
@@ -142,6 +147,10 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         ((log.parent > 2 * np.arange(splits)).any() or (log.parent < 0).any(), "a node is split before it is there"),
         (not np.isin(log.sample, r.free).all(), "a split is by no unlabelled sample"),
         (len(log.level) != steps or (log.node < 0).any() or (log.node >= log.count).any(), "a step is of no node"),
+        (
+            len(log.like) != steps or not ((log.like >= 0) & (log.like <= np.arange(steps))).all(),
+            "products are of no step",
+        ),
         (not parted(log.first_product, steps, log.weight, log.pair, log.ends), "products are not complete"),
         (not parted(log.first_row, steps, log.side), "rows are not complete"),
         (not parted(log.first_entry, len(log.side), log.index, log.value), "multipliers are not complete"),
@@ -152,6 +161,7 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         ((np.abs(np.append(log.side, log.claim)) > n).any() or (log.claim == 0).any(), "a side is of no sample"),
         (not all(np.isfinite(x).all() for x in (log.weight, log.ends, log.value, log.end)), "a number is infinite"),
     )
+    log.below = lru_cache(maxsize=_KEPT)(partial(quadratic, r, log))
     return log
 
 
@@ -218,7 +228,11 @@ def proved(r: SimpleNamespace, log: SimpleNamespace) -> FloatArray:
 
 def after(r: SimpleNamespace, log: SimpleNamespace, s: int, box: Box) -> Box:
     """Return what is known of a node after one more step."""
-    below = quadratic(r, log, s, box)
+    of = int(log.like[s])
+    for (i, j), (p, q), weight in products(log, of):
+        if not holds(box, i, j, p, q, weight):
+            raise Refuted(f"a product of samples {i} and {j} in step {s} is negative in the box")
+    below = r.whole if log.first_product[of] == log.first_product[of + 1] else log.below(of)
     level, bound = float(log.level[s]), max(box.bound, outward(below.m)[0])
     most = arb(level) - below.m if level < np.inf else arb.pos_inf()
     sides = np.full((2, len(box.low)), np.inf)  # upper bounds of x and of -x
@@ -248,16 +262,18 @@ def after(r: SimpleNamespace, log: SimpleNamespace, s: int, box: Box) -> Box:
     return Box(low, high, min(box.level, level), bound)
 
 
-def quadratic(r: SimpleNamespace, log: SimpleNamespace, s: int, box: Box) -> Below:
-    """Return J less the products of a step."""
-    own, n = slice(*log.first_product[s : s + 2]), len(box.low)
-    if own.start == own.stop:
-        return r.whole
+def products(log: SimpleNamespace, s: int) -> Iterator[tuple[list[int], list[float], float]]:
+    """Yield the products of a step: the samples and the ends of both factors, and the weight."""
+    own = slice(*log.first_product[s : s + 2])
+    return zip(*(x[own].tolist() for x in (log.pair, log.ends, log.weight)), strict=True)
+
+
+def quadratic(r: SimpleNamespace, log: SimpleNamespace, s: int) -> Below:
+    """Return J less the products of a step that has its own."""
+    n = r.Q.nrows()
     N, h, k = arb_mat(n, n), balls(np.zeros(n)), ZERO
-    for (i, j), (p, q), weight in zip(*(x[own].tolist() for x in (log.pair, log.ends, log.weight)), strict=True):
-        if not holds(box, i, j, p, q, weight):
-            raise Refuted(f"a product of samples {i} and {j} in step {s} is negative in the box")
-        p, q, weight = arb(p), arb(q), arb(weight)
+    for (i, j), ends, factor in products(log, s):
+        (p, q), weight = map(arb, ends), arb(factor)
         if j == n:
             h[i] += weight / 2
             k += weight * p
@@ -324,8 +340,7 @@ def alone(log: SimpleNamespace, s: int, below: Below, most: arb, sides: FloatArr
         radius = (most * positive_part(below.W[j, j])).sqrt()
         for k, x in enumerate((below.c[j], -below.c[j])):
             sides[k, j] = min(sides[k, j], outward(x + radius)[1])
-    own = slice(*log.first_product[s : s + 2])
-    for (i, j), (p, q), weight in zip(*(x[own].tolist() for x in (log.pair, log.ends, log.weight)), strict=True):
+    for (i, j), (p, q), weight in products(log, int(log.like[s])):
         if weight == 0:
             continue
         if j == n:

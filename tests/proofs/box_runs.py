@@ -23,7 +23,7 @@ from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import tree_record_of
 from specmargin.results import SolveResult
 from specmargin.solvers import branch_and_bound
-from specmargin.solvers.exact_s3vm import box_nodes
+from specmargin.solvers.exact_s3vm import box_nodes, label_tree
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 
 OPTIONS: list[dict[str, Any]] = [
@@ -44,13 +44,19 @@ def problem(i: int, u: int = 7) -> S3VM:
     return S3VM(X, encode_labels(y), **{"C": 1.0, **OPTIONS[i % len(OPTIONS)]})
 
 
-def searched(i: int, u: int = 7, *, poorly: bool = True, **options: Any) -> tuple[S3VM, SolveResult]:
-    """Return the i-th problem and its search; one that knows poor labels only, and enumerates none, has more nodes."""
+def searched(i: int, u: int = 7, *, poorly: bool = True, nodes: int = 2, **options: Any) -> tuple[S3VM, SolveResult]:
+    """Return the i-th problem and its search; with poor labels and trees of labels of few nodes it branches more."""
     obj = problem(i, u)
     with ExitStack() as stack:
         if poorly:
             turns = obj.labels.labeled, obj.labels.sign, obj.unlabeled
-            stack.enter_context(mock.patch.object(box_nodes, "_ENUMERATED", 1))
+            for module, name, value in (
+                (box_nodes, "_FEW", 1),
+                (label_tree, "_TRIED", nodes),
+                (label_tree, "_MOST", -1.0),
+                (label_tree, "_PER_SQUARE", 0.0),
+            ):
+                stack.enter_context(mock.patch.object(module, name, value))
             for name, fake in (
                 ("_flipped", lambda self, point: point),
                 ("_relabeled", lambda self, point: point),
@@ -85,6 +91,7 @@ def without(record: ProofRecord, s: int) -> ProofRecord:
     a = record.arrays
     kept = np.arange(len(a["node"])) != s
     new = {"node": a["node"][kept], "level": a["level"][kept]}
+    new["like"] = np.minimum(np.cumsum(kept) - 1, np.arange(len(kept)))[a["like"]][kept]
     for first, names in (
         ("first_product", ("pair", "ends", "weight")),
         ("first_row", ("side",)),
@@ -117,7 +124,7 @@ def tampered(record: ProofRecord, other: ProofRecord) -> Iterator[tuple[str, Pro
 
 
 LOG = (
-    *("parent", "sample", "node", "level", "first_product", "pair", "ends", "weight", "first_row", "side"),
+    *("parent", "sample", "node", "level", "like", "first_product", "pair", "ends", "weight", "first_row", "side"),
     *("first_entry", "index", "value", "first_claim", "claim", "end"),
 )
 
@@ -147,6 +154,7 @@ def tampered_form(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]]
         yield f"{name} lacks its end", changed(record, **{name: a[name][:-1]}), "not complete"
     for name, wrong, sentence in (
         ("node", 2 * len(a["parent"]) + 1, "of no node"),
+        ("like", steps, "products are of no step"),
         ("level", np.nan, "no proper array level"),
         ("side", n + 1, "of no sample"),
         ("index", n, "of no sample"),

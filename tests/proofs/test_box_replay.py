@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +54,8 @@ def check(i: int, u: int, **options: Any) -> ProofRecord:
 
 @pytest.mark.parametrize("i", FAST)
 def test_logs_prove_bounds_below_the_optimum(i: int) -> None:
-    check(i, 5, poorly=i % 4 != 3)
+    like = check(i, 5, poorly=i % 4 != 3).arrays["like"]
+    assert i % 4 or (like < np.arange(len(like))).any()  # labels below J less products
 
 
 @pytest.mark.slow
@@ -255,6 +257,7 @@ def steps(**changes: Any) -> SimpleNamespace:
     """One step: x_1^2 >= 1 of weight 1/8 and x_0 >= 1 of weight 1/4; rows of x_0's label."""
     given = {
         "level": [2.0],
+        "like": [0],
         "first_product": [0, 2],
         "pair": [[1, 1], [0, 2]],
         "ends": [[1.0, -1.0], [1.0, 0.0]],
@@ -285,7 +288,7 @@ def lagrangian(x: np.ndarray, balance: float = 0.0) -> float:
 @pytest.mark.parametrize("total", [None, 1.25])
 def test_a_quadratic_is_j_less_the_products(total: float | None) -> None:
     r = by_hand(SimpleNamespace(total=None if total is None else balls([total])))
-    below = module.quadratic(r, steps(), 0, box(*LABELED))
+    below = module.quadratic(r, steps(), 0)
     rng = np.random.default_rng(0)
     W = np.array([[float(below.W[i, j]) for j in range(2)] for i in range(2)])
     c, m = np.array([float(x) for x in below.c]), float(below.m)
@@ -303,7 +306,7 @@ def test_a_quadratic_is_j_less_the_products(total: float | None) -> None:
 
 def test_rows_and_single_products_bound_sides() -> None:
     r = by_hand(SimpleNamespace())
-    below = module.quadratic(r, steps(), 0, box(*LABELED))
+    below = module.quadratic(r, steps(), 0)
     W = np.array([[float(below.W[i, j]) for j in range(2)] for i in range(2)])
     c, m = np.array([float(x) for x in below.c]), float(below.m)
     (_, bound), (_, side) = module.multiplied(steps(), 0, below, box(*LABELED), arb(2.0) - below.m)
@@ -316,6 +319,28 @@ def test_rows_and_single_products_bound_sides() -> None:
     high = np.minimum(c + radius, [1.0 + (2.0 - m) / 0.25, np.sqrt(1.0 + (2.0 - m) / 0.125)])
     low = np.minimum(-c + radius, [np.inf, np.sqrt(1.0 + (2.0 - m) / 0.125)])
     np.testing.assert_allclose(sides, [high, low], rtol=1e-12)
+
+
+def test_a_step_may_have_the_products_of_one_before_it() -> None:
+    r, start = by_hand(SimpleNamespace()), box(*LABELED)
+    bounds = []
+    for log in (
+        steps(level=[np.inf], value=[0.25, 0.75]),
+        steps(
+            level=[np.inf] * 2,
+            value=[0.25, 0.75],
+            like=[0, 0],
+            first_product=[0, 2, 2],
+            first_row=[0, 0, 2],
+            first_claim=[0, 0, 0],
+        ),
+    ):
+        log.below = partial(module.quadratic, r, log)
+        bounds.append(module.after(r, log, len(log.level) - 1, start).bound)
+        with pytest.raises(Refuted, match="negative in the box"):
+            module.after(r, log, len(log.level) - 1, box([-np.inf, -np.inf], [np.inf, np.inf]))
+    plain = module.after(r, steps(level=[np.inf], value=[0.25, 0.75], first_product=[0, 0]), 0, start).bound
+    assert bounds[0] == bounds[1] > plain > 0.0
 
 
 def test_a_step_moves_sides_to_what_it_proves_and_no_further() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from flint import arb, arb_mat
 
+from specmargin.solvers.exact_s3vm import box_nodes, label_tree
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 
 
@@ -23,6 +24,14 @@ def random_space(seed, most=7, least=4):
         C[l:] *= rng.choice([0.4, 1.0])
         return MarginSpace(A, C, y, total=float(u * rng.choice([0.0, 0.3, -0.5])))
     return MarginSpace(A - A[l:].mean(axis=0), C, y, offset=float(rng.choice([0.0, 0.2])))
+
+
+def with_trees_of(monkeypatch, nodes):
+    """Let trees of labels have so many nodes and no more; what is left is branched upon."""
+    monkeypatch.setattr(box_nodes, "_FEW", 1)
+    monkeypatch.setattr(label_tree, "_TRIED", nodes)
+    monkeypatch.setattr(label_tree, "_MOST", -1.0)
+    monkeypatch.setattr(label_tree, "_PER_SQUARE", 0.0)
 
 
 EDGES = ("linear", "rbf", "ties", "doubles", "large", "small", "steep", "flat")

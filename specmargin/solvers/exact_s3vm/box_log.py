@@ -34,6 +34,8 @@ class Step:
     rows: Sequence[Row]
     claim: IntArray
     end: FloatArray
+    like: Step | None = None
+    """The step whose products are meant, where it has none of its own."""
 
     @classmethod
     def of(cls, node: int, products: Products | None, lam: FloatArray | None, rows: Sequence[Row] = ()) -> Step:
@@ -64,14 +66,15 @@ class Evidence:
         self.splits.append((node, sample))
         return 2 * len(self.splits) - 1, 2 * len(self.splits)
 
-    def bounded(self, products: Products, lam: FloatArray) -> None:
-        """Keep a bound by products."""
+    def bounded(self, products: Products, lam: FloatArray) -> Step:
+        """Keep a bound by products, and return its step."""
         self.steps.append(Step.of(0, products, lam))
+        return self.steps[-1]
 
-    def labeled(self, node: int, point: LabeledPoint) -> None:
-        """Keep the bound of the point of known labels."""
+    def labeled(self, node: int, point: LabeledPoint, like: Step | None = None) -> None:
+        """Keep the bound of the point of known labels, for J or for J less the products of another step."""
         rows = np.flatnonzero(point.p)
-        self.steps.append(Step.of(node, None, None, [(0, rows, np.abs(point.p[rows]))]))
+        self.steps.append(replace(Step.of(node, None, None, [(0, rows, np.abs(point.p[rows]))]), like=like))
 
     def cut(self, proof: ProductBound | None, before: MarginBox, after: MarginBox, rows: Sequence[Row] = ()) -> None:
         """Keep what has moved sides of the box."""
@@ -91,11 +94,16 @@ class BoxTreeLog(Evidence):
         numbers = [number]
         for node, sample in evidence.splits:
             numbers.extend(self.split(numbers[node], sample))
-        self.steps += [replace(step, node=numbers[step.node]) for step in evidence.steps]
+        taken: dict[Step | None, Step | None] = {None: None}
+        for step in evidence.steps:
+            new = replace(step, node=numbers[step.node], like=taken[step.like])
+            taken[step] = new
+            self.steps.append(new)
 
     def finished(self) -> BoxLog:
         """Return the log as arrays."""
         steps, rows = self.steps, [row for step in self.steps for row in step.rows]
+        at = {step: s for s, step in enumerate(steps)}
         parent, sample = np.array(self.splits, dtype=np.int64).reshape(-1, 2).T
         return BoxLog(
             self.n_samples,
@@ -103,6 +111,7 @@ class BoxTreeLog(Evidence):
             sample=sample.copy(),
             node=np.array([step.node for step in steps], dtype=np.int64),
             level=np.array([step.level for step in steps]),
+            like=np.array([at[step.like or step] for step in steps], dtype=np.int64),
             first_product=starts(len(step.weight) for step in steps),
             pair=joined([step.pair for step in steps], np.zeros((0, 2), dtype=np.int64)),
             ends=joined([step.ends for step in steps], np.zeros((0, 2))),
@@ -129,7 +138,8 @@ class BoxTreeLog(Evidence):
         for k, (node, level) in enumerate(zip(log.node.tolist(), log.level.tolist(), strict=True)):
             m, r, c = (slice(*at[k : k + 2]) for at in (log.first_product, log.first_row, log.first_claim))
             step = Step(node, level, log.pair[m], log.ends[m], log.weight[m], rows[r], log.claim[c], log.end[c])
-            self.steps.append(step)
+            like = int(log.like[k])
+            self.steps.append(step if like == k else replace(step, like=self.steps[like]))
         return self
 
 

@@ -9,17 +9,17 @@ import numpy as np
 
 from specmargin.solvers.exact_s3vm.box_log import Evidence
 from specmargin.solvers.exact_s3vm.box_products import Cut, Products, separate
+from specmargin.solvers.exact_s3vm.label_tree import LabelTree
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
-from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint
 from specmargin.solvers.exact_s3vm.product_bound import ProductBound, product_bound
 from specmargin.solvers.exact_s3vm.product_sdp import Multipliers, product_sdp
 from specmargin.typing import FloatArray
 
 __all__ = ["BoxNode", "Bounding"]
 
-_ENUMERATED = 12
+_FEW = 12
 _KEPT = 1e-4
 """Share of the largest multiplier above which a cut is kept."""
 _TOLERANCE = {True: 2e-3, False: 4e-3}
@@ -95,6 +95,8 @@ class Bounding:
     n_sdp: int = 0
     n_cuts: int = 0
     """The most cuts that a relaxation had."""
+    n_programs: int = 0
+    """Nodes of trees of labels."""
 
     @property
     def space(self) -> MarginSpace:
@@ -104,7 +106,7 @@ class Bounding:
     @property
     def level(self) -> float:
         """The value that a better point would have to be below."""
-        return self.search.value * (1.0 - 0.999 * self.tol)
+        return self.search.level(self.tol)
 
     def views(self, node: BoxNode, root: bool) -> list[ProductBound | None]:
         """Return what proves quadratics below J in the node: nothing for J itself, and J less diagonal products."""
@@ -200,40 +202,21 @@ class Bounding:
 
     @staticmethod
     def is_small(node: BoxNode) -> bool:
-        """Whether so few samples are free that their labelings are enumerated."""
-        return int((node.box.labels == 0).sum()) <= _ENUMERATED
+        """Whether so few samples are free that their labelings need no relaxation."""
+        return int((node.box.labels == 0).sum()) <= _FEW
 
-    def enumerate(self, node: BoxNode) -> bool:
-        """Bound a node by the programs of its labelings; False where the time did not suffice."""
-        search, lowest, evidence = self.search, np.inf, Evidence()
-        evidence.steps += node.evidence.steps
-        stack: list[tuple[FloatArray, LabeledPoint | None, int]] = [(node.box.labels, None, 0)]
-        while stack:
-            if search.late:
-                return False
-            labels, warm, number = stack.pop()
-            point = search.programs.solve(labels, warm)
-            free = np.flatnonzero(labels == 0)
-            if point.lower >= self.level or not len(free):
-                if not len(free) and np.isfinite(point.value):
-                    search.offer(labels)
-                evidence.labeled(number, point)
-                lowest = min(lowest, point.lower)
-                continue
-            j = int(free[np.argmin(np.abs(point.x[free]))])
-            low, high = evidence.split(number, j)
-            below, above = ((-1.0, low), (1.0, high)) if point.x[j] < 0 else ((1.0, high), (-1.0, low))
-            for sign, part in (above, below):
-                new = labels.copy()
-                new[j] = sign
-                stack.append((new, point, part))
-        node.lower, node.evidence = max(lowest, node.lower), evidence
-        return True
+    def finish(self, node: BoxNode) -> bool:
+        """Bound a node by programs with labels, as far as that pays; whether it holds no better point."""
+        tree = LabelTree(self.search, self.tol, node.box.labels, node.evidence, node.products, node.lam)
+        finished = tree.run()
+        self.n_programs += tree.n_nodes
+        node.lower = max(node.lower, tree.lower)
+        return finished
 
     def part(self, node: BoxNode, sign: float) -> BoxNode | None:
         """Return the part of a node where the sample that it branches on has that label; None where the time is up."""
         part = node.child(node.branching(), sign)
-        part.closed = not self.tighten(part, root=False) or (not self.is_small(part) and self.bound(part, 1))
-        if not part.closed and self.is_small(part):  # boxes may have left few signs open, or none
-            part.closed = self.enumerate(part)
+        part.closed = (
+            not self.tighten(part, root=False) or (not self.is_small(part) and self.bound(part, 1)) or self.finish(part)
+        )
         return None if self.search.late else part

@@ -2,9 +2,10 @@ r"""Exact minimisation of S3VMs with the squared hinge: boxes, products of boxes
 
 In x, decision plus slack (`MarginSpace`), all labels are one constraint, |x_j| >= 1. At a node the boxes that hold
 every better point (`MarginBox`) are cut by rigorous dual values, and their products (`Products`) tighten an SDP whose
-bound is proved by one Cholesky factor (`product_bound`). The open node of the lowest bound is next. It branches on the
-sample of largest theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open. Below twelve
-free samples the labelings are enumerated.
+bound is proved by one Cholesky factor (`product_bound`). Programs with labels, which start from that bound, go on from
+there where they promise to close the node, and raise its bound where they do not (`LabelTree`); at the root they are
+tried before everything else. The open node of the lowest bound is next. It branches on the sample of largest
+theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open.
 
 **Rounds.** The open nodes of the lowest bounds are branched `BATCH` at a time, and every part that this makes is
 bounded from the same incumbent: it does not matter in how many processes, nor in what order they end. What a round has
@@ -37,7 +38,8 @@ __all__ = ["BATCH", "BoxSearch"]
 
 BATCH = 4
 """Nodes that are branched at a time."""
-_ROOT_ROUNDS = 8
+_ROOT_ROUNDS = (2, 6)
+"""Rounds of the root, each time before its labels are tried."""
 _SMALL = 0.02
 """Gap of the plain relaxation below which few cuts and more nodes are the quicker way."""
 
@@ -144,6 +146,7 @@ class BoxSearch:
                 part.node.number = number
                 self.search.take(part.best)
                 self.bounding.n_sdp += part.n_sdp
+                self.bounding.n_programs += part.n_programs
                 self.bounding.n_cuts = max(self.bounding.n_cuts, part.n_cuts)
                 self._take(part.node)
                 if part.node.closed:
@@ -205,21 +208,22 @@ class BoxSearch:
         self.root_box = node.box
         if only_known or search.best is None:
             return node
-        if not len(space.free):
-            node.closed = bounding.enumerate(node)
+        node.closed = bounding.finish(node)
+        if node.closed or search.late:
             return node
-        relaxed, _ = bounding.relax(node, None, root=True)
-        if relaxed is not None:
+        relaxed, proof = bounding.relax(node, None, root=True)
+        if relaxed is not None and proof is not None:
+            self.plain = max(self.plain, proof.lower)
             search.offer(search.signs(relaxed.X[-1, :-1]), flips=True)
             search.sample(relaxed.X, 20, 0)
-        self.plain = node.proved
         if self.plain > (1.0 - _SMALL) * search.value:
             bounding.most = 1.0
         node.closed = node.lower >= bounding.level or not bounding.tighten(node, root=True)
-        if not node.closed and not bounding.is_small(node):
-            node.closed = bounding.bound(node, _ROOT_ROUNDS, root=True)
-        if not node.closed and bounding.is_small(node):
-            node.closed = bounding.enumerate(node)
+        for rounds in _ROOT_ROUNDS:
+            if not node.closed:
+                node.closed = (
+                    not bounding.is_small(node) and bounding.bound(node, rounds, root=True)
+                ) or bounding.finish(node)
         return node
 
     def _close(self, node: BoxNode) -> None:

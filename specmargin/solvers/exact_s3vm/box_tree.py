@@ -28,6 +28,7 @@ _BETWEEN = 20.0
 
 _KIND = "tree of an exact search"
 _NUMBERS = ("nodes", "closed", "plain", "root", "root_seconds", "count")
+_COUNTS = ("n_sdp", "n_cuts", "n_programs")
 _PRODUCTS = ("i", "j", "p", "q", "sign")
 
 
@@ -62,7 +63,8 @@ def save_tree(path: str | os.PathLike[str], search: BoxSearch) -> None:
     assert root is not None
     header = {name: getattr(search, name) for name in _NUMBERS}
     header |= {"problem": _digest(search), "highest": search.space.highest, "most": bounding.most}
-    header |= {"n_sdp": bounding.n_sdp, "n_cuts": bounding.n_cuts, "level": root.level, "log": search.log is not None}
+    header |= {name: getattr(bounding, name) for name in _COUNTS}
+    header |= {"level": root.level, "log": search.log is not None}
     header["best"] = [best.lower, best.value]
     arrays = {f"best/{name}": getattr(best, name) for name in ("labels", "x", "p", "active")}
     arrays |= {"root/low": root.low, "root/high": root.high}
@@ -86,7 +88,8 @@ def load_tree(path: str | os.PathLike[str], search: BoxSearch) -> None:
     for name in _NUMBERS:
         setattr(search, name, header[name])
     search.space.highest, search.bounding.most = header["highest"], header["most"]
-    search.bounding.n_sdp, search.bounding.n_cuts = header["n_sdp"], header["n_cuts"]
+    for name in _COUNTS:
+        setattr(search.bounding, name, header[name])
     search.root_box = MarginBox(arrays["root/low"], arrays["root/high"], header["level"])
     labels, x, p, active = (arrays[f"best/{name}"] for name in ("labels", "x", "p", "active"))
     search.search.best = LabeledPoint(labels, x, p, active, *header["best"])

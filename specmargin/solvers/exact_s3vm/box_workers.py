@@ -16,12 +16,13 @@ __all__ = ["Part", "Workers"]
 
 @dataclass(eq=False)
 class Part:
-    """A part that was bounded, the best point that was met, relaxations that were solved, and the most cuts of one."""
+    """A part that was bounded, the best point that was met, and what that took: relaxations, cuts of one, programs."""
 
     node: BoxNode
     best: LabeledPoint | None
     n_sdp: int
     n_cuts: int
+    n_programs: int
 
 
 class Workers:
@@ -60,7 +61,9 @@ class Workers:
         search = self.bounding.search
         # Of all clocks this is the one that processes share.
         until = time.time() + (search.deadline - time.perf_counter())
-        settings = replace(self.bounding, search=MarginSearch(search.space, until, search.best), n_sdp=0, n_cuts=0)
+        settings = replace(
+            self.bounding, search=MarginSearch(search.space, until, search.best), n_sdp=0, n_cuts=0, n_programs=0
+        )
         calls = [(settings, node, sign) for node in nodes for sign in (-1.0, 1.0)]
         if self._parallel is None:
             parts = [_bounded(*call) for call in calls]
@@ -86,4 +89,4 @@ def _bounded(settings: Bounding, node: BoxNode, sign: float) -> Part | None:
         return None
     bounding = replace(settings, search=search)
     part = bounding.part(node, sign)
-    return None if part is None else Part(part, search.best, bounding.n_sdp, bounding.n_cuts)
+    return None if part is None else Part(part, search.best, bounding.n_sdp, bounding.n_cuts, bounding.n_programs)

@@ -13,7 +13,9 @@ beyond the margin.
 lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
 **Squared hinges** of up to 600 samples are minimised in decision plus slack instead, by boxes, their products and few
-nodes (`specmargin.solvers.exact_s3vm.box_search`).
+nodes (`specmargin.solvers.exact_s3vm.box_search`). The hinge and exp(-s f^2) stay here: a slack that costs nothing of
+second order leaves no strictly convex quadratic in x, which boxes and products live on. One driver for both searches
+would share the heap and the history, some forty lines, and neither bounds nor logs.
 
 **exp(-s f^2)** has no labels. Its sign is branched upon all the same, with the convex envelope of the loss on the
 decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split further, into intervals of the decisions
@@ -137,8 +139,9 @@ def branch_and_bound(
     -------
     SolveResult
         Variables as of any S3VM solver, and ``n_nodes``; of a search by boxes also ``n_cuts`` (products in its largest
-        relaxation), ``n_fixed`` (labels that the root's boxes fix) and ``root_bound``, and ``x`` where the balance is
-        on slack. ``certificate.dual_objective`` is a proved lower bound
+        relaxation), ``n_programs`` (nodes of trees of labels, which ``n_nodes`` leaves out), ``n_fixed`` (labels that
+        the root's boxes fix, none where its labels closed it before) and ``root_bound``, with all that was done at the
+        root, and ``x`` where the balance is on slack. ``certificate.dual_objective`` is a proved lower bound
         whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and that of J included;
         else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch upon (exp(-s f^2)
         with more than 300 labelled samples alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves

@@ -73,6 +73,7 @@ def by_boxes(
         seconds=time.perf_counter() - start,
         n_nodes=np.asarray(search.nodes),
         n_cuts=np.asarray(search.bounding.n_cuts),
+        n_programs=np.asarray(search.bounding.n_programs),
         n_fixed=np.asarray(fixed),
         root_bound=np.asarray(search.root),
         **own,

@@ -46,6 +46,10 @@ class MarginSearch:
         """J of the best point."""
         return np.inf if self.best is None else self.best.value
 
+    def level(self, tol: float) -> float:
+        """Return the value that a better point would have to be below, to that relative gap."""
+        return self.value * (1.0 - 0.999 * tol)
+
     @property
     def late(self) -> bool:
         """Whether the time is up."""

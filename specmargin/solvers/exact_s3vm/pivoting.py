@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives.rounding.cholesky import cholesky
-from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
 from specmargin.typing import BoolArray, FloatArray
 
 __all__ = ["LabeledPoint", "LabelPrograms", "nonnegative_qp"]
@@ -25,7 +25,7 @@ _PATIENCE = 10
 """Exchanges of all violated indices that need not lower their number."""
 _FEASIBLE = 1e-6
 """Relative gap, and shortfall of a margin of 1, at which labels have a point."""
-_KEPT = 200_000
+_KEPT = 20_000
 
 
 def nonnegative_qp(
@@ -106,7 +106,7 @@ class LabeledPoint:
     lower : float
         A proved lower bound of J with these labels.
     value : float
-        J there; infinite where the labels have no point.
+        J there, or another quadratic; infinite where the labels have no point.
     """
 
     labels: FloatArray
@@ -123,6 +123,8 @@ class LabelPrograms:
     Parameters
     ----------
     space : MarginSpace
+    quadratic : Quadratic, optional
+        What is minimised in the place of J, and bounds it where it is below.
 
     Examples
     --------
@@ -132,8 +134,10 @@ class LabelPrograms:
     ([1.0, -1.0], 0.333333333)
     """
 
-    def __init__(self, space: MarginSpace) -> None:
+    def __init__(self, space: MarginSpace, quadratic: Quadratic | None = None) -> None:
         self.space, self.count = space, 0
+        self.quadratic = space.quadratic if quadratic is None else quadratic
+        self.reduced = space.reduced if quadratic is None else quadratic.reduced()
         self._seen: dict[bytes, LabeledPoint] = {}
 
     def solve(self, labels: FloatArray, warm: LabeledPoint | None = None) -> LabeledPoint:
@@ -150,7 +154,7 @@ class LabelPrograms:
         if not self.space.is_possible(labels):
             nothing = np.zeros(len(labels))
             return LabeledPoint(labels.copy(), nothing, nothing, nothing > 0, np.inf, np.inf)
-        quadratic, rows = self.space.reduced, np.flatnonzero(labels)
+        quadratic, rows = self.reduced, np.flatnonzero(labels)
         s = labels[rows]
         d = 1.0 - s * quadratic.c[rows]
         H = quadratic.Q[np.ix_(rows, rows)] * np.multiply.outer(s, s)
@@ -159,7 +163,7 @@ class LabelPrograms:
         p[rows], active[rows] = s * a, chosen
         image = quadratic.Q @ p
         x = quadratic.c + image
-        lower = self.space.quadratic.dual_bound(p, float(a.sum()))
+        lower = self.quadratic.dual_bound(p, float(a.sum()))
         value = quadratic.kappa + 0.5 * float(p @ image)
         short = float(np.max(1.0 - s * x[rows], initial=0.0))
         if not (short <= _FEASIBLE and abs(value - lower) <= _FEASIBLE * max(value, 1e-300)):

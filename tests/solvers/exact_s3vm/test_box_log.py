@@ -1,9 +1,8 @@
 """Logs of the exact search in x: numbers of parts, and what is written down comes back."""
 
 import numpy as np
-from margin_problems import random_space
+from margin_problems import random_space, with_trees_of
 
-from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.box_log import BoxTreeLog, Evidence, Step, joined, starts
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
@@ -38,7 +37,7 @@ def test_parts_get_the_numbers_of_the_whole():
 
 
 def test_a_log_comes_back_from_its_arrays(monkeypatch):
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 2)
+    with_trees_of(monkeypatch, 0)
     search = BoxSearch(random_space(3, most=14, least=14), 1e-6, log=True)
     search.run()
     log = search.log.finished()

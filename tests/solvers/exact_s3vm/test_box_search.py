@@ -4,9 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from margin_problems import EDGES, edge_space, enumerated, random_space
+from margin_problems import EDGES, edge_space, enumerated, random_space, with_trees_of
 
-from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 
@@ -77,9 +76,9 @@ def check(space, tol, at, large=False):
     return search
 
 
-def by_branching(monkeypatch, poorly=False):
-    """Leave nothing to enumeration and, if asked for, nothing to the descents either."""
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
+def by_branching(monkeypatch, poorly=False, nodes=0):
+    """Leave little to trees of labels and, if asked for, nothing to the descents either."""
+    with_trees_of(monkeypatch, nodes)
     if poorly:
         monkeypatch.setattr(MarginSearch, "_flipped", lambda self, point: point)
         monkeypatch.setattr(MarginSearch, "_relabeled", lambda self, point: point)
@@ -91,6 +90,14 @@ def by_branching(monkeypatch, poorly=False):
 def test_no_labeling_is_better_where_few_are_enumerated(seed, monkeypatch):
     by_branching(monkeypatch)
     check(random_space(seed), 1e-3, seed)
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+@pytest.mark.parametrize("seed", FAST)
+def test_no_labeling_is_better_where_trees_of_labels_end_early(seed, nodes, monkeypatch):
+    by_branching(monkeypatch, poorly=True, nodes=nodes)
+    search = check(random_space(seed), 1e-3, seed)
+    assert search.bounding.n_programs > 0
 
 
 @pytest.mark.parametrize("seed", FAST)
@@ -129,7 +136,7 @@ def test_no_labeling_is_better_on_the_edges(kind, monkeypatch):
 
 
 def test_bounds_and_values_of_the_history_never_get_worse(monkeypatch):
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
+    with_trees_of(monkeypatch, 0)
     space = random_space(8, most=16, least=16)
     search, seen = BoxSearch(space, 1e-6), []
     search.run(progress=lambda *values: seen.append(values))
@@ -141,7 +148,7 @@ def test_bounds_and_values_of_the_history_never_get_worse(monkeypatch):
 
 
 def test_what_the_time_does_not_suffice_for_stays_open(monkeypatch):
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
+    with_trees_of(monkeypatch, 0)
     space = random_space(8, most=30, least=30)
     whole = time.perf_counter()
     search = BoxSearch(space, 1e-6, deadline=whole + 0.3)

@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
-from margin_problems import random_space
+from margin_problems import random_space, with_trees_of
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.solvers.exact_s3vm import box_nodes, box_tree
@@ -39,7 +39,7 @@ def told(search):
 @pytest.fixture
 def branching(monkeypatch):
     """From poor labels, without descents and with nothing left to enumeration, small problems take many nodes."""
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 1)
+    with_trees_of(monkeypatch, 0)
     for name in ("_flipped", "_relabeled"):
         monkeypatch.setattr(MarginSearch, name, lambda self, point: point)
     monkeypatch.setattr(MarginSearch, "sample", lambda *_: False)

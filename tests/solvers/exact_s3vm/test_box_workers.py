@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from joblib import parallel_config
+from margin_problems import with_trees_of
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -15,6 +16,11 @@ from specmargin.solvers.exact_s3vm import box_search, box_workers
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_workers import Workers
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
+
+
+@pytest.fixture(autouse=True)
+def branching(monkeypatch):
+    with_trees_of(monkeypatch, 2)
 
 
 def objective():
@@ -44,7 +50,8 @@ def test_results_do_not_depend_on_the_number_of_processes():
     """To the last bit where the parent has one thread for linear algebra, as the processes have."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    # Forked processes know that trees of labels are to be small.
+    with threadpool_limits(1), parallel_config(backend="multiprocessing"):
         assert told(branch_and_bound(objective(), tol=1e-6, log=True, time_limit=np.inf, n_jobs=2)) == told(
             branch_and_bound(objective(), tol=1e-6, log=True, time_limit=np.inf)
         )

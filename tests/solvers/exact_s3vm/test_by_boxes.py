@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from margin_problems import enumerated
+from margin_problems import enumerated, with_trees_of
 
 from specmargin import solvers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
-from specmargin.solvers.exact_s3vm import box_nodes, branch_and_bound
+from specmargin.solvers.exact_s3vm import branch_and_bound
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
@@ -57,7 +57,8 @@ def test_the_search_by_labels_agrees(options, monkeypatch):
     assert "n_cuts" not in theirs.variables
 
 
-def test_labels_that_the_root_fixes_hold_in_the_optimum():
+def test_labels_that_the_root_fixes_hold_in_the_optimum(monkeypatch):
+    with_trees_of(monkeypatch, 0)
     obj = objective(u=14)
     search = BoxSearch(MarginSpace.of(obj), 1e-3)
     search.run()
@@ -89,7 +90,7 @@ def test_bounds_that_contradict_themselves_are_an_alarm(monkeypatch):
     result = solved(objective())
     assert result.status is Status.NUMERICAL
     monkeypatch.setattr(Quadratic, "dual_bound", lambda self, p, gain: 0.9 * dual_bound(self, p, gain))
-    monkeypatch.setattr(box_nodes, "_ENUMERATED", 0)
+    with_trees_of(monkeypatch, 0)
     result = solved(objective(u=5))
     assert result.certificate.dual_objective <= result.certificate.primal_objective
 
