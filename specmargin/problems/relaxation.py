@@ -138,6 +138,8 @@ def s3vm_relaxation(
 @singledispatch
 def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     """v(s), convex and decreasing."""
+    if not loss.convex_in_square:
+        raise InvalidInputError(f"{loss!r} has no CVXPY form here; solvers.s3vm_bound takes it.")
     slack = cp.pos(1 - cp.sqrt(s))
     return slack if relaxation.minorant.branch.box_dual else cp.square(slack)
 

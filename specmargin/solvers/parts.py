@@ -125,8 +125,13 @@ class Search(Part):
         End of the ramp of "cccp", in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
         symmetric hinge, with which labels hardly ever change once the unlabelled losses weigh; the paper tunes s, and
         names -0.3 for text.
+    bound : float, optional
+        Seconds that may be spent afterwards on a proved bound of the global optimum
+        (`specmargin.solvers.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound. It goes
+        with the intercepts "balance" and "regularized".
     options : dict, optional
-        Passed on to the solver of that name in `specmargin.solvers`.
+        Passed on to the solver of that name in `specmargin.solvers`: ``{"time_limit": 600.0}``, say, to
+        "branch_and_bound".
 
     References
     ----------
@@ -151,6 +156,7 @@ class Search(Part):
     intercept: str = "balance"
     one_flip: bool = False
     s: float = -0.3
+    bound: float | None = None
     options: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +173,12 @@ class Search(Part):
         choice("balance", "regularized", "free")("intercept", self.intercept)
         flag("one_flip", self.one_flip)
         number()("s", self.s)
+        maybe(number(above=0, infinite=True))("bound", self.bound)
+        if self.bound is not None and self.intercept == "free":
+            raise InvalidInputError(
+                f"bound={self.bound} goes with intercept='balance' or 'regularized': the bounds of a free intercept "
+                "are unbounded."
+            )
         _options("options", self.options)
 
     def losses(self) -> tuple[str, Any]:

@@ -36,8 +36,8 @@ from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]
 
-REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
-"""Losses that the relaxation covers: powers of max(0, 1 - t), and unlabelled losses with parabolas below them."""
+REQUIRES, REQUIRES_UNLABELED = ("convex", "nonincreasing"), ("convex_in_square or two_ramps",)
+"""Losses that the relaxation covers: convex ones of the margin, and unlabelled losses with parabolas below them."""
 
 _PROVED = 1e-6
 """Relative gap to the bound at which a local solution is the global one."""
@@ -48,6 +48,7 @@ def s3vm_bound(
     *,
     tol: float = 1e-3,
     max_iter: int = 100,
+    time_limit: float = np.inf,
     theta: FloatArray | None = None,
     beta: FloatArray | None = None,
 ) -> SolveResult:
@@ -60,12 +61,14 @@ def s3vm_bound(
     Parameters
     ----------
     obj : S3VM
-        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
-        unlabelled ones, and the intercept "balance" or "regularized".
+        Objective with a convex loss for labelled samples that never rises, a symmetric hinge, exp(-s f^2) or a
+        symmetric ramp for unlabelled ones, and the intercept "balance" or "regularized".
     tol : float, default 1e-3
         Relative gap at which the relaxation counts as solved (not the distance of the bound from the optimum of J).
     max_iter : int, default 100
         Newton steps.
+    time_limit : float, default inf
+        Seconds; checked between Newton steps. What is proved then counts.
     theta : ndarray of shape (u,), optional
         Multipliers from anywhere, any solver. They are repaired, scaled and evaluated, not improved.
     beta : ndarray of shape (l,), optional
@@ -77,8 +80,8 @@ def s3vm_bound(
         ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
         minimiser of the minorant of J and a good start for local solvers, its decisions ``f`` (n,), and ``M``, the
         primal answer of `S3VMRelaxation`, unless theta was given.
-        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where the steps ran out, EARLY_STOPPED where theta
-        was given; else by the relaxation's gap (`Certificate.status`).
+        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where steps or time ran out, EARLY_STOPPED where
+        theta was given; else by the relaxation's gap (`Certificate.status`).
 
     Raises
     ------
@@ -110,11 +113,13 @@ def s3vm_bound(
         certificate = Certificate(np.inf, lower)
         status, n_iter, M = Status.EARLY_STOPPED, 0, None
     else:
-        result = barrier(relaxation, tol=tol, max_iter=max_iter, history=history, keep=True)
+        deadline = start + time_limit
+        result = barrier(relaxation, tol=tol, max_iter=max_iter, deadline=deadline, history=history, keep=True)
         theta, beta, w, n_iter, M = result.theta, result.beta, result.w, result.n_iter, result.M
         lower, theta, beta = _at_least(relaxation, result.lower, theta, beta)
         certificate = Certificate(result.upper, lower, rounding=result.rounding)
-        status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
+        cut_off = n_iter >= max_iter or time.perf_counter() > deadline
+        status = certificate.status(tol, Status.MAX_ITER if cut_off else None)
     weights = relaxation.expand(w)
     variables = {"w": weights, "f": obj.decisions_at(weights)}
     variables.update(theta=relaxation.over_unlabeled(theta), beta=beta)
@@ -211,7 +216,7 @@ def _at_least(
     none, nothing = np.zeros_like(theta), np.zeros_like(beta)
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
-    if len(beta) <= PIVOTED:
+    if len(beta) <= PIVOTED and getattr(relaxation.obj.loss, "slack_power", 0):
         qp = LabelQP(relaxation)
         point = qp.solve(qp.known)
         known = qp.lower(point)
@@ -239,6 +244,11 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
     minimum = minimize(
-        negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9}
+        negative,
+        np.full(len(y), 0.5),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"gtol": 1e-9, "ftol": 0.0, "maxfun": 100_000, "maxiter": 10_000},
     )
     return np.asarray(minimum.x)

@@ -35,7 +35,6 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm import bound
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
@@ -44,11 +43,12 @@ from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
 
-REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
+REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
 
 _ENUMERATED = (5, 12)
 """Free samples whose labelings are enumerated: in any case, and where the SVM of the others is half the optimum."""
@@ -110,7 +110,9 @@ def branch_and_bound(
     Parameters
     ----------
     obj : S3VM
-        Objective with the losses and the intercept of `specmargin.solvers.s3vm_bound`.
+        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
+        unlabelled ones, and the intercept "balance" or "regularized"; without unlabelled losses, where it is the convex
+        SVM, also a free one.
     w : ndarray of shape (size,), optional
         A local solution, from any solver: a good one saves time. Our own descents are tried besides.
     tol : float, default 1e-6
@@ -148,7 +150,8 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        As `specmargin.solvers.s3vm_bound`; for a balance that no labels have, and for a `tree` of another problem.
+        For other losses, for a free intercept where there are unlabelled losses (the relaxation is unbounded), for a
+        balance that no labels have, and for a `tree` of another problem.
 
     Examples
     --------
@@ -163,6 +166,8 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if obj.is_supervised and obj.features.penalty == 0.0:
+        return supervised_svm(obj, w, solver="branch_and_bound", start=start)
     if is_for_boxes(obj, tol):
         limits: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes}
         result = by_boxes(obj, w, **limits, progress=progress, log=log, n_jobs=n_jobs, tree=tree)
