@@ -126,6 +126,8 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         )
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name:
         objective = S3VMRelaxation(objective)
+    if isinstance(objective, S3VM) and objective.count is not None:
+        raise InvalidInputError("balance_on='labels' has no proof that is written down yet: take its certificate.")
     held = {**result.variables, **result.duals}
     if lacks_its_tree(objective, result):
         raise InvalidInputError(

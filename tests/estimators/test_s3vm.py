@@ -582,9 +582,8 @@ def test_what_branch_and_bound_cannot_do_is_said(few):
 def test_without_unlabelled_samples_branch_and_bound_is_the_supervised_svm(few):
     X, _ = few
     y = np.arange(10) % 2
-    with pytest.warns(sm.exceptions.MarkerWarning):
-        exact = plain(Search("branch_and_bound", bound=5.0)).fit(X, y).result_
-        other = plain(Search("label_switching")).fit(X, y).result_
+    exact = plain(Search("branch_and_bound", bound=5.0), unlabeled=None).fit(X, y).result_
+    other = plain(Search("label_switching"), unlabeled=None).fit(X, y).result_
     assert exact.status is Status.OPTIMAL
     assert exact.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
 

@@ -63,6 +63,7 @@ def s3vm_bound(
     obj : S3VM
         Objective with a convex loss for labelled samples that never rises, a symmetric hinge, exp(-s f^2) or a
         symmetric ramp for unlabelled ones, and the intercept "balance" or "regularized".
+        Of a balance on labels the bound makes no use; it holds with it, too.
     tol : float, default 1e-3
         Relative gap at which the relaxation counts as solved (not the distance of the bound from the optimum of J).
     max_iter : int, default 100
@@ -103,6 +104,8 @@ def s3vm_bound(
     """
     start = time.perf_counter()
     require("s3vm_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if obj.count is not None:  # without the count no J is larger
+        obj = replace(obj, balance_on="decision")
     relaxation = S3VMRelaxation(obj)
     history = History()
     if theta is not None:
@@ -243,12 +246,6 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
         return -float(value), -c * slopes
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
-    minimum = minimize(
-        negative,
-        np.full(len(y), 0.5),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"gtol": 1e-9, "ftol": 0.0, "maxfun": 100_000, "maxiter": 10_000},
-    )
-    return np.asarray(minimum.x)
+    limits = {"gtol": 1e-9, "ftol": 0.0, "maxfun": 100_000, "maxiter": 10_000}
+    start = np.full(len(y), 0.5)
+    return np.asarray(minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits).x)
