@@ -363,8 +363,11 @@ class S3VM(SemiSupervisedClassifier):
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of searches cut off or failed; of a convex problem, without unlabelled losses, the gap counts."""
-        super()._warn_of_gaps([result for result in results if _is_proof(result)])
-        searches = [result for result in results if not _is_proof(result)]
+        search = part_of(self, "search")
+        bounded = search.bound is not None and search.name != "branch_and_bound"  # which is no claim of the search
+        claims = [not bounded and bool(np.isfinite(result.certificate.dual_objective)) for result in results]
+        super()._warn_of_gaps([result for result, claim in zip(results, claims, strict=True) if claim])
+        searches = [result for result, claim in zip(results, claims, strict=True) if not claim]
         texts = []
         if cut := [result for result in searches if result.status is Status.MAX_ITER]:
             worst = max(result.certificate.dual_residual for result in cut)
@@ -379,11 +382,6 @@ class S3VM(SemiSupervisedClassifier):
             )
         for text in texts:
             warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=outside())
-
-
-def _is_proof(result: SolveResult) -> bool:
-    """Whether a solver claims its answer to be near the optimum: not where a bound, with its theta, was added to it."""
-    return bool(np.isfinite(result.certificate.dual_objective)) and "theta" not in result.variables
 
 
 def _votes(f: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:

@@ -128,6 +128,9 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         objective = S3VMRelaxation(objective)
     if isinstance(objective, S3VM) and objective.count is not None:
         raise InvalidInputError("balance_on='labels' has no proof that is written down yet: take its certificate.")
+    free = isinstance(objective, S3VM) and objective.features.penalty == 0.0 and not objective.is_supervised
+    if free and np.isfinite(result.certificate.dual_objective):
+        raise InvalidInputError("the bound of a free intercept is not written down yet: take its certificate.")
     held = {**result.variables, **result.duals}
     if lacks_its_tree(objective, result):
         raise InvalidInputError(

@@ -127,8 +127,7 @@ class Search(Part):
         names -0.3 for text.
     bound : float, optional
         Seconds that may be spent afterwards on a proved bound of the global optimum
-        (`specmargin.solvers.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound. It goes
-        with the intercepts "balance" and "regularized".
+        (`specmargin.solvers.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound.
     options : dict, optional
         Passed on to the solver of that name in `specmargin.solvers`: ``{"time_limit": 600.0}``, say, to
         "branch_and_bound".
@@ -174,11 +173,6 @@ class Search(Part):
         flag("one_flip", self.one_flip)
         number()("s", self.s)
         maybe(number(above=0, infinite=True))("bound", self.bound)
-        if self.bound is not None and self.intercept == "free":
-            raise InvalidInputError(
-                f"bound={self.bound} goes with intercept='balance' or 'regularized': the bounds of a free intercept "
-                "are unbounded."
-            )
         _options("options", self.options)
 
     def losses(self) -> tuple[str, Any]:

@@ -80,7 +80,6 @@ def test_what_is_no_search(value: Any) -> None:
         lambda: Search(s="left"),
         lambda: Search(bound=0.0),
         lambda: Search(bound="60"),
-        lambda: Search(bound=9.0, intercept="free"),
         lambda: Search(options={1: 2}),
     ],
 )

@@ -29,6 +29,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.exact_s3vm.free_intercept import free_bound
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
@@ -87,7 +88,7 @@ def s3vm_bound(
     Raises
     ------
     ValueError
-        If the intercept is free (the relaxation is unbounded), or for other losses.
+        If the intercept is free (the relaxation is unbounded; `with_bound` takes it), or for other losses.
 
     References
     ----------
@@ -151,14 +152,15 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     result : SolveResult
         Result of any solver, with the variable ``w`` of this objective's size.
     **options
-        Arguments of `s3vm_bound`. The better of this bound and one that the result may hold already is kept.
+        Arguments of `s3vm_bound`; with a free intercept, whose range is split as long as it pays, `tol` and
+        `time_limit` only. The better of this bound and one that the result may hold already is kept.
 
     Returns
     -------
     SolveResult
         The status is the solver's, unless the gap proves optimality to 1e-6, or the bound is above J by more than their
         rounding: NUMERICAL. Variables ``theta`` and ``beta`` are added, the multipliers that prove the bound, unless
-        the result held a better one.
+        the result held a better one or the intercept is free.
 
     Examples
     --------
@@ -171,11 +173,16 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     if "w" not in result.variables:
         raise InvalidInputError("the result holds no variable 'w'; pass the answer of an S3VM solver.")
     w = np.asarray(result.variables["w"], dtype=float)
-    relaxed, known = s3vm_bound(obj, **options), result.certificate
-    bound = relaxed.certificate.dual_objective
-    if known.primal_objective == obj.prove(w).primal_objective and known.dual_objective > bound:
+    known, proof, evidence = result.certificate, obj.prove(w), {}
+    if obj.features.penalty == 0.0 and not obj.is_supervised:
+        require("s3vm_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+        bound = free_bound(s3vm_bound, obj, proof.primal_objective + proof.rounding, **options)
+    else:
+        relaxed = s3vm_bound(obj, **options)
+        bound = relaxed.certificate.dual_objective
+        evidence = {name: relaxed.variables[name] for name in ("theta", "beta")}
+    if known.primal_objective == proof.primal_objective and known.dual_objective > bound:
         return _holding(obj, result, known.dual_objective)
-    evidence = {name: relaxed.variables[name] for name in ("theta", "beta")}
     return _holding(obj, replace(result, variables={**result.variables, **evidence}), bound)
 
 

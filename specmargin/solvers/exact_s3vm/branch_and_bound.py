@@ -15,6 +15,8 @@ lowest bound of all open nodes, and pure depth first leaves that at the root's.
 **Squared hinges** of up to 600 samples are minimised in decision plus slack instead, by boxes, their products and few
 nodes (`specmargin.solvers.exact_s3vm.box_search`).
 
+**A free intercept** is penalised by next to nothing (`specmargin.solvers.exact_s3vm.free_intercept`).
+
 **exp(-s f^2)** has no labels. Its sign is branched upon all the same, with the convex envelope of the loss on the
 decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split further, into intervals of the decisions
 (`specmargin.solvers.exact_s3vm.exp_boxes`), until it is closed or the time is up.
@@ -37,6 +39,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
+from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.exact_s3vm.tree_log import TreeLog
 from specmargin.solvers.requirements import require
@@ -111,8 +114,8 @@ def branch_and_bound(
     ----------
     obj : S3VM
         Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
-        unlabelled ones, and the intercept "balance" or "regularized"; without unlabelled losses, where it is the convex
-        SVM, also a free one.
+        unlabelled ones, and any intercept. A free one takes unlabelled losses that are those of the better label, or
+        exp(-s f^2).
     w : ndarray of shape (size,), optional
         A local solution, from any solver: a good one saves time. Our own descents are tried besides.
     tol : float, default 1e-6
@@ -150,8 +153,8 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        For other losses, for a free intercept where there are unlabelled losses (the relaxation is unbounded), for a
-        balance that no labels have, and for a `tree` of another problem.
+        For other losses, for a balance that no labels have, for a `tree` of another problem, and for a log, a tree or
+        processes where the intercept is free.
 
     Examples
     --------
@@ -170,6 +173,14 @@ def branch_and_bound(
         raise InvalidInputError("log=True: proofs with balance_on='labels' are not written down; leave log out.")
     if obj.is_supervised and obj.features.penalty == 0.0:
         return supervised_svm(obj, w, solver="branch_and_bound", start=start)
+    if obj.features.penalty == 0.0:
+        if log or tree is not None or n_jobs != 1:
+            raise InvalidInputError(
+                f"log={log}, tree={tree!r} and n_jobs={n_jobs} are not for a free intercept; leave them out, or take "
+                "intercept='balance' or 'regularized'."
+            )
+        given: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
+        return by_penalty(branch_and_bound, obj, w, **given)
     if is_for_boxes(obj, tol):
         limits: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes}
         result = by_boxes(obj, w, **limits, progress=progress, log=log, n_jobs=n_jobs, tree=tree)
