@@ -49,9 +49,11 @@ from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
+__all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "branch_and_bound"]
 
-REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
+REQUIRES, REQUIRES_UNLABELED = ("convex", "nonincreasing"), ("convex_in_square",)
+REQUIRES_PAIR = ("slack_power", "smooth")
+"""The searches by labels solve SVMs with hinges exactly; with exp(-s f^2) boxes of decisions take any labelled loss."""
 
 _ENUMERATED = (5, 12)
 """Free samples whose labelings are enumerated: in any case, and where the SVM of the others is half the optimum."""
@@ -114,8 +116,8 @@ def branch_and_bound(
     ----------
     obj : S3VM
         Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
-        unlabelled ones, and any intercept. A free one takes unlabelled losses that are those of the better label, or
-        exp(-s f^2).
+        unlabelled ones; with exp(-s f^2) any convex labelled loss that never rises. The intercept is any; a free one
+        takes unlabelled losses that are those of the better label, or exp(-s f^2).
     w : ndarray of shape (size,), optional
         A local solution, from any solver: a good one saves time. Our own descents are tried besides.
     tol : float, default 1e-6

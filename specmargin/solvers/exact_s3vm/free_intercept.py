@@ -62,9 +62,13 @@ def intercept_range(obj: S3VM, level: float) -> tuple[float, float]:
     """
     y, rows = obj.labels.sign, obj.features.subset(obj.labels.labeled)
     costs = obj.costs * np.ones(len(y))
+    power, steepest = getattr(obj.loss, "slack_power", 0), obj.loss.upper
     with np.errstate(divide="ignore"):
-        slack = (level / costs) ** (1.0 / obj.loss.slack_power)
-    reach = slack - 1.0 + np.sqrt(2.0 * level * rows.squared_norms)
+        if power:
+            beyond = (level / costs) ** (1.0 / power) - 1.0
+        else:  # the steepest tangent, V*(beta) - beta t, is below the loss
+            beyond = (level / costs - float(obj.loss.dual_value(np.array([steepest]))[0])) / steepest
+    reach = beyond + np.sqrt(2.0 * level * rows.squared_norms)
     reach += 1e-9 * (2.0 + np.abs(reach))
     low, high = -reach[y > 0].min(initial=np.inf), reach[y < 0].min(initial=np.inf)
     if not (np.isfinite(low) and np.isfinite(high)):

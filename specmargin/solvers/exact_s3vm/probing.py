@@ -42,7 +42,10 @@ def probe(
 
     Parameters
     ----------
-    obj, w, tol
+    obj : S3VM
+        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
+        unlabelled ones, and the intercept "balance" or "regularized".
+    w, tol
         The same as in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
     rounds : int, default 5
         Passes over the samples that are left; the last is the first that proves nothing.
@@ -65,7 +68,7 @@ def probe(
     Raises
     ------
     ValueError
-        As `specmargin.solvers.branch_and_bound`, but for a `tree`.
+        For other losses, and for a free intercept.
 
     Examples
     --------
