@@ -33,6 +33,7 @@ OF_NO_MODULE = {
     "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
+    "solvers/exact_s3vm/test_label_count.py": "the exact search by boxes where a count confines the labels",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
@@ -444,11 +445,11 @@ CEILINGS = {
         "kernels": 830,  # kernels as objects
         "labels": 449,  # where scores are sparse
         "losses": 760,
-        "objectives": 5615,  # false labels, and a bound on them; a balance on decision plus slack
+        "objectives": 5685,  # false labels, and a bound on them; balances on decision plus slack and on labels
         "plots": 1790,  # a legend of shades and areas
         "problems": 3665,  # certificates and rays of any program, labels as parameters, models to copy, cuts
-        "proofs": 2640,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
-        "solvers": 8130,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
+        "proofs": 2646,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
+        "solvers": 8360,  # Solver and Search as objects; S3VMs by boxes, with a free intercept, with smooth losses
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1430,  # Eigenvectors and Transform as objects
     },

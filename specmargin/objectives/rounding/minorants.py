@@ -174,7 +174,7 @@ class _RampMinorant(_HingeMinorant):
         return np.minimum(super().value(theta), self.top)
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return tuple(np.where(theta < self.largest, part, 0.0) for part in super().derivatives(theta))  # type: ignore
+        return tuple(np.where(theta < self.largest, part, 0.0) for part in super().derivatives(theta))  # type: ignore[return-value]
 
 
 class _SquaredHingeMinorant:

@@ -226,7 +226,7 @@ def _at_least(
     none, nothing = np.zeros_like(theta), np.zeros_like(beta)
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
-    if len(beta) <= PIVOTED and getattr(relaxation.obj.loss, "slack_power", 0):
+    if len(beta) <= PIVOTED and relaxation.obj.loss.slack_power > 0:
         qp = LabelQP(relaxation)
         point = qp.solve(qp.known)
         known = qp.lower(point)

@@ -224,21 +224,21 @@ class ExpBoxes:
     def _labeled_hinges(self, tangents: list[list[float]], costs: FloatArray) -> tuple[list[Any], ...]:
         """Return the labelled losses, or the highest of tangents below them, as rows, labels, kinks and weights.
 
-        And constants, what rounding may have lifted the tangents by.
+        And constants, what rounding may have added to the tangents.
         """
         if self.smooth is None:
             return [self.labeled], [self.y], [np.ones(len(costs))], [costs], []
-        found: tuple[list[Any], ...] = ([], [], [], [], [])
+        parts: tuple[list[Any], ...] = ([], [], [], [], [])
         for i, at in enumerate(tangents):
             sorted_slopes = sorted({x for x in at if x > 0.0})
             lines = list(zip(sorted_slopes, self.smooth.dual_value(np.array(sorted_slopes)).tolist(), strict=True))
             tau, drop = _hull(lines, 0.0)
-            found[0].append(np.full(len(tau), self.labeled[i]))
-            found[1].append(np.full(len(tau), self.y[i]))
-            found[2].append(tau)
-            found[3].append(costs[i] * drop)
-            found[4].append(-costs[i] * 64.0 * _EPS * (1.0 + float(drop @ (1.0 + np.abs(tau)))))
-        return found
+            parts[0].append(np.full(len(tau), self.labeled[i]))
+            parts[1].append(np.full(len(tau), self.y[i]))
+            parts[2].append(tau)
+            parts[3].append(costs[i] * drop)
+            parts[4].append(-costs[i] * 64.0 * _EPS * (1.0 + float(drop @ (1.0 + np.abs(tau)))))
+        return parts
 
     def _add_tangents(self, tangents: list[list[float]], w: FloatArray, costs: FloatArray) -> float:
         """Add the slopes of the labelled losses at w; return what the tangents so far miss there."""

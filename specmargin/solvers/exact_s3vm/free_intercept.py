@@ -68,9 +68,9 @@ def intercept_range(obj: S3VM, level: float) -> tuple[float, float]:
             beyond = (level / costs) ** (1.0 / power) - 1.0
         else:  # the steepest tangent, V*(beta) - beta t, is below the loss
             beyond = (level / costs - float(obj.loss.dual_value(np.array([steepest]))[0])) / steepest
-    reach = beyond + np.sqrt(2.0 * level * rows.squared_norms)
-    reach += 1e-9 * (2.0 + np.abs(reach))
-    low, high = -reach[y > 0].min(initial=np.inf), reach[y < 0].min(initial=np.inf)
+    ends = beyond + np.sqrt(2.0 * level * rows.squared_norms)
+    ends += 1e-9 * (2.0 + np.abs(ends))
+    low, high = -ends[y > 0].min(initial=np.inf), ends[y < 0].min(initial=np.inf)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise InvalidInputError(
             "a free intercept is bounded by labelled samples of both classes, and those of one have no weight; take "
@@ -88,7 +88,7 @@ class Penalized:
     obj : S3VM
         Objective with a free intercept.
     centre, kappa : float
-        Where the penalty is zero, and how slowly it grows.
+        The intercept of no penalty, and the scale of the penalty's square.
     radius : float
         Bound of |b - centre| for all points that matter.
 

@@ -96,7 +96,7 @@ class LocalSearch:
     def supervised(self) -> LabelPoint | None:
         """The SVM of the known labels alone, solved; None where they are too many for `qp`, or of another loss."""
         qp = self.qp
-        covered = self.obj.labels.n_labeled <= PIVOTED and getattr(self.obj.loss, "slack_power", 0)
+        covered = self.obj.labels.n_labeled <= PIVOTED and self.obj.loss.slack_power > 0
         return qp.solve(qp.known) if covered else None
 
     def decisions(self, w: FloatArray) -> FloatArray:

@@ -101,14 +101,14 @@ def test_tangents_of_a_labelled_loss_are_below_it_and_close_in(loss, rng):
         t = boxes.y * (boxes.search.Z[boxes.labeled] @ w + boxes.b)
         missed.append(boxes._add_tangents(tangents, w, costs))
         assert boxes._add_tangents(tangents, w, costs) < 1e-12
-        rows, ys, kinks, weights, lifted = (np.concatenate(part) for part in map(list, _arrays(boxes, tangents, costs)))
+        rows, ys, kinks, weights, less = (np.concatenate(part) for part in map(list, _arrays(boxes, tangents, costs)))
         for i, row in enumerate(boxes.labeled):
             at = np.append(t[i], np.linspace(-3, 4, 201))
             mine = rows == row
             assert (ys[mine] == boxes.y[i]).all()
             lines = np.maximum(kinks[mine] - at[:, None], 0.0) @ weights[mine]
             over = lines - 2.0 * obj.loss.value(at)
-            assert over.max() <= -lifted[i] + 1e-14
+            assert over.max() <= -less[i] + 1e-14
             assert over[0] > -1e-12
     assert min(missed) >= 0.0
     assert max(missed) > 1e-3
