@@ -169,6 +169,7 @@ class S3VM(SemiSupervisedClassifier):
     >>> clf = sm.S3VM(C=100.0, C_star=None, balance=0.0, kernel=sm.kernels.RBF(4.0)).fit(X, y)
     >>> clf.result_.status.name, bool((clf.transduction_ == y_true).mean() > 0.95)
     ('STATIONARY', True)
+
     How far from the global optimum, at most:
 
     >>> certified = clf.set_params(search=sm.solvers.Search("continuation", bound=60.0)).fit(X, y).result_
@@ -178,7 +179,8 @@ class S3VM(SemiSupervisedClassifier):
     The exact S3VM, of fewer samples: the global optimum, proved.
 
     >>> few, kept = sm.solvers.Search("branch_and_bound", options={"time_limit": 60.0}), range(0, 120, 6)
-    >>> exact = sm.S3VM(search=few, kernel=sm.kernels.RBF(4.0)).fit(X[kept], sm.hide_labels(y_true[kept], per_class=2))
+    >>> y_few = sm.hide_labels(y_true[kept], per_class=2, random_state=0)
+    >>> exact = sm.S3VM(search=few, kernel=sm.kernels.RBF(4.0)).fit(X[kept], y_few)
     >>> exact.result_.status.name, exact.result_.certificate.is_optimal(1e-6)
     ('OPTIMAL', True)
 
