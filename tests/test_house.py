@@ -33,6 +33,7 @@ OF_NO_MODULE = {
     "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
+    "solvers/exact_s3vm/test_label_count.py": "the exact search by boxes where a count confines the labels",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",

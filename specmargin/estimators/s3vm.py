@@ -111,8 +111,8 @@ class S3VM(SemiSupervisedClassifier):
     intercept_ : ndarray of shape (n_binary,)
     result_ : SolveResult or tuple of SolveResult
         One per binary classifier. The certificate holds the objective; its gap is infinite, for nothing is known about
-        the global optimum (`specmargin.solvers.with_bound` adds one). The status NUMERICAL, with a warning, says that
-        weights or features were too large for double precision.
+        the global optimum, unless the search has a `bound`, or is "branch_and_bound". The status NUMERICAL, with a
+        warning, says that weights or features were too large for double precision.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -135,7 +135,10 @@ class S3VM(SemiSupervisedClassifier):
     Notes
     -----
     The objective is not convex: another solver reaches another answer, and none claims more than a stationary point.
-    Without unlabelled samples it is convex, the supervised SVM with a free intercept.
+    How far from the global optimum that is at most says ``search=Search("continuation", bound=60.0)``, with a bound for
+    which 60 seconds may be spent; ``search=Search("branch_and_bound", options={"time_limit": 600.0})`` is the exact
+    S3VM, which proves the global optimum of some dozens of unlabelled samples or tells the gap that is left. Without
+    unlabelled samples the objective is convex, the supervised SVM with a free intercept.
 
     **Several classes.** "ovr" sets each class against the rest. That the rest is no cluster costs more here than in
     supervised learning: the gap between two classes of the rest may be the widest of all. "ovo" sets each class against
@@ -165,6 +168,23 @@ class S3VM(SemiSupervisedClassifier):
     >>> clf = sm.S3VM(C=100.0, C_star=None, balance=0.0, kernel=sm.kernels.RBF(4.0)).fit(X, y)
     >>> clf.result_.status.name, bool((clf.transduction_ == y_true).mean() > 0.95)
     ('STATIONARY', True)
+
+    How far from the global optimum, at most:
+
+    >>> certified = clf.set_params(search=sm.solvers.Search("continuation", bound=60.0)).fit(X, y).result_
+    >>> certified.status.name, bool(0 < certified.certificate.relative_gap < 1)
+    ('STATIONARY', True)
+
+    The exact S3VM, of fewer samples: the global optimum, proved.
+
+    >>> few, kept = sm.solvers.Search("branch_and_bound", options={"time_limit": 60.0}), range(0, 120, 6)
+    >>> y_few = sm.hide_labels(y_true[kept], per_class=2, random_state=0)
+    >>> exact = sm.S3VM(search=few, kernel=sm.kernels.RBF(4.0)).fit(X[kept], y_few)
+    >>> exact.result_.status.name, exact.result_.certificate.is_optimal(1e-6)
+    ('OPTIMAL', True)
+
+    Sparse features as they are:
+
     >>> import numpy as np, scipy.sparse as sp
     >>> X = sp.csr_array(np.array([[-2.0, 0.0], [2.0, 0.0], [-1.5, 1.0], [1.0, 0.0], [1.8, 1.0], [-1.0, 0.0]]))
     >>> clf = sm.S3VM(search="quasi_newton", balance=0.0).fit(X, [0, 1, -1, -1, -1, -1])
@@ -285,8 +305,11 @@ class S3VM(SemiSupervisedClassifier):
         loss, unlabeled_loss = search.losses()
         obj = objectives.S3VM(Z, labels, loss, unlabeled_loss, **weights, balance=balance, intercept=search.intercept)
         result: SolveResult = getattr(solvers, SEARCHES[search.name].solver)(obj, **search.arguments())
-        flipped = search.one_flip and len(obj.unlabeled) > 0
-        return solvers.one_flip(obj, np.asarray(result.variables["w"])) if flipped else result
+        if search.one_flip and len(obj.unlabeled) > 0:
+            result = solvers.one_flip(obj, np.asarray(result.variables["w"]))
+        if search.bound is None or obj.is_supervised:
+            return result
+        return solvers.with_bound(obj, result, time_limit=search.bound)
 
     def _unlabeled_weight(self, labels: Labels) -> float:
         """Return C_star of a binary problem, as a number."""
@@ -341,9 +364,11 @@ class S3VM(SemiSupervisedClassifier):
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of searches cut off or failed; of a convex problem, without unlabelled losses, the gap counts."""
-        convex = [result for result in results if np.isfinite(result.certificate.dual_objective)]
-        super()._warn_of_gaps(convex)
-        searches = [result for result in results if not np.isfinite(result.certificate.dual_objective)]
+        search = part_of(self, "search")
+        bounded = search.bound is not None and search.name != "branch_and_bound"  # which is no claim of the search
+        claims = [not bounded and bool(np.isfinite(result.certificate.dual_objective)) for result in results]
+        super()._warn_of_gaps([result for result, claim in zip(results, claims, strict=True) if claim])
+        searches = [result for result, claim in zip(results, claims, strict=True) if not claim]
         texts = []
         if cut := [result for result in searches if result.status is Status.MAX_ITER]:
             worst = max(result.certificate.dual_residual for result in cut)

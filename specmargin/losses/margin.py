@@ -220,6 +220,10 @@ class HuberHinge(MarginLoss):
         inside = np.clip(beta, 0.0, 1.0)
         return np.where(inside == beta, inside + self.h * inside * (1.0 - inside), -np.inf)
 
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """1 + h (1 - 2 beta) and -2 h."""
+        return 1.0 + self.h * (1.0 - 2.0 * beta), np.full_like(beta, -2.0 * self.h)
+
     def value_of_slack(self, u: FloatArray) -> FloatArray:
         """max(0, u + h)^2 / (4 h) up to u = h, u beyond."""
         inside = np.clip(u + self.h, 0.0, 2.0 * self.h)
@@ -296,6 +300,12 @@ class SmoothHinge(MarginLoss):
         # log1p: 1 - beta has lost the digits of a small beta, and large weights would bring that to light.
         value = inside + (entr(inside) - xlog1py(1.0 - inside, -inside)) / self.s
         return np.where(inside == beta, value, -np.inf)
+
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """1 + log((1 - beta) / beta) / s and -1 / (s beta (1 - beta)), finite at the ends 0 and 1, too."""
+        inside = np.clip(beta, 1e-300, 1.0 - 2.0**-53)
+        odds = np.log1p(-inside) - np.log(inside)
+        return 1.0 + odds / self.s, -1.0 / (self.s * inside * (1.0 - inside))
 
 
 @dataclass(frozen=True)

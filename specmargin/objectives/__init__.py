@@ -144,7 +144,7 @@ _check_arguments(
     C_star=maybe(numeric),
     balance=maybe(numeric),
     intercept=choice("balance", "regularized", "free", "none"),
-    balance_on=choice("decision", "slack"),
+    balance_on=choice("decision", "slack", "labels"),
 )
 _check_arguments(BlockMargin, **_MARGIN, order=_ORDER)
 _check_arguments(SpectrumMargin, spectrum=_spectra, **_MARGIN, order=flag, ties=flag)

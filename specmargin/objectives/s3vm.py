@@ -30,6 +30,7 @@ from specmargin.losses import better_label, get_loss, get_unlabeled_loss, smooth
 from specmargin.objectives.contract import Arrays, ByName, Shapes
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.rounding.s3vm import exact_value, value_rounding
+from specmargin.objectives.s3vm_count import count_certificate, counted_labels, require_count_balance
 from specmargin.objectives.s3vm_slack import require_slack_balance, slack_certificate, slack_value
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
@@ -68,10 +69,12 @@ class S3VM(ByName):
     intercept : {"balance", "regularized", "free", "none"}, default "balance"
         How the intercept is found, see `specmargin.objectives.Features`. Without unlabelled samples "balance" becomes
         "free": the supervised SVM.
-    balance_on : {"decision", "slack"}, default "decision"
+    balance_on : {"decision", "slack", "labels"}, default "decision"
         What the balance is on where it is not the intercept's business: "slack" confines the mean of x, decision plus
-        signed slack, to r (SDP-S3VM), for squared hinges and intercept "none". Points are (w, x) then, and
-        `specmargin.solvers.branch_and_bound` alone minimises J (`specmargin.objectives.s3vm_slack`).
+        signed slack, to r (SDP-S3VM), for squared hinges and intercept "none". Points are (w, x) then
+        (`specmargin.objectives.s3vm_slack`). "labels" confines the labels: the unlabelled samples have the best ones of
+        which round((1 + r) u / 2) are positive, for squared hinges and intercept "none" or "regularized"
+        (`specmargin.objectives.s3vm_count`). `specmargin.solvers.branch_and_bound` alone minimises these J.
 
     Raises
     ------
@@ -140,6 +143,8 @@ class S3VM(ByName):
             object.__setattr__(self, name, value)
         if self.balance_on == "slack":
             require_slack_balance(self)
+        elif self.balance_on == "labels":
+            require_count_balance(self)
 
     @property
     def features(self) -> Features:
@@ -190,14 +195,24 @@ class S3VM(ByName):
         return super().with_(**changes)
 
     def require_weights(self) -> None:
-        """Raise where J is no function of w alone: with a balance on slack."""
+        """Raise where J is no sum of losses at w: with a balance on slack or on labels."""
         if self.balance_on == "slack":
             slack_value(self, np.zeros(self.size), None)
+        elif self.balance_on == "labels":
+            raise InvalidInputError(
+                "with balance_on='labels' J is no sum of losses of single samples; only solvers.branch_and_bound "
+                "minimises it, for some hundreds of samples and weights that float64 resolves."
+            )
 
     @property
     def total(self) -> float | None:
         """What x adds up to over the unlabelled samples where the balance is on slack, else None."""
         return len(self.unlabeled) * float(self.balance) if self.balance_on == "slack" else None
+
+    @property
+    def count(self) -> int | None:
+        """How many of the unlabelled samples are positive where the balance is on labels, else None."""
+        return round(len(self.unlabeled) * self.positive_share) if self.balance_on == "labels" else None
 
     @property
     def costs(self) -> float | FloatArray:
@@ -231,6 +246,10 @@ class S3VM(ByName):
             Fields of `WeightedSVM`: another loss, a linear term.
         """
         self.require_weights()
+        return self.with_labels(labels, weight, **changes)
+
+    def with_labels(self, labels: FloatArray, weight: float | None = None, **changes: Any) -> WeightedSVM:
+        """Return `guessed`, also where a balance confines the labels: one of the SVMs of which J is the least."""
         sign = np.zeros(self.features.n_samples)
         cost = np.full(len(sign), self.C_star if weight is None else weight)
         sign[self.labels.labeled] = self.labels.sign
@@ -262,6 +281,8 @@ class S3VM(ByName):
         if self.balance_on == "slack":
             return slack_value(self, w, f)
         f = self.decisions_at(w) if f is None else f
+        if self.count is not None:
+            return self.with_labels(counted_labels(f[self.unlabeled], self.count)).value_at(w, f)
         value = 0.5 * float(self.features.weights @ w**2)
         value += self.charged(self.loss.value(self.labels.sign * f[self.labels.labeled]))
         if self.C_star:
@@ -305,8 +326,9 @@ class S3VM(ByName):
         return np.asarray(H)
 
     def labels_of(self, w: FloatArray) -> FloatArray:
-        """Return the best labels of the unlabelled samples, the signs of their decisions, (u,)."""
-        return np.where(self.decisions_at(w)[self.unlabeled] >= 0, 1.0, -1.0)
+        """Return the best labels of the unlabelled samples, (u,): the signs of their decisions, or by their order."""
+        f = self.decisions_at(w)[self.unlabeled]
+        return np.where(f >= 0, 1.0, -1.0) if self.count is None else counted_labels(f, self.count)
 
     def stationarity(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return the norm of the gradient relative to the two parts, P w and A' slopes, that cancel in it."""
@@ -344,6 +366,8 @@ class S3VM(ByName):
         w = np.asarray(w, dtype=float)
         if w.shape != (self.size,) or not np.isfinite(w).all():
             raise InvalidInputError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
+        if self.count is not None:
+            return count_certificate(self, w, lower_bound)
         f = self.decisions_at(w)
         value, rounding = self.value_at(w, f), value_rounding(self, w, f, self.features.decision_errors(w))
         if rounding > _ROUNDING * abs(value):

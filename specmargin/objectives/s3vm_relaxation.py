@@ -1,7 +1,8 @@
 r"""The semidefinite relaxation of the S3VM objective and its dual: lower bounds on the global optimum.
 
-J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled v(f_j^2), f = Z w + b with a fixed b, where v is convex
-and decreasing (`specmargin.objectives.rounding.minorants`). Writing W for w w' and relaxing it to W >= w w' gives
+J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled v(f_j^2), f = Z w + b with a fixed b, where V is convex
+and never rises, and v is convex and decreasing, or has such an envelope below it
+(`specmargin.objectives.rounding.minorants`). Writing W for w w' and relaxing it to W >= w w' gives
 
     min  1/2 tr W + C sum V(y_i f_i) + C* sum v(s_j),     s_j = z_j'W z_j + 2 b z_j'w + b^2,
 
@@ -52,10 +53,11 @@ class S3VMRelaxation(ByName):
     Parameters
     ----------
     obj : S3VM
-        Objective with V the hinge or the squared hinge, U one of the symmetric hinges or exp(-s f^2), and the intercept
-        "balance" or "regularized".
+        Objective with V a convex loss that never rises, U one of the symmetric hinges, exp(-s f^2) or the symmetric
+        ramp, and the intercept "balance" or "regularized".
     signs : ndarray of shape (u,), optional
-        Decided labels of the unlabelled samples: +1, -1, or 0 where free. Default: all free.
+        Decided labels of the unlabelled samples: +1, -1, or 0 where free. Default: all free, as with a ramp that has a
+        plateau, of which a side is no convex loss.
     space : RowSpace, optional
         Row space of the objective, where it is known.
 
@@ -94,8 +96,8 @@ class S3VMRelaxation(ByName):
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."
             )
-        if not getattr(obj.loss, "slack_power", 0):
-            raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
+        if not (getattr(obj.loss, "convex", False) and getattr(obj.loss, "nonincreasing", False)):
+            raise InvalidInputError(f"the bounds cover convex losses of the margin that never rise, not {obj.loss!r}.")
         object.__setattr__(self, "minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)
         signs = np.zeros(u) if signs is None else np.asarray(signs, dtype=float)
@@ -103,6 +105,8 @@ class S3VMRelaxation(ByName):
             raise InvalidInputError(
                 f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free."
             )
+        if signs.any() and not obj.unlabeled_loss.convex_in_square:
+            raise InvalidInputError(f"signs are decided, but a side of {obj.unlabeled_loss!r} is no convex loss.")
         object.__setattr__(self, "signs", signs)
         object.__setattr__(self, "space", RowSpace.of(obj) if self.space is None else self.space)
 

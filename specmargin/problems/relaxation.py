@@ -138,6 +138,8 @@ def s3vm_relaxation(
 @singledispatch
 def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     """v(s), convex and decreasing."""
+    if not loss.convex_in_square:
+        raise InvalidInputError(f"{loss!r} has no CVXPY form here; solvers.s3vm_bound takes it.")
     slack = cp.pos(1 - cp.sqrt(s))
     return slack if relaxation.minorant.branch.box_dual else cp.square(slack)
 
@@ -149,6 +151,8 @@ def _(loss: ExpSquared, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expr
 
 def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> BuiltProblem:
     """Build the relaxation in x with the products of the box of a level."""
+    if type(obj) is S3VM and obj.count is not None:
+        obj.require_weights()
     hinges = ("squared_hinge", "symmetric_squared_hinge")
     names = (getattr(obj.loss, "name", None), getattr(obj.unlabeled_loss, "name", None)) if type(obj) is S3VM else ()
     if type(obj) is not S3VM or names != hinges or obj.is_supervised or not 0 < level < np.inf:

@@ -93,6 +93,8 @@ def parabola_top(loss: str, p: Ball, theta: Ball) -> Ball:
         return theta / (2 + theta)
     if loss == "symmetric_hinge":
         return (theta.min(ONE) + 1 - 1 / theta.max(ONE)) / 2
+    if loss == "symmetric_ramp":
+        return parabola_top("symmetric_hinge", p, theta).min(1 - p)
     if loss != "exp":
         raise Refuted(f"no parabola is known below the loss {loss!r}")
     x = (theta / (2 * p)).min(ONE)

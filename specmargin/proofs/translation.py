@@ -74,7 +74,8 @@ _PROVED_LOSSES = {
 def lacks_its_tree(objective: Objective, result: SolveResult) -> bool:
     """Whether the bound of a result rests on the nodes of a tree that its solver was not asked to keep."""
     kept = result.log is not None or "theta" in result.variables or "theta" in result.duals
-    return isinstance(objective, S3VM) and result.solver in _OF_TREES and not kept
+    searched = isinstance(objective, S3VM) and not (objective.is_supervised and objective.features.penalty == 0.0)
+    return searched and result.solver in _OF_TREES and not kept
 
 
 def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
@@ -125,6 +126,11 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         )
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name:
         objective = S3VMRelaxation(objective)
+    if isinstance(objective, S3VM) and objective.count is not None:
+        raise InvalidInputError("balance_on='labels' has no proof that is written down yet: take its certificate.")
+    free = isinstance(objective, S3VM) and objective.features.penalty == 0.0 and not objective.is_supervised
+    if free and np.isfinite(result.certificate.dual_objective):
+        raise InvalidInputError("the bound of a free intercept is not written down yet: take its certificate.")
     held: Variables = {**result.variables, **result.duals}
     if lacks_its_tree(objective, result):
         raise InvalidInputError(

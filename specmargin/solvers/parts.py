@@ -130,8 +130,12 @@ class Search(Part):
         End of the ramp of "cccp", in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
         symmetric hinge, with which labels hardly ever change once the unlabelled losses weigh; the paper tunes s, and
         names -0.3 for text.
+    bound : float, optional
+        Seconds that may be spent afterwards on a proved bound of the global optimum
+        (`specmargin.solvers.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound.
     options : dict, optional
-        Passed on to the solver of that name in `specmargin.solvers`.
+        Passed on to the solver of that name in `specmargin.solvers`: ``{"time_limit": 600.0}``, say, to
+        "branch_and_bound".
 
     References
     ----------
@@ -156,6 +160,7 @@ class Search(Part):
     intercept: str = "balance"
     one_flip: bool = False
     s: float = -0.3
+    bound: float | None = None
     options: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
@@ -172,6 +177,7 @@ class Search(Part):
         choice("balance", "regularized", "free")("intercept", self.intercept)
         flag("one_flip", self.one_flip)
         number()("s", self.s)
+        maybe(number(above=0, infinite=True))("bound", self.bound)
         _options("options", self.options)
 
     def losses(self) -> tuple[str, Any]:

@@ -544,7 +544,7 @@ def few():
     return rng.normal(size=(10, 2)) + 1.5 * truth[:, None], np.where(np.arange(10) < 4, truth, -1)
 
 
-@pytest.mark.parametrize("intercept", ["balance", "regularized"])
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 @pytest.mark.parametrize("kernel", [Linear(), RBF(0.5)], ids=repr)
 def test_branch_and_bound_finds_the_global_optimum_and_proves_it(intercept, kernel, few):
     X, y = few
@@ -570,13 +570,79 @@ def test_branch_and_bound_finds_the_global_optimum_and_proves_it(intercept, kern
 
 def test_what_branch_and_bound_cannot_do_is_said(few):
     X, y = few
-    with pytest.raises(ValueError, match="free"):
-        plain(Search("branch_and_bound", intercept="free")).fit(X, y)
     # Cut off, it warns with the gap that it has proved.
     with pytest.warns(ConvergenceWarning, match="MAX_ITER"):
         clf = plain(Search("branch_and_bound", options={"max_nodes": 0})).fit(X, y)
     assert clf.result_.status is Status.MAX_ITER
     assert 0 < clf.result_.certificate.relative_gap < np.inf
+
+
+def test_without_unlabelled_samples_branch_and_bound_is_the_supervised_svm(few):
+    X, _ = few
+    y = np.arange(10) % 2
+    exact = plain(Search("branch_and_bound", bound=5.0), unlabeled=None).fit(X, y).result_
+    other = plain(Search("label_switching"), unlabeled=None).fit(X, y).result_
+    assert exact.status is Status.OPTIMAL
+    assert exact.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
+
+
+# A bound after the search
+
+
+@pytest.mark.parametrize("search", [*LOCAL, "branch_and_bound"])
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+def test_a_bound_after_any_search(search, intercept, few, moons):
+    """The answer is that of the search; the bound is below J wherever descents from many points end."""
+    for X, y in (few, moons[::2]):
+        params = {"kernel": RBF(0.5), "C": 5.0, "C_star": 2.0}
+        if search == "branch_and_bound" and len(X) > 10:
+            continue
+        found = plain(Search(search, intercept=intercept, bound=1.0), **params).fit(X, y)
+        without = plain(Search(search, intercept=intercept), **params).fit(X, y)
+        np.testing.assert_array_equal(found.scores_, without.scores_)
+        certificate = found.result_.certificate
+        assert certificate.primal_objective == without.result_.certificate.primal_objective
+        assert 0 < certificate.dual_objective <= certificate.primal_objective * (1 + 1e-12)
+        assert found.result_.status is (Status.OPTIMAL if certificate.is_optimal(1e-6) else without.result_.status)
+        _, loss, unlabeled_loss = LOCAL["label_switching" if search == "branch_and_bound" else search]
+        obj = sm.objectives.S3VM(
+            *(kernel_map(RBF(0.5)(X)).Z, sm.encode_labels(y), loss, unlabeled_loss),
+            C=5.0,
+            C_star=2.0,
+            intercept=intercept,
+        )
+        starts = np.random.default_rng(0).standard_normal((30, obj.size))
+        ends = [minimize(obj.value_and_gradient, 3.0 * w, jac=True, method="BFGS").fun for w in starts]
+        assert certificate.dual_objective <= min(ends) * (1 + 1e-9)
+        if search != "branch_and_bound" and intercept != "free":
+            assert sm.verify(obj, found.result_).holds
+
+
+def test_a_bound_for_every_class_and_none_unless_it_is_asked_for(rng):
+    X = np.repeat(3.0 * np.eye(3), 8, axis=0) + rng.normal(size=(24, 3))
+    y = np.where(np.arange(24) % 8 < 2, np.arange(24) // 8, -1)
+    results = plain(Search("gradient", bound=10.0)).fit(X, y).result_
+    assert len(results) == 3
+    assert all(0 <= one.certificate.relative_gap < 1 for one in results)
+    assert all(one.certificate.relative_gap == np.inf for one in plain("gradient").fit(X, y).result_)
+
+
+def test_a_search_that_was_cut_off_says_so_with_a_bound_as_well(moons):
+    X, _, y = moons
+    with pytest.warns(ConvergenceWarning, match="limit of iterations") as caught:
+        clf = plain(Search("gradient", max_iter=1, bound=10.0)).fit(X, y)
+    assert len(caught) == 1
+    assert clf.result_.status is Status.MAX_ITER
+    assert np.isfinite(clf.result_.certificate.gap)
+
+
+@pytest.mark.parametrize("given", [{}, {"bound": 10.0}])
+def test_one_unlabelled_sample(given, few):
+    X, _ = few
+    y = np.where(np.arange(10) < 9, np.arange(10) % 2, -1)
+    for search in (*LOCAL, "branch_and_bound"):
+        clf = plain(Search(search, intercept="regularized", **given)).fit(X, y)
+        assert clf.result_.status in (Status.STATIONARY, Status.OPTIMAL)
 
 
 # Bad input

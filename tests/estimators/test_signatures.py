@@ -98,6 +98,7 @@ PART_CONCEPTS = {
     "intercept of an S3VM, three kinds": "intercept",
     "label flips after the search": "one_flip",
     "where a ramp ends": "s",
+    "seconds for a bound of the optimum": "bound",
     "randomness": "random_state",
 }
 """Concepts of the parts, each with its one name."""
@@ -145,7 +146,7 @@ SOLVER_CONCEPTS = {
 }
 
 OTHER_SPELLINGS = {
-    "B": ("margin", "bound"),
+    "B": ("margin",),
     "n_neighbors": ("k_neighbors", "neighbors", "n_nearest"),
     "weight": ("weights", "edge_weight"),
     "normalized": ("normalised", "normalize"),
@@ -202,6 +203,7 @@ PART_REASONS: dict[str, dict[str, str]] = {
 """The same for parts."""
 
 SOLVER_REASONS: dict[str, dict[str, str]] = {
+    "time_limit": {"inf": "A bound is one relaxation, whose steps are limited; searches go on as long as they may."},
     "dtype": {"None": "The precision of the kernel."},
     "max_iter": {
         "None": "3 m steps, m the number of extreme spectra: far more than it takes.",

@@ -18,6 +18,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.solvers import s3vm_bound
 
 UNLABELED = [SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(3.0), ExpSquared(5.0), ExpSquared(0.2)]
+RAMPS = [SymmetricRamp(s) for s in (-0.1, -0.3, -0.5, -0.8)]
 unlabeled = pytest.mark.parametrize("loss", UNLABELED, ids=repr)
 
 
@@ -33,6 +34,25 @@ def test_parabolas_touch_the_loss_from_below(loss):
         excess = loss.value(f) - (intercept - theta * f**2 / 2)
         assert excess.min() == pytest.approx(0.0, abs=1e-8 * (1 + theta))
     np.testing.assert_allclose(below.relaxed(f**2), loss.value(f), atol=1e-15)
+
+
+@pytest.mark.parametrize("ramp", RAMPS, ids=repr)
+def test_parabolas_below_ramps_are_the_highest_and_their_envelope_is_in_the_square(ramp):
+    below, f = minorant(ramp), np.linspace(0, 3, 30001)
+    theta = below.largest * np.array([0.0, 0.01, 0.3, 0.7, 0.999, 1.0, 1.5, 40.0])
+    tops = [(ramp.value(f) + one * f**2 / 2).min() for one in theta]
+    np.testing.assert_allclose(below.value(theta), tops, atol=1e-8)
+    assert below.value(theta)[5] == pytest.approx(1.0 + ramp.s, rel=1e-12)
+    assert below.value(theta)[4] < (1.0 + ramp.s) * (1 - 1e-7)
+    inside, h = theta[1:5], 1e-6
+    first, second = below.derivatives(inside)
+    np.testing.assert_allclose(first, (below.value(inside + h) - below.value(inside - h)) / (2 * h), rtol=1e-3)
+    change = [below.derivatives(inside + sign * 1e-7)[0] for sign in (1, -1)]
+    np.testing.assert_allclose(second, (change[0] - change[1]) / 2e-7, rtol=1e-4, atol=1e-6)
+    # The convex envelope in f^2 by its definition: the highest of all parabolas below.
+    many = np.concatenate([[0.0], np.geomspace(1e-4, below.largest, 4001)])
+    highest = (below.value(many)[:, None] - many[:, None] * f[::100] ** 2 / 2).max(axis=0)
+    np.testing.assert_allclose(below.relaxed(f[::100] ** 2), highest, atol=1e-6)
 
 
 @unlabeled
@@ -94,9 +114,8 @@ def test_dual_of_the_exp_envelope(s):
 
 def test_losses_without_parabolas():
     assert type(minorant(SymmetricRamp(0.0))) is type(minorant(SymmetricHinge()))
-    for loss in (SymmetricRamp(-0.5), SquaredHinge()):
-        with pytest.raises(ValueError, match="not convex in f\\^2"):
-            minorant(loss)
+    with pytest.raises(ValueError, match="not convex in f\\^2, nor a sum of two ramps"):
+        minorant(SquaredHinge())
 
 
 # The dual bound

@@ -78,6 +78,8 @@ def test_what_is_no_search(value: Any) -> None:
         lambda: Search(intercept="none"),
         lambda: Search(one_flip=1),
         lambda: Search(s="left"),
+        lambda: Search(bound=0.0),
+        lambda: Search(bound="60"),
         lambda: Search(options={1: 2}),
     ],
 )

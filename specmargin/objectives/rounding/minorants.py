@@ -1,6 +1,7 @@
 r"""Convex stand-ins of the losses of unlabelled samples, below them: what global bounds of S3VMs are made of.
 
-Each of the losses U(f) = v(f^2) is convex and decreasing in s = f^2. Two stand-ins follow.
+Each of the losses U(f) = v(f^2) is convex and decreasing in s = f^2, but for the symmetric ramp, whose convex envelope
+in s has the same parabolas below it. Two stand-ins follow.
 
 **A parabola** for every theta >= 0, touching U from below at one |f|:
 
@@ -9,7 +10,7 @@ Each of the losses U(f) = v(f^2) is convex and decreasing in s = f^2. Two stand-
 concave and increasing in theta. Of all parabolas of curvature -theta below U it is the highest.
 
 **A convex loss of the margin** t = y f, `branch`, once the side y f >= 0 is decided: V itself for the symmetric hinges,
-and for exp(-s f^2) its convex envelope on t >= 0: the tangent from the point (0, 1), then the loss.
+and for exp(-s f^2) its convex envelope on t >= 0: the tangent from the point (0, 1), then the loss. (Ramps have none.)
 """
 
 from __future__ import annotations
@@ -139,6 +140,28 @@ class _HingeMinorant:
         return 0.5 / at**2, np.where(theta < 1.0, 0.0, -1.0 / at**3)
 
 
+@dataclass(frozen=True)
+class _RampMinorant(_HingeMinorant):
+    """Parabolas below min(top, max(0, 1 - |f|)): those of the hinge that do not exceed top at f = 0."""
+
+    top: float
+
+    @property
+    def largest(self) -> float:  # type: ignore[override]
+        return 2.0 * self.top if self.top <= 0.5 else 0.5 / (1.0 - self.top)
+
+    def relaxed(self, s: FloatArray) -> FloatArray:
+        touch = min(2.0 * (1.0 - self.top), 1.0)
+        near = self.top - (self.top - 1.0 + touch) / touch**2 * np.maximum(s, 0.0)
+        return np.where(s < touch**2, near, super().relaxed(s))
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        return np.minimum(super().value(theta), self.top)
+
+    def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return tuple(np.where(theta < self.largest, part, 0.0) for part in super().derivatives(theta))  # type: ignore[return-value]
+
+
 class _SquaredHingeMinorant:
     branch = SquaredHinge()
     largest = 1e8
@@ -182,13 +205,13 @@ def minorant(loss: Any) -> Minorant:
 
     Parameters
     ----------
-    loss : SymmetricHinge, SymmetricSquaredHinge, ExpSquared or SymmetricRamp(s=0)
+    loss : SymmetricHinge, SymmetricSquaredHinge, ExpSquared or SymmetricRamp
         U.
 
     Raises
     ------
     ValueError
-        For a loss that is not convex in f^2.
+        For a loss that is neither convex in f^2 nor a symmetric ramp.
 
     Examples
     --------
@@ -199,10 +222,10 @@ def minorant(loss: Any) -> Minorant:
     >>> (below.value(np.array(2.0)) - 2.0 * f**2 / 2).tolist()
     [0.5, 0.25, -0.5]
     """
-    if not getattr(loss, "convex_in_square", False):
+    if not (getattr(loss, "convex_in_square", False) or getattr(loss, "two_ramps", False)):
         raise InvalidInputError(
-            f"{loss!r} is not convex in f^2, which the global bounds rest on; "
-            "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge' or 'exp'."
+            f"{loss!r} is not convex in f^2, nor a sum of two ramps, which the global bounds rest on; "
+            "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge', 'exp' or 'symmetric_ramp'."
         )
     return _minorant(loss)
 
@@ -212,10 +235,14 @@ def _minorant(loss: Any) -> Minorant:
     raise InvalidTypeError(f"{type(loss).__name__} has no parabolas below it here.")
 
 
-@_minorant.register(SymmetricHinge)
-@_minorant.register(SymmetricRamp)
-def _(loss: SymmetricHinge | SymmetricRamp) -> Minorant:
+@_minorant.register
+def _(loss: SymmetricHinge) -> Minorant:
     return _HingeMinorant()
+
+
+@_minorant.register
+def _(loss: SymmetricRamp) -> Minorant:
+    return _RampMinorant(1.0 + loss.s) if loss.s < 0.0 else _HingeMinorant()
 
 
 @_minorant.register

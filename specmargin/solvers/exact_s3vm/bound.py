@@ -29,6 +29,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.exact_s3vm.free_intercept import free_bound
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
@@ -36,8 +37,8 @@ from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]
 
-REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
-"""Losses that the relaxation covers: powers of max(0, 1 - t), and unlabelled losses with parabolas below them."""
+REQUIRES, REQUIRES_UNLABELED = ("convex", "nonincreasing"), ("convex_in_square or two_ramps",)
+"""Losses that the relaxation covers: convex ones of the margin, and unlabelled losses with parabolas below them."""
 
 _PROVED = 1e-6
 """Relative gap to the bound at which a local solution is the global one."""
@@ -48,6 +49,7 @@ def s3vm_bound(
     *,
     tol: float = 1e-3,
     max_iter: int = 100,
+    time_limit: float = np.inf,
     theta: FloatArray | None = None,
     beta: FloatArray | None = None,
 ) -> SolveResult:
@@ -60,12 +62,15 @@ def s3vm_bound(
     Parameters
     ----------
     obj : S3VM
-        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
-        unlabelled ones, and the intercept "balance" or "regularized".
+        Objective with a convex loss for labelled samples that never rises, a symmetric hinge, exp(-s f^2) or a
+        symmetric ramp for unlabelled ones, and the intercept "balance" or "regularized".
+        Of a balance on labels the bound makes no use; it holds with it, too.
     tol : float, default 1e-3
         Relative gap at which the relaxation counts as solved (not the distance of the bound from the optimum of J).
     max_iter : int, default 100
         Newton steps.
+    time_limit : float, default inf
+        Seconds; checked between Newton steps. What is proved then counts.
     theta : ndarray of shape (u,), optional
         Multipliers from anywhere, any solver. They are repaired, scaled and evaluated, not improved.
     beta : ndarray of shape (l,), optional
@@ -77,13 +82,13 @@ def s3vm_bound(
         ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
         minimiser of the minorant of J and a good start for local solvers, its decisions ``f`` (n,), and ``M``, the
         primal answer of `S3VMRelaxation`, unless theta was given.
-        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where the steps ran out, EARLY_STOPPED where theta
-        was given; else by the relaxation's gap (`Certificate.status`).
+        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where steps or time ran out, EARLY_STOPPED where
+        theta was given; else by the relaxation's gap (`Certificate.status`).
 
     Raises
     ------
     ValueError
-        If the intercept is free (the relaxation is unbounded), or for other losses.
+        If the intercept is free (the relaxation is unbounded; `with_bound` takes it), or for other losses.
 
     References
     ----------
@@ -100,6 +105,8 @@ def s3vm_bound(
     """
     start = time.perf_counter()
     require("s3vm_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if obj.count is not None:  # without the count no J is larger
+        obj = replace(obj, balance_on="decision")
     relaxation = S3VMRelaxation(obj)
     history = History()
     if theta is not None:
@@ -110,11 +117,13 @@ def s3vm_bound(
         certificate = Certificate(np.inf, lower)
         status, n_iter, M = Status.EARLY_STOPPED, 0, None
     else:
-        result = barrier(relaxation, tol=tol, max_iter=max_iter, history=history, keep=True)
+        deadline = start + time_limit
+        result = barrier(relaxation, tol=tol, max_iter=max_iter, deadline=deadline, history=history, keep=True)
         theta, beta, w, n_iter, M = result.theta, result.beta, result.w, result.n_iter, result.M
         lower, theta, beta = _at_least(relaxation, result.lower, theta, beta)
         certificate = Certificate(result.upper, lower, rounding=result.rounding)
-        status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
+        cut_off = n_iter >= max_iter or time.perf_counter() > deadline
+        status = certificate.status(tol, Status.MAX_ITER if cut_off else None)
     weights = relaxation.expand(w)
     variables = {"w": weights, "f": obj.decisions_at(weights)}
     variables.update(theta=relaxation.over_unlabeled(theta), beta=beta)
@@ -143,14 +152,15 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     result : SolveResult
         Result of any solver, with the variable ``w`` of this objective's size.
     **options
-        Arguments of `s3vm_bound`. The better of this bound and one that the result may hold already is kept.
+        Arguments of `s3vm_bound`; with a free intercept, whose range is split as long as it pays, `tol` and
+        `time_limit` only. The better of this bound and one that the result may hold already is kept.
 
     Returns
     -------
     SolveResult
         The status is the solver's, unless the gap proves optimality to 1e-6, or the bound is above J by more than their
         rounding: NUMERICAL. Variables ``theta`` and ``beta`` are added, the multipliers that prove the bound, unless
-        the result held a better one.
+        the result held a better one or the intercept is free.
 
     Examples
     --------
@@ -163,11 +173,16 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     if "w" not in result.variables:
         raise InvalidInputError("the result holds no variable 'w'; pass the answer of an S3VM solver.")
     w = np.asarray(result.variables["w"], dtype=float)
-    relaxed, known = s3vm_bound(obj, **options), result.certificate
-    bound = relaxed.certificate.dual_objective
-    if known.primal_objective == obj.prove(w).primal_objective and known.dual_objective > bound:
+    known, proof, evidence = result.certificate, obj.prove(w), {}
+    if obj.features.penalty == 0.0 and not obj.is_supervised:
+        require("s3vm_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+        bound = free_bound(s3vm_bound, obj, proof.primal_objective + proof.rounding, **options)
+    else:
+        relaxed = s3vm_bound(obj, **options)
+        bound = relaxed.certificate.dual_objective
+        evidence = {name: relaxed.variables[name] for name in ("theta", "beta")}
+    if known.primal_objective == proof.primal_objective and known.dual_objective > bound:
         return _holding(obj, result, known.dual_objective)
-    evidence = {name: relaxed.variables[name] for name in ("theta", "beta")}
     return _holding(obj, replace(result, variables={**result.variables, **evidence}), bound)
 
 
@@ -211,7 +226,7 @@ def _at_least(
     none, nothing = np.zeros_like(theta), np.zeros_like(beta)
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
-    if len(beta) <= PIVOTED:
+    if len(beta) <= PIVOTED and relaxation.obj.loss.slack_power > 0:
         qp = LabelQP(relaxation)
         point = qp.solve(qp.known)
         known = qp.lower(point)
@@ -238,7 +253,6 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
         return -float(value), -c * slopes
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
-    minimum = minimize(
-        negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9}
-    )
-    return np.asarray(minimum.x)
+    limits = {"gtol": 1e-9, "ftol": 0.0, "maxfun": 100_000, "maxiter": 10_000}
+    start = np.full(len(y), 0.5)
+    return np.asarray(minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits).x)

@@ -119,12 +119,22 @@ class Bounding:
 
     def tighten(self, node: BoxNode, root: bool) -> bool:
         """Tighten the node's box; False where it holds no better point."""
+        if not self._decided(node):
+            return False
         for proof in self.views(node, root):
             below = self.space.quadratic if proof is None else proof.quadratic()
             told, until = partial(node.evidence.cut, proof), self.search.deadline
             if not node.box.tighten(below, self.level, rounds=3 if root else 1, deadline=until, told=told):
                 node.lower = np.inf
                 return False
+        return self._decided(node)
+
+    def _decided(self, node: BoxNode) -> bool:
+        """Take the labels that a count leaves no choice of; False where it forbids those that the node has."""
+        if not self.space.is_possible(node.box.labels):
+            node.lower = np.inf
+            return False
+        node.box.decide(self.space.decided(node.box.labels))
         return True
 
     def relax(

@@ -106,7 +106,7 @@ def _under(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 def _digest(search: BoxSearch) -> str:
     space = search.space
-    digest = hashlib.sha256(repr([space.offset, space.total, search.bounding.tol, space.unit]).encode())
+    digest = hashlib.sha256(repr([space.offset, space.total, space.count, search.bounding.tol, space.unit]).encode())
     for array in (space.A, space.C, space.y):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -17,6 +17,8 @@ nodes (`specmargin.solvers.exact_s3vm.box_search`). The hinge and exp(-s f^2) st
 second order leaves no strictly convex quadratic in x, which boxes and products live on. One driver for both searches
 would share the heap and the history, some forty lines, and neither bounds nor logs.
 
+**A free intercept** is penalised by next to nothing (`specmargin.solvers.exact_s3vm.free_intercept`).
+
 **exp(-s f^2)** has no labels. Its sign is branched upon all the same, with the convex envelope of the loss on the
 decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split further, into intervals of the decisions
 (`specmargin.solvers.exact_s3vm.exp_boxes`), until it is closed or the time is up.
@@ -37,20 +39,23 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm import bound
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
+from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.exact_s3vm.tree_log import TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
+__all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "branch_and_bound"]
 
-REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
+REQUIRES, REQUIRES_UNLABELED = ("convex", "nonincreasing"), ("convex_in_square",)
+REQUIRES_PAIR = ("slack_power", "smooth")
+"""The searches by labels solve SVMs with hinges exactly; with exp(-s f^2) boxes of decisions take any labelled loss."""
 
 _ENUMERATED = (5, 12)
 """Free samples whose labelings are enumerated: in any case, and where the SVM of the others is half the optimum."""
@@ -112,7 +117,9 @@ def branch_and_bound(
     Parameters
     ----------
     obj : S3VM
-        Objective with the losses and the intercept of `specmargin.solvers.s3vm_bound`.
+        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
+        unlabelled ones; with exp(-s f^2) any convex labelled loss that never rises. The intercept is any; a free one
+        takes unlabelled losses that are those of the better label, or exp(-s f^2).
     w : ndarray of shape (size,), optional
         A local solution, from any solver: a good one saves time. Our own descents are tried besides.
     tol : float, default 1e-6
@@ -151,7 +158,8 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        As `specmargin.solvers.s3vm_bound`; for a balance that no labels have, and for a `tree` of another problem.
+        For other losses, for a balance that no labels have, for a `tree` of another problem, and for a log, a tree or
+        processes where the intercept is free.
 
     Examples
     --------
@@ -166,10 +174,22 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
+    if log and obj.count is not None:
+        raise InvalidInputError("log=True: proofs with balance_on='labels' are not written down; leave log out.")
+    if obj.is_supervised and obj.features.penalty == 0.0:
+        return supervised_svm(obj, w, solver="branch_and_bound", start=start)
+    if obj.features.penalty == 0.0:
+        if log or tree is not None or n_jobs != 1:
+            raise InvalidInputError(
+                f"log={log}, tree={tree!r} and n_jobs={n_jobs} are not for a free intercept; leave them out, or take "
+                "intercept='balance' or 'regularized'."
+            )
+        given: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
+        return by_penalty(branch_and_bound, obj, w, **given)
     if is_for_boxes(obj, tol):
         limits: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes}
         result = by_boxes(obj, w, **limits, progress=progress, log=log, n_jobs=n_jobs, tree=tree)
-        if result.status is not Status.NUMERICAL or obj.total is not None:
+        if result.status is not Status.NUMERICAL or obj.balance_on != "decision":
             return result
     elif tree is not None or n_jobs != 1:
         raise InvalidInputError(

@@ -11,6 +11,9 @@ whole space at once.
 **Envelopes.** Else every loss is replaced by lines below it: the chord from lo (the tangent from there), tangents where
 the last solution was, a wall at both ends. That is an SVM with several hinges for every sample, which
 `specmargin.solvers.s3vm.label_qp` solves exactly. Splitting a box at its solution closes the gap there.
+
+**Labelled losses** that are no powers of a slack, such as the smooth hinge, are tangents there as well; next to the
+parabolas they stay as they are, and Newton's method minimises.
 """
 
 from __future__ import annotations
@@ -33,6 +36,9 @@ __all__ = ["Box", "ExpBoxes"]
 
 _EPS = float(np.finfo(float).eps)
 _STEPS = 30
+_FIRST = (0.1, 0.5, 0.9, 1.0)
+"""Slopes of the first tangents of a smooth labelled loss, relative to the steepest."""
+_NEWTON = 100
 _TANGENTS = 6
 """Rounds of tangents for one box."""
 
@@ -82,6 +88,8 @@ class ExpBoxes:
         self.Z, self.b = search.Z_unlabeled, search.relaxation.offset
         self.labeled = search.obj.labels.labeled
         self.y = search.obj.labels.sign
+        self.smooth: Any = None if search.obj.loss.slack_power else search.obj.loss
+        """The loss of the labelled samples where that is no power of a slack."""
 
     def within(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return the decisions that points of J <= value can have: |w|^2 <= 2 value."""
@@ -123,9 +131,13 @@ class ExpBoxes:
         centre = sla.lapack.dpotrs(factor, r, lower=1)[0]
         rows = self.qp.Z[self.labeled]
         weights = self.search.obj.costs * np.ones(len(rows))
+        moved = sla.solve_triangular(factor, rows.T, lower=True).T
+        if self.smooth is not None:
+            v = _newton(self.smooth, self.y[:, None] * moved, self.y * (rows @ centre + self.b), weights)
+            w = centre + sla.solve_triangular(factor, v, lower=True, trans=1)
+            return w, -self.smooth.gradient(self.y * (rows @ w + self.b))
         need = 1.0 - self.y * (rows @ centre)
         pieces = self.qp.pieces(self.labeled, self.qp.hinge[self.labeled], need, weights)
-        moved = sla.solve_triangular(factor, rows.T, lower=True).T
         pieces.replace_rows(moved)
         point = pieces.solve(self.y)
         w = centre + sla.solve_triangular(factor, point.w, lower=True, trans=1)
@@ -164,12 +176,14 @@ class ExpBoxes:
         lo, hi = np.minimum(np.abs(box.lo), np.abs(box.hi)), np.maximum(np.abs(box.lo), np.abs(box.hi))
         slopes = [[self._first(a, z)] for a, z in zip(lo, hi, strict=True)]
         labeled, free = self.labeled, self.search.obj.unlabeled
-        heavy = 100.0 * (float(np.sum(self.search.obj.costs * np.ones(len(labeled)))) + self.c * len(free))
+        costs = self.search.obj.costs * np.ones(len(labeled))
+        heavy = 100.0 * (float(np.sum(costs)) + self.c * len(free))
+        tangents = [[] if self.smooth is None else [share * self.smooth.upper for share in _FIRST] for _ in labeled]
         best, w, missed = -np.inf, np.zeros(self.Z.shape[1]), np.zeros(len(free))
         evidence = None
         for _ in range(_TANGENTS):
-            rows, ys, need, weights, constants = [labeled], [self.y], [np.ones(len(labeled))], [], []
-            weights.append(self.search.obj.costs * np.ones(len(labeled)))
+            rows, ys, need, weights, constants = self._labeled_hinges(tangents, costs)
+            known = len(np.concatenate(rows))
             low = np.zeros(len(free))
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])
@@ -182,7 +196,9 @@ class ExpBoxes:
                 low[j] = floor
             index, c = np.concatenate(rows), np.concatenate(weights)
             kept = (c > 0) & np.isfinite(np.concatenate(need))
-            hinge = np.append(self.qp.hinge[labeled], np.ones(len(index) - len(labeled), dtype=bool))
+            hinge = np.ones(len(index), dtype=bool)
+            if self.smooth is None:
+                hinge[:known] = self.qp.hinge[labeled]
             pieces = self.qp.pieces(index[kept], hinge[kept], np.concatenate(need)[kept], c[kept])
             point = pieces.solve(np.concatenate(ys)[kept])
             lower, w = pieces.lower(point) + math.fsum(constants), point.w
@@ -197,11 +213,42 @@ class ExpBoxes:
                 low[j] = floor + float(drop @ np.maximum(tau - t[j], 0.0))
             missed = self.c * (self.loss.value(t) - low)
             curved = t > np.maximum(self._touch(lo), lo)
-            if best > target or not (curved & (missed > 1e-3 * (target - best) / len(t))).any():
+            enough = 1e-3 * (target - best) / len(t)
+            short = self._add_tangents(tangents, w, costs) if self.smooth is not None else 0.0
+            if best > target or not ((curved & (missed > enough)).any() or short > enough):
                 break
             for k in np.flatnonzero(curved):
                 slopes[k].append(float(-self.loss.gradient(t[k : k + 1])[0]))
         return best, w, missed, evidence
+
+    def _labeled_hinges(self, tangents: list[list[float]], costs: FloatArray) -> tuple[list[Any], ...]:
+        """Return the labelled losses, or the highest of tangents below them, as rows, labels, kinks and weights.
+
+        And constants, what rounding may have added to the tangents.
+        """
+        if self.smooth is None:
+            return [self.labeled], [self.y], [np.ones(len(costs))], [costs], []
+        parts: tuple[list[Any], ...] = ([], [], [], [], [])
+        for i, at in enumerate(tangents):
+            sorted_slopes = sorted({x for x in at if x > 0.0})
+            lines = list(zip(sorted_slopes, self.smooth.dual_value(np.array(sorted_slopes)).tolist(), strict=True))
+            tau, drop = _hull(lines, 0.0)
+            parts[0].append(np.full(len(tau), self.labeled[i]))
+            parts[1].append(np.full(len(tau), self.y[i]))
+            parts[2].append(tau)
+            parts[3].append(costs[i] * drop)
+            parts[4].append(-costs[i] * 64.0 * _EPS * (1.0 + float(drop @ (1.0 + np.abs(tau)))))
+        return parts
+
+    def _add_tangents(self, tangents: list[list[float]], w: FloatArray, costs: FloatArray) -> float:
+        """Add the slopes of the labelled losses at w; return what the tangents so far miss there."""
+        t = self.y * (self.search.Z[self.labeled] @ w + self.b)
+        below = np.zeros(len(t))
+        for i, at in enumerate(tangents):
+            lines = np.array(at)
+            below[i] = max(0.0, float((self.smooth.dual_value(lines) - lines * t[i]).max()))
+            at.append(float(-self.smooth.gradient(t[i : i + 1])[0]))
+        return float(costs @ (self.smooth.value(t) - below))
 
     def _touch(self, lo: FloatArray) -> FloatArray:
         """Return where the tangent from (lo, U(lo)) touches the loss, nearly; lo itself where that is convex."""
@@ -236,18 +283,50 @@ class ExpBoxes:
     def _hinges(self, slopes: list[float], lo: float, hi: float) -> tuple[FloatArray, FloatArray, float]:
         """Return the highest of lines of those slopes below the loss as kinks, drops of slope there, and the floor."""
         floor = float(self.loss.value(np.array([hi]))[0]) if np.isfinite(hi) else 0.0
-        hull: list[tuple[float, float]] = [(0.0, floor)]  # from the flattest; their maximum is convex
-        kinks: list[float] = []
-        for slope in sorted({x for x in slopes if x > 0.0}):
-            intercept = self._intercept(slope, lo, hi)
-            while True:
-                tau = (intercept - hull[-1][1]) / (slope - hull[-1][0])
-                if kinks and tau >= kinks[-1]:
-                    hull.pop()
-                    kinks.pop()
-                    continue
-                break
-            hull.append((slope, intercept))
-            kinks.append(tau)
-        drops = np.diff(np.array([slope for slope, _ in hull]))
-        return np.array(kinks), drops, floor
+        lines = [(slope, self._intercept(slope, lo, hi)) for slope in sorted({x for x in slopes if x > 0.0})]
+        return *_hull(lines, floor), floor
+
+
+def _hull(lines: list[tuple[float, float]], floor: float) -> tuple[FloatArray, FloatArray]:
+    """Return kinks and drops of slope of the highest of lines, slopes downwards and intercepts, and of the floor."""
+    hull: list[tuple[float, float]] = [(0.0, floor)]  # from the flattest; their maximum is convex
+    kinks: list[float] = []
+    for slope, intercept in lines:
+        while True:
+            tau = (intercept - hull[-1][1]) / (slope - hull[-1][0])
+            if kinks and tau >= kinks[-1]:
+                hull.pop()
+                kinks.pop()
+                continue
+            break
+        hull.append((slope, intercept))
+        kinks.append(tau)
+    return np.array(kinks), np.diff(np.array([slope for slope, _ in hull]))
+
+
+def _newton(loss: Any, rows: FloatArray, t: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return v that minimises 1/2 |v|^2 + sum weights V(rows v + t) for a smooth convex V: damped Newton steps."""
+
+    def value(v: FloatArray) -> float:
+        return 0.5 * float(v @ v) + float(weights @ loss.value(rows @ v + t))
+
+    v = np.zeros(rows.shape[1])
+    best = value(v)
+    for _ in range(_NEWTON):
+        margins = rows @ v + t
+        g = v + rows.T @ (weights * loss.gradient(margins))
+        H = (rows.T * (weights * loss.curvature(margins))) @ rows
+        H[np.diag_indices(len(H))] += 1.0
+        factor = cholesky(H)
+        if factor is None:
+            break
+        d, step = sla.lapack.dpotrs(factor, g, lower=1)[0], 1.0
+        while step > 1e-10 and not value(v - step * d) < best:
+            step *= 0.5
+        if step <= 1e-10:
+            break
+        v = v - step * d
+        best = value(v)
+        if float(g @ d) <= 1e-20 * best:
+            break
+    return v

@@ -157,7 +157,10 @@ class LabelTree:
 
     def _bound(self, labels: FloatArray, warm: LabeledPoint | None, at: int, number: int, lower: float) -> None:
         """Bound a node down the ladder from a rung of it, and keep it open unless it is done."""
-        last, known = len(self._shares), lower
+        space, last, known = self.search.space, len(self._shares), lower
+        if not space.is_possible(labels):
+            return
+        labels = space.decided(labels)
         if labels.all():
             at = last
         best, step = None, None
@@ -174,9 +177,10 @@ class LabelTree:
         assert best is not None
         if best.lower > known:
             self.evidence.labeled(number, best, step)
-        if at == last and (np.abs(best.x[labels == 0]) >= 1.0 - _BEYOND).all():
+        complete = np.where(labels == 0, np.sign(best.x), labels)
+        if at == last and (np.abs(best.x[labels == 0]) >= 1.0 - _BEYOND).all() and space.is_possible(complete):
             if np.isfinite(best.value):
-                self.search.offer(np.where(labels == 0, np.sign(best.x), labels))
+                self.search.offer(complete)
             self.closed = min(self.closed, lower)
             return
         self._count += 1
@@ -209,4 +213,7 @@ class LabelTree:
         below, above = (
             np.minimum(np.maximum(1.0 + side * point.x[free], 0.0) ** 2 / (2.0 * own), room) for side in (1.0, -1.0)
         )
-        return int(free[np.argmax(below * above + _LESSER * room * np.minimum(below, above))])
+        gains = below * above + _LESSER * room * np.minimum(below, above)
+        if not gains.any():  # all are beyond their margins, but not as many of each label as a count asks for
+            return int(free[np.argmin(np.abs(point.x[free]))])
+        return int(free[np.argmax(gains)])

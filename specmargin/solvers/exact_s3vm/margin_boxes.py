@@ -70,6 +70,11 @@ class MarginBox:
             box.high[j] = min(box.high[j], -1.0)
         return box
 
+    def decide(self, labels: FloatArray) -> None:
+        """Take labels of samples that have none yet, (n,), 0 where open."""
+        self.low = np.where(labels > 0, np.maximum(self.low, 1.0), self.low)
+        self.high = np.where(labels < 0, np.minimum(self.high, -1.0), self.high)
+
     def meet(self, low: FloatArray, high: FloatArray, level: float) -> bool:
         """Cut the box by one that holds where J <= level, and by |x| >= 1; False where nothing is left."""
         self.level = min(self.level, level)

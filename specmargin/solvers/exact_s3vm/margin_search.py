@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from specmargin.objectives.s3vm_count import counted_labels
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint, LabelPrograms
 from specmargin.typing import FloatArray, IntArray
@@ -56,8 +57,12 @@ class MarginSearch:
         return time.perf_counter() > self.deadline
 
     def signs(self, x: FloatArray) -> FloatArray:
-        """Return the labels that x suggests; under a balance on x not one and the same for all."""
+        """Return the labels that x suggests; under a balance on x not one for all, under a count by their order."""
         y, free = self.space.y, self.space.free
+        if self.space.count is not None:
+            labels = y.copy()
+            labels[free] = counted_labels(x[free], self.space.count)
+            return labels
         labels = np.where(y != 0, y, np.where(x >= 0, 1.0, -1.0))
         if not self.space.is_possible(labels):
             j = free[int(np.argmin(np.abs(x[free])))]
@@ -124,13 +129,14 @@ class MarginSearch:
                 return point
 
     def _neighbours(self, point: LabeledPoint) -> Iterator[IntArray]:
-        """Yield the samples to flip: those of least margin first, and only such that cost something."""
+        """Yield the samples to flip: those of least margin first that cost something; only pairs under a count."""
         free = self.space.free
         margins = point.labels[free] * self.decisions(point)[free]
         order = free[np.argsort(margins, kind="stable")]
         order = order[np.abs(point.p[order]) > 1e-12][:_FLIPS]
-        yield from order[:, None]
-        if self.space.total is not None:
+        if self.space.count is None:
+            yield from order[:, None]
+        if self.space.total is not None or self.space.count is not None:
             up, down = order[point.labels[order] > 0], order[point.labels[order] < 0]
             for i in up[:_PAIRS]:
                 for j in down[:_PAIRS]:

@@ -164,6 +164,8 @@ class MarginSpace:
         Constant part of the decisions.
     total : float, optional
         What the x of the unlabelled samples add up to; None leaves it open.
+    count : int, optional
+        How many of the unlabelled x are positive; None leaves it open.
     errors : ndarray of shape (n,), optional
         Bounds of what rounding has changed in the lengths of the rows of A.
 
@@ -182,10 +184,11 @@ class MarginSpace:
         *,
         offset: float = 0.0,
         total: float | None = None,
+        count: int | None = None,
         errors: FloatArray | None = None,
     ) -> None:
         n, size = A.shape
-        self.A, self.C, self.y, self.offset, self.total = A, C, y, offset, total
+        self.A, self.C, self.y, self.offset, self.total, self.count = A, C, y, offset, total, count
         self.free: IntArray = np.flatnonzero(y == 0)
         self.Q = A @ A.T
         self.Q[np.diag_indices(n)] += 0.5 / C
@@ -217,15 +220,28 @@ class MarginSpace:
             lengths = np.sqrt(np.asarray(features.X.multiply(features.X).sum(axis=1)).ravel())
             errors = 2.0 * _EPS * (lengths + float(np.linalg.norm(features.mu)))
         A = features.matrix
-        total = obj.total
-        return cls(A, C, y, offset=0.0 if features.penalty is not None else features.offset, total=total, errors=errors)
+        offset = 0.0 if features.penalty is not None else features.offset
+        return cls(A, C, y, offset=offset, total=obj.total, count=obj.count, errors=errors)
 
     def is_possible(self, labels: FloatArray) -> bool:
-        """Whether points with these labels exist: with one sign for all, a balance may forbid them."""
+        """Whether points with these labels exist: with one sign for all, a balance may forbid them; a count does."""
+        if self.count is not None:
+            positive, negative = (int((side * labels[self.free] > 0).sum()) for side in (1.0, -1.0))
+            return positive <= self.count and negative <= len(self.free) - self.count
         if self.total is None:
             return True
         u, side = len(self.free), float(labels[self.free].sum())
         return abs(side) < u or self.total * np.sign(side) >= u * (1.0 - 1e-12)
+
+    def decided(self, labels: FloatArray) -> FloatArray:
+        """Return labels (n,), 0 where open, with those that a count leaves no choice of."""
+        if self.count is None:
+            return labels
+        positive, negative = (int((side * labels[self.free] > 0).sum()) for side in (1.0, -1.0))
+        for full, side in ((positive >= self.count, -1.0), (negative >= len(self.free) - self.count, 1.0)):
+            if full:
+                return np.where(labels == 0, side, labels)
+        return labels
 
     @cached_property
     def quadratic(self) -> Quadratic:

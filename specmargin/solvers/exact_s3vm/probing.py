@@ -17,7 +17,6 @@ import numpy as np
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm import bound
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.exact_s3vm.tree_log import Evidence, TreeLog
 from specmargin.solvers.requirements import require
@@ -27,7 +26,7 @@ from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]
 
-REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
+REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
 
 
 def probe(
@@ -43,7 +42,10 @@ def probe(
 
     Parameters
     ----------
-    obj, w, tol
+    obj : S3VM
+        Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
+        unlabelled ones, and the intercept "balance" or "regularized".
+    w, tol
         The same as in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
     rounds : int, default 5
         Passes over the samples that are left; the last is the first that proves nothing.
@@ -66,7 +68,7 @@ def probe(
     Raises
     ------
     ValueError
-        As `specmargin.solvers.s3vm_bound`.
+        For other losses, and for a free intercept.
 
     Examples
     --------

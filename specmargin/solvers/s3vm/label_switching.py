@@ -129,6 +129,7 @@ def switch_labels(
     """Run the loop that `label_switching` and `specmargin.solvers.multi_switch` share; `pairs` are switched at most."""
     began = time.perf_counter()
     require(solver, "S3VM", obj.loss)
+    obj.require_weights()
     require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0

@@ -94,9 +94,10 @@ class LocalSearch:
 
     @cached_property
     def supervised(self) -> LabelPoint | None:
-        """The SVM of the known labels alone, solved; None where they are too many for `qp`."""
+        """The SVM of the known labels alone, solved; None where they are too many for `qp`, or of another loss."""
         qp = self.qp
-        return qp.solve(qp.known) if self.obj.labels.n_labeled <= PIVOTED else None
+        covered = self.obj.labels.n_labeled <= PIVOTED and self.obj.loss.slack_power > 0
+        return qp.solve(qp.known) if covered else None
 
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""

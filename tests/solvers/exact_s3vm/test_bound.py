@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, minimize, nnls
 
+from specmargin import verify
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.problems import s3vm_relaxation
 from specmargin.results import Status
+from specmargin.solvers import weighted_svm
 from specmargin.solvers.exact_s3vm.bound import _best_multipliers, s3vm_bound, with_bound
 from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.exact_s3vm.probing import probe
@@ -217,6 +220,22 @@ def low_dimensional(d, seed, C=10.0, s=3.0, n=14, loss="squared_hinge"):
     return S3VM(X, encode_labels(y), loss, ExpSquared(s), C=C, balance=0.1)
 
 
+@pytest.mark.parametrize("loss", ["smooth_hinge", "huber_hinge", "hinge"])
+@pytest.mark.parametrize("unlabeled_loss", [ExpSquared(), SymmetricRamp(-0.3), SymmetricRamp(-0.7)], ids=repr)
+def test_bounds_of_smooth_losses_and_of_ramps_against_scans(loss, unlabeled_loss):
+    """Below the optimum, above the bound of the known labels alone, and the relaxation is solved."""
+    for seed, C in enumerate((1.0, 30.0)):
+        obj = low_dimensional(1, seed, C=C, loss=loss).with_(unlabeled_loss=unlabeled_loss)
+        optimum, alone = scanned(obj, 20001), scanned(obj.supervised(), 20001)
+        bound = s3vm_bound(obj, tol=1e-6)
+        assert bound.status is Status.OPTIMAL
+        assert alone * (1 + 1e-3) < bound.certificate.dual_objective <= optimum * (1 + 1e-9)
+        again = s3vm_bound(obj, theta=bound.variables["theta"]).certificate.dual_objective
+        assert alone < again <= optimum * (1 + 1e-9)
+        if loss != "smooth_hinge":  # whose multipliers have steep ends
+            assert again == pytest.approx(bound.certificate.dual_objective, rel=1e-3)
+
+
 def check_exp(obj, size):
     optimum = scanned(obj, size)
     bound = s3vm_bound(obj)
@@ -233,6 +252,23 @@ def check_exp(obj, size):
 def test_exp_against_a_scan_in_two_dimensions():
     optimum, result = check_exp(low_dimensional(2, 0), 301)
     assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["smooth_hinge", "huber_hinge"])
+def test_smooth_labelled_losses_with_exp_against_scans(loss):
+    """The objective of QN-S3VM: proved in one dimension, and replayed from its log."""
+    for seed, C in enumerate((1.0, 30.0)):
+        obj = low_dimensional(1, seed, C=C, loss=loss)
+        optimum = scanned(obj, 20001)
+        result = branch_and_bound(obj, log=True)
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-7)
+        assert optimum * (1 - 1e-6) <= result.certificate.dual_objective <= optimum * (1 + 1e-9)
+        assert verify(obj, result).holds
+    obj = low_dimensional(2, 1, loss=loss, n=10)
+    optimum, result = scanned(obj, 201), branch_and_bound(obj, time_limit=20.0)
+    assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
+    assert optimum * (1 - 1e-3) <= result.certificate.dual_objective <= optimum * (1 + 1e-9)
 
 
 @pytest.mark.slow
@@ -317,6 +353,11 @@ def test_without_unlabelled_losses_the_bound_is_exact(loss):
     for result in (s3vm_bound(obj, tol=1e-8), branch_and_bound(obj), probe(obj), one_flip(obj)):
         assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
     assert s3vm_bound(obj, tol=1e-8).certificate.dual_objective == pytest.approx(optimum, rel=1e-6)
+    for smooth in ("smooth_hinge", "huber_hinge"):
+        solved = s3vm_bound(obj.with_(loss=smooth), tol=1e-9).certificate
+        svm = weighted_svm(obj.with_(loss=smooth).guessed(np.zeros(6), 0.0)).certificate
+        assert solved.dual_objective == pytest.approx(svm.primal_objective, rel=1e-7)
+        assert solved.dual_objective <= svm.primal_objective * (1 + 1e-10)
     everything = S3VM(np.array([[-1.0], [0.5], [2.0]]), encode_labels([0, 1, 1]), loss, C=2.0, intercept="regularized")
     assert branch_and_bound(everything).status is Status.OPTIMAL
 
@@ -477,6 +518,9 @@ def test_a_bound_that_is_cut_off_holds():
     late = barrier(S3VMRelaxation(obj), deadline=0.0)
     assert late.n_iter == 0
     assert s3vm_bound(obj, max_iter=3).status is Status.MAX_ITER
+    cut = s3vm_bound(obj, time_limit=1e-9)
+    assert (cut.status, cut.n_iter) == (Status.MAX_ITER, 0)
+    assert 0 < cut.certificate.dual_objective <= optimum
     bounds = [late.lower, *(barrier(S3VMRelaxation(obj), max_iter=steps).lower for steps in (1, 3, 6, 50))]
     assert (np.diff(bounds) >= -1e-9).all()
     assert bounds[-1] <= optimum * (1 + 1e-9)
@@ -596,13 +640,20 @@ def test_a_given_theta_has_its_own_minimiser():
 
 @pytest.mark.parametrize("function", [s3vm_bound, branch_and_bound, probe])
 def test_what_has_no_bound_is_refused(function):
-    with pytest.raises(ValueError, match="unbounded for a free intercept"):
-        function(problem(intercept="free"))
-    with pytest.raises(ValueError, match="not convex in f\\^2"):
-        function(problem(unlabeled_loss=SymmetricRamp(-0.3)))
-    for loss in ("smooth_hinge", "squared"):
-        with pytest.raises(ValueError, match=rf"not take the loss '{loss}': it is no power of max\(0, 1 - t\)"):
-            function(problem(loss=loss))
+    if function is not branch_and_bound:
+        with pytest.raises(ValueError, match="unbounded for a free intercept"):
+            function(problem(intercept="free"))
+    with pytest.raises(ValueError, match=r"take the loss 'squared': it (is no power of max|rises beyond)"):
+        function(problem(loss="squared"))
+    if function is not s3vm_bound:
+        with pytest.raises(ValueError, match="not convex in f\\^2"):
+            function(problem(unlabeled_loss=SymmetricRamp(-0.3)))
+        with pytest.raises(ValueError, match=r"of the loss 'smooth_hinge', it is no power of|'smooth_hinge': it is no"):
+            function(problem(loss="smooth_hinge", unlabeled_loss="symmetric_hinge"))
+    with pytest.raises(ValueError, match=r"signs are decided, but a side of SymmetricRamp\(s=-0.3\) is no convex"):
+        S3VMRelaxation(problem(unlabeled_loss=SymmetricRamp(-0.3)), np.ones(6))
+    with pytest.raises(ValueError, match=r"no CVXPY form here; solvers.s3vm_bound takes it"):
+        s3vm_relaxation(problem(unlabeled_loss=SymmetricRamp(-0.3)))
 
 
 def test_a_ramp_without_a_plateau_is_the_symmetric_hinge():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from margin_problems import enumerated, with_trees_of
 
-from specmargin import solvers
+from specmargin import solvers, verify
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -111,7 +111,6 @@ def test_the_time_limit_is_kept():
         ({}, {"tree": "no folder/it.npz"}, "lies in no folder that exists"),
         ({"loss": "hinge"}, {"tree": "it.npz"}, "are for the search by boxes"),
         ({"loss": "hinge"}, {"n_jobs": 2}, "are for the search by boxes"),
-        ({"u": 0}, {}, "without unlabelled samples only 'regularized'"),
         ({"u": 1, "intercept": "none", "balance_on": "slack", "balance": 0.2}, {}, "adds up to 0.2"),
         ({"balance": 2.0}, {}, "balance=2.0 must be in"),
     ],
@@ -120,6 +119,17 @@ def test_what_cannot_be_answered_is_refused_with_the_reason(options, given, sent
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInputError, match=sentence):
         solvers.branch_and_bound(objective(**options), **given)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_without_unlabelled_losses_the_answer_is_the_convex_svm_with_any_intercept(loss):
+    for options in ({"u": 0}, {"u": 5, "C_star": 0.0, "intercept": "free"}):
+        obj = objective(loss=loss, **options)
+        result = solvers.branch_and_bound(obj)
+        assert result.status is Status.OPTIMAL
+        others = solvers.weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0)).certificate
+        assert result.certificate.primal_objective == pytest.approx(others.primal_objective, rel=1e-9)
+        assert verify(obj, result).holds
 
 
 @pytest.mark.parametrize("options", [{}, {"intercept": "none", "balance_on": "slack", "balance": -1.0}])

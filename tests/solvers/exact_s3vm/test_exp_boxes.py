@@ -24,7 +24,7 @@ def boxes_of(seed, C, loss, s=3.0):
 
 
 @pytest.mark.parametrize("C", [1e-3, 0.1, 3.0, 1e3])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "smooth_hinge", "huber_hinge"])
 def test_bounds_hold_for_every_point_of_a_box(loss, C):
     rng = np.random.default_rng(7)
     tight = 0
@@ -82,13 +82,41 @@ def test_features_that_tell_nothing_apart(loss):
     assert result.history["objective"][0] == obj.value_at(np.zeros(1))
 
 
-def test_descent_ends_where_the_gradient_vanishes():
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "huber_hinge"])
+def test_descent_ends_where_the_gradient_vanishes(loss):
     for C in (0.1, 10.0):
-        obj, boxes = boxes_of(3, C, "squared_hinge")
+        obj, boxes = boxes_of(3, C, loss)
         value, w = boxes.descend(np.ones(2))
         assert value == pytest.approx(obj.value_at(boxes.relaxation.expand(w)), rel=1e-14)
         assert obj.stationarity(boxes.relaxation.expand(w)) < 1e-6
         assert value <= obj.value_at(boxes.relaxation.expand(np.ones(2)))
+
+
+@pytest.mark.parametrize("loss", ["smooth_hinge", "huber_hinge"])
+def test_tangents_of_a_labelled_loss_are_below_it_and_close_in(loss, rng):
+    obj, boxes = boxes_of(0, 2.0, loss)
+    costs, tangents = np.full(4, 2.0), [[0.3, 1.0] for _ in range(4)]
+    missed = []
+    for w in (2.0 * rng.standard_normal(2) for _ in range(6)):
+        t = boxes.y * (boxes.search.Z[boxes.labeled] @ w + boxes.b)
+        missed.append(boxes._add_tangents(tangents, w, costs))
+        assert boxes._add_tangents(tangents, w, costs) < 1e-12
+        rows, ys, kinks, weights, less = (np.concatenate(part) for part in map(list, _arrays(boxes, tangents, costs)))
+        for i, row in enumerate(boxes.labeled):
+            at = np.append(t[i], np.linspace(-3, 4, 201))
+            mine = rows == row
+            assert (ys[mine] == boxes.y[i]).all()
+            lines = np.maximum(kinks[mine] - at[:, None], 0.0) @ weights[mine]
+            over = lines - 2.0 * obj.loss.value(at)
+            assert over.max() <= -less[i] + 1e-14
+            assert over[0] > -1e-12
+    assert min(missed) >= 0.0
+    assert max(missed) > 1e-3
+
+
+def _arrays(boxes, tangents, costs):
+    *parts, constants = boxes._labeled_hinges(tangents, costs)
+    return (*parts, [np.array(constants)])
 
 
 def test_floors_of_many_samples_add_up_to_no_more_than_they_are():
