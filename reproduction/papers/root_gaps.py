@@ -66,6 +66,7 @@ __all__ = [
     "STAGES",
     "Plan",
     "measured",
+    "parts_of",
     "quantities",
     "rank",
     "stages",
@@ -97,7 +98,7 @@ def _between(column: str, ends: Sequence[int], named: str) -> Callable[[pd.DataF
 PARTS: Mapping[str, Callable[[pd.DataFrame], Any]] = {
     **{name: PARTS_OF_OPTIMA[name] for name in ("all", "labels", "weight", "C", "kernel", "samples")},
     "dimension": _between("dimension", (2, 34, 64), "{} features"),
-    "rank": _between("rank", (2, 20, 30, 36), "rank {}"),
+    "rank": _between("rank", (2, 20, 36), "rank {}"),
 }
 """By what problems are told apart: the part of each."""
 
@@ -272,18 +273,32 @@ def quantities(rows: Iterable[Row]) -> pd.DataFrame:
     return frame.assign(**gaps, **closed, **{f"part {name}": np.asarray(of(frame)) for name, of in PARTS.items()})
 
 
+def parts_of(frame: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
+    """Return the `PARTS` of what `quantities` returned: by what, its name, its rows; numbers in the names rise."""
+    return [
+        (by, str(part), some)
+        for by in PARTS
+        for part, some in sorted(frame.groupby(f"part {by}"), key=lambda pair: _order(str(pair[0])))
+    ]
+
+
+def _order(part: str) -> tuple[float, str]:
+    number = next((float(word) for word in part.split() if word.isdigit()), 0.0)
+    return number - 0.5 * ("up to" in part or "below" in part) + 0.5 * ("above" in part), part
+
+
 def _report(rows: Sequence[Row], plan: Any, options: Options) -> Findings:
     frame = quantities(rows)
-    parts = [(str(part), some) for by in PARTS for part, some in frame.groupby(f"part {by}")]
-    shares = [f"closed_{name}" for name in STAGES if name != "plain"]
-    told = [(part, len(some), intervals(some, shares)) for part, some in parts]
-    gaps = [_gap(part, name, some) for part, some in parts for name in STAGES]
-    closed = [_closed(part, name, of) for part, _, each in told for name, of in each.items()]
-    costs = [_cost(frame, name) for name in STAGES]
+    columns = [f"{kind}_{name}" for kind in ("gap", "closed") for name in STAGES]
+    told = [(part, some, intervals(some, columns)) for _, part, some in parts_of(frame)]
+    gaps = [_gap(part, name, some, of[f"gap_{name}"]) for part, some, of in told for name in STAGES]
+    closed = [
+        _line(part, name, of[f"closed_{name}"]) for part, _, of in told for name in STAGES if f"closed_{name}" in of
+    ]
     sections = [
-        Section("Median gap of the root to the proved optimum, in percent", gaps),
+        Section("Mean gap of the root to the proved optimum, in percent", gaps),
         Section("Mean share of the plain gap that is closed, in percent", closed),
-        Section("Median CPU seconds up to the end of a stage", costs),
+        Section("Median CPU seconds up to the end of a stage", [_cost(frame, name) for name in STAGES]),
     ]
     header = [
         f"{len(frame)} proved problems of {frame['dataset'].nunique()} pairs of classes; optimum and incumbent are "
@@ -293,17 +308,17 @@ def _report(rows: Sequence[Row], plan: Any, options: Options) -> Findings:
     return Findings(sections, header, _answer(frame, told[0][2]))
 
 
-def _gap(part: str, name: str, some: pd.DataFrame) -> Line:
+def _line(part: str, name: str, of: Interval, note: str = "") -> Line:
+    limits = f"95 %: {of.low:.1f} to {of.high:.1f}"
+    return Line(part, STAGES[name], "", of.mean, np.nan, of.n, note="; ".join(filter(None, [limits, note])))
+
+
+def _gap(part: str, name: str, some: pd.DataFrame, of: Interval) -> Line:
     gap = some[f"gap_{name}"]
     low, middle, high = (float(gap.quantile(q)) for q in (0.25, 0.5, 0.75))
     closed = 100.0 * float((gap <= 100.0 * TOL).mean())
-    note = f"half of them from {low:.1f} to {high:.1f} %; at most 0.1 % in {closed:.0f} %"
-    return Line(part, STAGES[name], "", middle, np.nan, len(some), note=note)
-
-
-def _closed(part: str, name: str, of: Interval) -> Line:
-    note = f"95 %: {of.low:.1f} to {of.high:.1f}"
-    return Line(part, STAGES[name.removeprefix("closed_")], "", of.mean, np.nan, of.n, note=note)
+    note = f"median {middle:.1f} %, half of them from {low:.1f} to {high:.1f} %; at most 0.1 % in {closed:.0f} %"
+    return _line(part, name, of, note)
 
 
 def _cost(frame: pd.DataFrame, name: str) -> Line:
@@ -312,26 +327,23 @@ def _cost(frame: pd.DataFrame, name: str) -> Line:
     return Line("all problems", STAGES[name], "", float(seconds.median()), np.nan, len(frame), note=note)
 
 
-def _answer(frame: pd.DataFrame, shares: Mapping[str, Interval]) -> list[str]:
-    """Return what the stages do, and along which axis what they leave differs most, in sentences."""
+def _answer(frame: pd.DataFrame, told: Mapping[str, Interval]) -> list[str]:
+    """Return what the stages do, and by what kind of problem what they leave differs most, in sentences."""
     medians = [f"{float(frame[f'gap_{name}'].median()):.1f} % ({words})" for name, words in STAGES.items()]
     hits = [f"{100.0 * float((frame[f'gap_{name}'] <= 100.0 * TOL).mean()):.0f} %" for name in STAGES]
     first = (
         f"On {len(frame)} proved problems the median gap of the root falls from {medians[0]} to "
         f"{', '.join(medians[1:])}; it is at most 0.1 % in {', '.join(hits[:-1])} and {hits[-1]} of the problems."
     )
-    told = [
-        f"{of.mean:.1f} [{of.low:.1f}, {of.high:.1f}] % {STAGES[name.removeprefix('closed_')]}"
-        for name, of in shares.items()
-    ]
-    second = f"Closed of the plain gap, mean over the problems: {', '.join(told)}."
-    left = {by: frame.groupby(f"part {by}")["gap_products"].mean() for by in PARTS if by != "all"}
-    by = max(left, key=lambda name: float(np.ptp(left[name].to_numpy())))
-    most, least = str(left[by].idxmax()), str(left[by].idxmin())
-    third = (
-        f"What the last stage leaves differs most by {by}: a mean gap of {left[by][most]:.1f} % with {most}, of "
-        f"{left[by][least]:.1f} % with {least}."
-    )
+    shares = {words: told[f"closed_{name}"] for name, words in STAGES.items() if f"closed_{name}" in told}
+    closed = [f"{of.mean:.1f} [{of.low:.1f}, {of.high:.1f}] % {words}" for words, of in shares.items()]
+    second = f"Closed of the plain gap, mean over the problems: {', '.join(closed)}."
+    left: dict[str, dict[str, float]] = {}
+    for by, part, some in parts_of(frame):
+        left.setdefault(by, {})[part] = float(some["gap_products"].mean())
+    by = max(left, key=lambda name: max(left[name].values()) - min(left[name].values()))
+    means = [f"{mean:.1f} % ({part})" for part, mean in left[by].items()]
+    third = f"What the last stage leaves differs most by {by}: mean gaps of {', '.join(means)}."
     return [first, second, third]
 
 
