@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.papers import root_gaps
-from reproduction.papers._protocols.optima_quantities import TOL
-from reproduction.papers.root_gaps import QUICK, STAGES, parts_of, quantities
+from reproduction.papers.root_gaps import QUICK, STAGES, TOL, parts_of, quantities
 from reproduction.recorded import read_record, recorded_folder
 from reproduction.run import measured
 from reproduction.tasks import sources_of

@@ -64,6 +64,7 @@ __all__ = [
     "ROUNDS",
     "S3VM_TIGHTNESS",
     "STAGES",
+    "TOL",
     "Plan",
     "measured",
     "parts_of",
