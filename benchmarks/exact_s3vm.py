@@ -2,7 +2,8 @@
 
     python benchmarks/exact_s3vm.py                      six instances, five draws, an hour each
     python benchmarks/exact_s3vm.py --quick              one draw, a minute each
-    python benchmarks/exact_s3vm.py --only heart --limit 600 --share 0.1
+    python benchmarks/exact_s3vm.py --only heart --limit 600 --share 0.1 0.2 0.3
+    python benchmarks/exact_s3vm.py --jobs 2             with two processes: how much faster, and could be
 
 The problem is the reference's: no intercept, the sum of decisions plus slacks of the unlabelled samples fixed to the
 mean of the labels, C for labelled and C l / u for unlabelled samples, a linear kernel or exp(-|x - z|^2 / d), and C on
@@ -10,11 +11,19 @@ mean of the labels, C for labelled and C l / u for unlabelled samples, a linear 
 linear kernel only if it is better. Of every class the first floor(0.3 n) samples of a permutation are labelled. Theirs
 is Julia's, ours numpy's: the draws are others. ``--own`` minimises the package's objective instead: centred features,
 the balance on the decisions, C* = C.
+
+``--jobs`` solves each problem by one process and by several. The speed that is possible is simulated from the CPU
+seconds that one process spends on each part of a round of nodes: free processes take the parts in their order, the rest
+of the work stays serial, sending data costs nothing. It does not depend on what else the computer does; the seconds on
+the wall do.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import _harness as harness
@@ -22,6 +31,8 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.objectives import S3VM
+from specmargin.results import SolveResult
+from specmargin.solvers.exact_s3vm.box_nodes import Bounding
 from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
 from specmargin.typing import FloatArray, IntArray
 
@@ -88,34 +99,101 @@ def objective(X: FloatArray, known: FloatArray, kernel: str, C: float, own: bool
     return S3VM(Z, labels, C=C, C_star=C * l / u, intercept="none", balance_on="slack")
 
 
+def report_gap(report: harness.Report, name: str, obj: S3VM, how: str, y: FloatArray, limit: float) -> None:
+    """Solve a problem and report its gap, with all else that the search tells."""
+    start = time.process_time()
+    result = sm.solvers.branch_and_bound(obj, tol=1e-3, time_limit=limit)
+    seconds, of = time.process_time() - start, result.certificate
+    extra = {key: float(x) for key, x in result.variables.items() if key in ("n_cuts", "n_fixed", "root_bound")}
+    root = 100.0 * (1.0 - extra.get("root_bound", np.nan) / of.primal_objective)
+    right = float(np.mean(result.variables["labels"] == y[obj.unlabeled]))
+    note = (
+        f"{how}, u {len(obj.unlabeled)}, J {of.primal_objective:.8g}, bound "
+        f"{of.dual_objective:.8g}, root {root:.2f} %, nodes {result.n_iter}, "
+        f"cuts {extra.get('n_cuts', 0):.0f}, fixed {extra.get('n_fixed', 0):.0f}, "
+        f"{seconds:.1f} CPU s, accuracy {right:.3f}"
+    )
+    report.add(f"{name}: gap", 100.0 * of.relative_gap, "%", at_most=0.1, note=note)
+
+
+@contextmanager
+def timed_parts() -> Iterator[list[list[float]]]:
+    """Yield a list that gets the CPU seconds of every part, by rounds; a new round is an empty list at its end."""
+    rounds: list[list[float]] = [[]]
+    part = Bounding.part
+
+    def timed(self: Bounding, *arguments: Any) -> Any:
+        start = time.process_time()
+        try:
+            return part(self, *arguments)
+        finally:
+            rounds[-1].append(time.process_time() - start)
+
+    Bounding.part = timed  # type: ignore[method-assign]
+    try:
+        yield rounds
+    finally:
+        Bounding.part = part  # type: ignore[method-assign]
+
+
+def makespan(times: list[float], n_jobs: int) -> float:
+    """Return the time until the last of some tasks ends, if each is taken by the first process that is free."""
+    ends = [0.0] * n_jobs
+    for each in times:
+        k = int(np.argmin(ends))
+        ends[k] += each
+    return max(ends)
+
+
+def compare_processes(report: harness.Report, name: str, obj: S3VM, n_jobs: int, limit: float) -> None:
+    """Report how much faster several processes are than one, and could be by the times of the parts."""
+    settings: dict[str, Any] = {"tol": 1e-3, "time_limit": limit}
+
+    def solved(jobs: int, **more: Any) -> tuple[SolveResult, float, float]:
+        start, cpu = time.perf_counter(), time.process_time()
+        result = sm.solvers.branch_and_bound(obj, n_jobs=jobs, **settings, **more)
+        return result, time.perf_counter() - start, time.process_time() - cpu
+
+    with timed_parts() as rounds:
+
+        def ended(*_: Any) -> None:
+            if rounds[-1]:
+                rounds.append([])
+
+        one, wall, cpu = solved(1, progress=ended)
+    parts = sum(map(sum, rounds))
+    apart = cpu - parts + sum(makespan(each, n_jobs) for each in rounds)
+    several, quick, _ = solved(n_jobs)
+    same = one.certificate == several.certificate
+    note = (
+        f"{one.n_iter} nodes, {cpu:.1f} CPU s, of it {100.0 * parts / cpu:.0f} % in parts of {len(rounds) - 1} rounds"
+    )
+    report.add(f"{name}: simulated, {n_jobs} processes", cpu / apart, note=note)
+    note = f"{wall:.1f} and {quick:.1f} s; {'the same proof' if same else 'another proof, cut off by the limit'}"
+    report.add(f"{name}: on the wall, {n_jobs} processes", wall / quick, note=note)
+
+
 def main() -> None:
     given = harness.parser(__doc__ or "")
     given.add_argument("--only", nargs="*", default=NAMES, choices=NAMES, help="instances")
     given.add_argument("--limit", type=float, default=None, help="seconds of each")
     given.add_argument("--draws", type=int, default=None, help="draws of each")
-    given.add_argument("--share", type=float, default=0.3, help="labelled share of every class")
+    given.add_argument("--share", type=float, nargs="+", default=[0.3], help="labelled shares of every class")
+    given.add_argument("--jobs", type=int, default=1, help="compare that many processes with one")
     given.add_argument("--own", action="store_true", help="the package's objective, C* = C")
     options = given.parse_args()
     limit = options.limit or (60.0 if options.quick else 3600.0)
-    report = harness.Report("exact_s3vm", f"Exact S3VMs, {options.share:.0%} labelled, {limit:g} s each")
-    for name in options.only:
-        for draw in range(options.draws or (1 if options.quick else 5)):
-            X, y, known = drawn(name, options.share, draw, options.data)
-            kernel, C = chosen(X, known)
-            obj = objective(X, known, kernel, C, options.own)
-            start = time.process_time()
-            result = sm.solvers.branch_and_bound(obj, tol=1e-3, time_limit=limit)
-            seconds, of = time.process_time() - start, result.certificate
-            extra = {key: float(x) for key, x in result.variables.items() if key in ("n_cuts", "n_fixed", "root_bound")}
-            root = 100.0 * (1.0 - extra.get("root_bound", np.nan) / of.primal_objective)
-            right = float(np.mean(result.variables["labels"] == y[obj.unlabeled]))
-            note = (
-                f"{kernel} C {C:.3g}, u {len(obj.unlabeled)}, J {of.primal_objective:.8g}, bound "
-                f"{of.dual_objective:.8g}, root {root:.2f} %, nodes {result.n_iter}, "
-                f"cuts {extra.get('n_cuts', 0):.0f}, fixed {extra.get('n_fixed', 0):.0f}, "
-                f"{seconds:.1f} CPU s, accuracy {right:.3f}"
-            )
-            report.add(f"{name}, draw {draw}: gap", 100.0 * of.relative_gap, "%", at_most=0.1, note=note)
+    shares = ", ".join(f"{share:.0%}" for share in options.share)
+    report = harness.Report("exact_s3vm", f"Exact S3VMs, {shares} labelled, {limit:g} s each")
+    draws = range(options.draws or (1 if options.quick else 5))
+    for name, share, draw in itertools.product(options.only, options.share, draws):
+        X, y, known = drawn(name, share, draw, options.data)
+        kernel, C = chosen(X, known)
+        obj, of = objective(X, known, kernel, C, options.own), f"{name}, {share:.0%}, draw {draw}"
+        if options.jobs > 1:
+            compare_processes(report, of, obj, options.jobs, limit)
+        else:
+            report_gap(report, of, obj, f"{kernel} C {C:.3g}", y, limit)
     report.write()
 
 

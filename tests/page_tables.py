@@ -360,17 +360,17 @@ def quadratic_programs() -> str:
 # Global optima of S3VMs
 
 
-def _optima(title: str, *datasets: str) -> list[Line]:
-    """Return the lines of a section of the table of global optima, of all datasets or of some."""
-    report = records()["s3vm_optima"].report
+def _optima(title: str, table: str = "s3vm_optima") -> list[Line]:
+    """Return the lines of a section of the table of global optima, or of another one."""
+    report = records()[table].report
     assert report is not None
     (section,) = [section for section in report.sections if section.title.startswith(title)]
-    return [line for line in section.lines if not datasets or line.dataset in datasets]
+    return list(section.lines)
 
 
-def _limits(line: Line) -> str:
+def _limits(line: Line, digits: int = 2) -> str:
     low, high = line.note.removeprefix("95 %: ").split(";")[0].split(" to ")
-    return f"{line.mean:.2f} [{low}, {high}]"
+    return f"{line.mean:.{digits}f} [{low}, {high}]"
 
 
 def optima_answer() -> str:
@@ -438,13 +438,41 @@ def optima_proofs() -> str:
     return _table(["set", "problems", "proved, %", "how"], rows)
 
 
-def optima_roots() -> str:
-    """How tight the relaxations of the root are by kind of problem."""
+# The root of the exact search
+
+
+def tightness_answer() -> str:
+    """What the stages of the root's relaxation do, in sentences."""
+    report = records()["s3vm_tightness"].report
+    assert report is not None
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(report.remarks, 1))
+
+
+def tightness_stages() -> str:
+    """Gaps of all problems by stage, what was closed, and what it took."""
     rows: dict[str, list[str]] = {}
-    for line in _optima("Median gap of the root"):
-        rows.setdefault(line.dataset, [line.dataset, str(line.n_splits)]).extend([f"{line.mean:.1f}", line.note])
-    columns = ["", "problems", "plain relaxation, %", "of it", "with boxes and products, %", "of it"]
-    return _table(columns, rows.values())
+    for title in ("Mean gap", "Mean share", "Median CPU"):
+        for line in _optima(title, "s3vm_tightness"):
+            if line.dataset == "all problems":
+                first, *rest = line.note.split("; ")
+                shown = [f"{line.mean:.2f}", first] if title == "Median CPU" else [_limits(line, 1)]
+                rows.setdefault(line.method, []).extend([*shown, *rest])
+    columns = ["mean gap, %", "of it", "of it", "closed of the plain gap, %", "median CPU s so far", "of it", "of it"]
+    # Of the plain gap the plain relaxation closes nothing.
+    body = [[name, *cells[:3], *["-"] * (len(columns) - len(cells)), *cells[3:]] for name, cells in rows.items()]
+    return _table(["stage", *columns], body)
+
+
+def tightness_parts() -> str:
+    """Mean gaps by kind of problem and stage, and how often the last one is at most 0.1 %."""
+    rows: dict[str, list[str]] = {}
+    lines = _optima("Mean gap", "s3vm_tightness")
+    for line in lines:
+        rows.setdefault(line.dataset, [str(line.n_splits)]).append(_limits(line, 1))
+    closed = {line.dataset: line.note.rpartition(" in ")[2] for line in lines}  # of the last stage
+    stages = list(dict.fromkeys(line.method for line in lines))
+    body = [[name, *cells, closed[name].removesuffix(" %")] for name, cells in rows.items()]
+    return _table(["", "problems", *stages, "at most 0.1 % in the end, %"], body, numbers=True)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
@@ -463,6 +491,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "optima_parts": optima_parts,
     "optima_profile": optima_profile,
     "optima_proofs": optima_proofs,
-    "optima_roots": optima_roots,
+    "tightness_answer": tightness_answer,
+    "tightness_stages": tightness_stages,
+    "tightness_parts": tightness_parts,
 }
 """What makes the table of each name."""

@@ -62,6 +62,7 @@ OF_NO_MODULE = {
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
     "solvers/manifold/test_hard_gammas.py": "all manifold solvers at extreme gamma_A and gamma_I",
     "solvers/s3vm/test_exact_campaign.py": "branch and bound against enumeration",
+    "solvers/exact_s3vm/test_small_problems.py": "bounds, search and probing of all kinds of S3VM against enumeration",
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "estimators/test_conformal_coverage.py": "every estimator that offers conformal sets",

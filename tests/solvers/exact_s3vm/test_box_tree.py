@@ -1,12 +1,21 @@
 """A search that is killed and goes on from its file proves what it would have proved: every number is the same."""
 
+import hashlib
 import heapq
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from margin_problems import random_space, with_trees_of
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels import encode_labels
+from specmargin.objectives.s3vm import S3VM
+from specmargin.solvers import branch_and_bound
 from specmargin.solvers.exact_s3vm import box_nodes, box_tree
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_tree import SavedTree
@@ -127,3 +136,57 @@ def test_nodes_without_a_relaxation_and_heaps_are_kept(tmp_path):
     again.run()
     assert again.finished
     assert again.open_nodes == heapq.nsmallest(len(again.open_nodes), again.open_nodes)
+
+
+def many_nodes():
+    """An objective whose search takes a few seconds and some dozens of nodes."""
+    rng = np.random.default_rng(4)
+    y = np.arange(34) % 2
+    X = rng.standard_normal((34, 8)) + 0.8 * (2 * y[:, None] - 1) * (np.arange(8) == 0)
+    return S3VM(X, encode_labels(np.where(np.arange(34) < 6, y, -1)), C=0.3, balance=0.0)
+
+
+def say(*what):
+    """Write a line to the standard output at once."""
+    sys.stdout.write(" ".join(map(str, what)) + "\n")
+    sys.stdout.flush()
+
+
+def search_aloud(tree):
+    """Search with a tree in that file, and say the number of every node, then what was proved."""
+    settings = {"tol": 1e-4, "time_limit": 3600.0, "log": True, "tree": tree}
+    result = branch_and_bound(many_nodes(), progress=lambda nodes, *_: say(nodes), **settings)
+    proof = hashlib.sha256()
+    for name, array in sorted(result.log.arrays.items()):
+        proof.update(name.encode() + array.tobytes())
+    proof.update(result.variables["w"].tobytes())
+    numbers = result.certificate.primal_objective.hex(), result.certificate.dual_objective.hex(), result.n_iter
+    say("proved", *numbers, proof.hexdigest())
+
+
+def begun(tree):
+    """Return a process that does `search_aloud`."""
+    paths = [str(Path(__file__).parent), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    code = f"import test_box_tree; test_box_tree.search_aloud({str(tree)!r})"
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_at_any_moment_proves_the_same_when_it_goes_on(tmp_path):
+    rng = np.random.default_rng()  # another moment in every run
+    undisturbed = begun(tmp_path / "whole.npz").communicate()[0].splitlines()
+    numbers = [int(line) for line in undisturbed[:-1]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 15
+    tree, reached = tmp_path / "killed.npz", []
+    for _ in range(6):
+        with begun(tree) as process:
+            reached += [int(process.stdout.readline()) for _ in range(int(rng.integers(1, 5)))]
+            time.sleep(rng.uniform(0.0, 0.3))  # within a node, or while the file is written
+            process.kill()
+        assert process.returncode < 0
+    assert max(reached) > 4  # further than any of them came alone
+    last = begun(tree).communicate()[0].splitlines()
+    assert int(last[0]) > 1
+    assert last[-1] == undisturbed[-1]
