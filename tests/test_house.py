@@ -100,7 +100,6 @@ TESTED_THROUGH = {
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
-    "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
     "teaching/properties.py": "test_lessons.py",
     "typing.py": "test_layers.py",
 }

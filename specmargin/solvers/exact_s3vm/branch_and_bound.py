@@ -43,7 +43,7 @@ from specmargin.solvers.exact_s3vm.tree_log import TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.range import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]

@@ -268,7 +268,7 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
         after = pieces.index(1.0 - y * (G @ target_v + target_b))
         # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
         full = bounded and bool((after == at).all())
-        step = 1.0 if full else _exact_step(G, y, pieces, v, b, target_v, target_b, weights)
+        step = 1.0 if full else _exact_step(obj, pieces, v, b, target_v - v, target_b - b)
         v, b = v + step * (target_v - v), b + step * (target_b - b)
         f = G @ v
         slack = 1.0 - y * (f + b)
@@ -283,26 +283,14 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
     return v, b, max_iter
 
 
-def _exact_step(
-    G: FloatArray,
-    y: FloatArray,
-    pieces: Pieces,
-    v: FloatArray,
-    b: float,
-    target_v: FloatArray,
-    target_b: float,
-    weights: FloatArray,
-) -> float:
-    """Return the step from (v, b) towards the target that minimises the sum of the losses + v'G v."""
-    dv, db = target_v - v, target_b - b
+def _exact_step(obj: LapSVM, pieces: Pieces, v: FloatArray, b: float, dv: FloatArray, db: float) -> float:
+    """Return the step from (v, b) along (dv, db) that minimises the sum of the losses + v'G v."""
+    G, y, root = obj.reduction.G, obj.labels.sign, np.sqrt(obj.labels.weights_or_ones)
     Gdv = G @ dv
     slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
-    at, root = pieces.index(slack), np.sqrt(weights)
-    slack, speed = root * slack, root * speed
-    slope = np.array([v @ Gdv - ((pieces.square[at] * slack + root * pieces.linear[at]) * speed).sum()])
-    curvature = np.array([dv @ Gdv])
-    steps = exact_step(slack[:, None], speed[:, None], slope, curvature, pieces=pieces, scale=root[:, None])
-    return float(steps[0])
+    at = pieces.index(slack)
+    slope = v @ Gdv - ((pieces.square[at] * (root * slack) + root * pieces.linear[at]) * (root * speed)).sum()
+    return float(exact_step(slack, speed, slope, dv @ Gdv, pieces=pieces, root=root)[0])
 
 
 def _step_bound(x: FloatArray, step: FloatArray) -> float:
