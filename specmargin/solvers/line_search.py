@@ -69,7 +69,7 @@ def exact_step(
     [0.5]
     """
     scale = np.ones((len(slack), 1)) if root is None else root[:, None]
-    slack, speed = (scale * part.reshape(len(part), -1) for part in (slack, speed))
+    slack, speed = (scale * (part[:, None] if part.ndim == 1 else part) for part in (slack, speed))
     slope, curvature = np.atleast_1d(slope), np.atleast_1d(curvature)
     # From each kink on, the distance to it; who stands on one is on the side that the line leads to.
     distances = [slack - kink * scale for kink in pieces.kinks]

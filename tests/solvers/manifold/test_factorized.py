@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from manifold_problems import by_cvxpy, data, objective
-from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -89,20 +88,6 @@ def test_variables_belong_together(loss):
         assert values["beta"].max() <= 1
     else:  # v is half the slope of the loss
         np.testing.assert_allclose(values["v"], -y * obj.margin_loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
-
-
-def test_squared_loss_is_the_linear_system():
-    """[[G + I, 1], [1', 0]] (v, b) = (y, 0) with the dense inverse of S."""
-    obj = objective(data(30, 12), "squared")
-    labeled = obj.labels.labeled
-    S = obj.gamma_A * np.eye(30) + obj.gamma_I * obj.L @ obj.K
-    X = np.linalg.inv(S)[:, labeled]
-    A = np.block([[obj.K[labeled] @ X + np.eye(12), np.ones((12, 1))], [np.ones((1, 12)), np.zeros((1, 1))]])
-    solution = np.linalg.solve(A, np.append(obj.labels.sign, 0.0))
-    result = factorized(obj)
-    np.testing.assert_allclose(result.variables["v"], solution[:-1], rtol=1e-9)
-    assert float(result.variables["b"]) == pytest.approx(solution[-1], rel=1e-9)
-    np.testing.assert_allclose(result.variables["alpha"], X @ solution[:-1], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("gamma_A", [1e-3, 0.05, 0.5])
@@ -239,16 +224,3 @@ def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_ti
         np.testing.assert_allclose(
             K @ result.variables["alpha"] + result.variables["b"], result.variables["f"], atol=1e-9
         )
-
-
-def test_squared_hinge_is_the_minimum_of_the_primal():
-    obj = objective(data(30, 12, width=1.0), "squared_hinge", 0.1, 1.0)
-
-    def fun(x):
-        by_alpha, by_b = obj.gradient(x[:-1], x[-1])
-        return obj.value_at(x[:-1], x[-1]), np.append(by_alpha, by_b)
-
-    found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    result = factorized(obj)
-    assert result.certificate.primal_objective <= found.fun * (1 + 1e-12)
-    assert result.certificate.primal_objective == pytest.approx(found.fun, rel=1e-9)

@@ -4,29 +4,21 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+import s3vm_problems
 from s3vm_problems import weighted_by_cvxpy
 from sklearn.svm import SVC
 
 from specmargin.objectives import Features, WeightedSVM
-from specmargin.results import Status
 from specmargin.solvers.s3vm import box_qp as _box_qp
 from specmargin.solvers.s3vm.box_qp import Partition, hinge_svm
-from specmargin.solvers.s3vm.hinge_envelope import Envelope, exact_step
+from specmargin.solvers.s3vm.hinge_envelope import Envelope
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def convex_svm(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
-    """Kind "both" weighs both labels of every sample; its linear term, as the CCCP has one, keeps the dual feasible."""
-    X = rng.normal(size=(n, d))
-    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
-    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
-    if kind == "one":
-        return WeightedSVM(features, C * (y > 0), C * (y < 0), "hinge")
-    linear = C * (0.1 * rng.normal(size=n) - 0.5 * y)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", linear=linear - linear.mean())
+def convex_svm(rng, n, d, intercept, C=1.0, kind="one"):
+    return s3vm_problems.convex_svm(rng, "hinge", intercept, n, d, C, kind=kind)
 
 
 @pytest.mark.slow
@@ -96,21 +88,6 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
         assert certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-7)
 
 
-@intercepts
-def test_copies_zero_rows_and_sparse_features(intercept, rng):
-    X = np.repeat(rng.normal(size=(12, 3)), 3, axis=0)
-    X[:3] = 0.0
-    y = np.tile([1.0, -1.0, 1.0], 12)  # copies with opposite labels
-    values = []
-    for features in (X, sp.csr_array(X)):
-        svm = WeightedSVM(Features.of(features, intercept, rows=np.arange(36)), 2.0 * (y > 0), 2.0 * (y < 0), "hinge")
-        result = weighted_svm(svm)
-        assert result.status is Status.OPTIMAL
-        values.append(result.certificate.primal_objective)
-    assert values[0] == pytest.approx(values[1], rel=1e-12)
-    assert values[0] == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
-
-
 def test_free_intercept_with_nobody_on_a_kink():
     """Balanced slopes at their bounds: any intercept in an interval will do, and the gap is zero."""
     X = np.array([[-1.0], [1.0], [-0.9], [0.9]])
@@ -163,16 +140,3 @@ def test_envelope_is_the_infimal_convolution(rng):
         bends = envelope.curvatures(low, high)
         numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
         np.testing.assert_allclose(bends, numeric, atol=1e-6)
-
-
-def test_line_search_finds_the_root(rng):
-    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
-    envelope = Envelope(svm, np.zeros(30), 0.05)
-    for _ in range(20):
-        f, df = rng.normal(size=30), rng.normal(size=30)
-        if df @ slopes(envelope, f) > 0:
-            df = -df
-        slope, curvature = -0.5, 0.3
-        s = exact_step(envelope, f, df, slope, curvature)
-        assert s > 0
-        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9
