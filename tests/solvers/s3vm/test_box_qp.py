@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from specmargin.objectives import Features, WeightedSVM
 from specmargin.solvers.s3vm import box_qp as _box_qp
 from specmargin.solvers.s3vm.box_qp import Partition, hinge_svm
-from specmargin.solvers.s3vm.hinge_envelope import Envelope
+from specmargin.solvers.s3vm.hinge_envelope import Envelope, exact_step
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -140,3 +140,16 @@ def test_envelope_is_the_infimal_convolution(rng):
         bends = envelope.curvatures(low, high)
         numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
         np.testing.assert_allclose(bends, numeric, atol=1e-6)
+
+
+def test_line_search_finds_the_root(rng):
+    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
+    envelope = Envelope(svm, np.zeros(30), 0.05)
+    for _ in range(20):
+        f, df = rng.normal(size=30), rng.normal(size=30)
+        if df @ slopes(envelope, f) > 0:
+            df = -df
+        slope, curvature = -0.5, 0.3
+        s = exact_step(envelope, f, df, slope, curvature)
+        assert s > 0
+        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9

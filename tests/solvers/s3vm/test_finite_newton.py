@@ -78,6 +78,18 @@ def test_heavy_samples_are_preconditioned_away(intercept, monkeypatch, rng):
     assert result.certificate.primal_objective == pytest.approx(plain.certificate.primal_objective, rel=1e-9)
 
 
+def test_updated_matrix_stays_that_of_its_rows(rng):
+    """Curvatures that change sample by sample, past the point where the matrix is summed anew."""
+    svm = convex_svm(rng, 80, 6, "regularized")
+    system, A = NewtonSystem(svm.features), svm.features.dense()
+    bends = rng.uniform(1.0, 2.0, 80)
+    for _ in range(120):
+        bends = bends.copy()
+        bends[rng.integers(80, size=3)] = rng.uniform(0.0, 2.0, 3) * (rng.random(3) < 0.7)
+        step = system._by_features(bends, np.ones(7), 0.0)
+        np.testing.assert_allclose((np.eye(7) + (A * bends[:, None]).T @ A) @ step, np.ones(7), atol=1e-10)
+
+
 @intercepts
 def test_objective_falls_in_every_step_and_a_warm_start_needs_none(intercept, rng):
     svm = convex_svm(rng, 300, 40, intercept, 50.0)
