@@ -447,9 +447,9 @@ CEILINGS = {
         "plots": 1790,  # a legend of shades and areas
         "problems": 3665,  # certificates and rays of any program, labels as parameters, models to copy, cuts
         "proofs": 2640,  # cone programs and rays in balls, their bounds replayed; the replay of a search by boxes
-        "solvers": 8130,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
+        "solvers": 7962,  # Solver and Search as objects; S3VMs by boxes: their logs, saved trees and processes
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
-        "spectra": 1430,  # Eigenvectors and Transform as objects
+        "spectra": 1392,  # Eigenvectors and Transform as objects
     },
     "reproduction": {
         "(modules)": 2290,  # claims of a plain table

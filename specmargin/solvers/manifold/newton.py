@@ -198,8 +198,8 @@ def _residual(
 def _safeguarded(obj: LapSVM, pieces: Pieces, at: _Point, target: _Point) -> float:
     """Return how far to go towards the target."""
     y, labeled = obj.labels.sign, obj.labels.labeled
-    _, b, Kalpha = at
-    d, db, Kd = (end - begin for begin, end in zip(at, target, strict=True))
+    alpha, b, Kalpha = at
+    d, db, Kd = target[0] - alpha, target[1] - b, target[2] - Kalpha
     t, speed = y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
     Sd = obj.apply_S(d, Kd)
     slope = Kalpha @ Sd + (0.5 * obj.margin_loss.gradient(t) * speed).sum()

@@ -90,6 +90,20 @@ def test_variables_belong_together(loss):
         np.testing.assert_allclose(values["v"], -y * obj.margin_loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
 
 
+def test_squared_loss_is_the_linear_system():
+    """[[G + I, 1], [1', 0]] (v, b) = (y, 0) with the dense inverse of S."""
+    obj = objective(data(30, 12), "squared")
+    labeled = obj.labels.labeled
+    S = obj.gamma_A * np.eye(30) + obj.gamma_I * obj.L @ obj.K
+    X = np.linalg.inv(S)[:, labeled]
+    A = np.block([[obj.K[labeled] @ X + np.eye(12), np.ones((12, 1))], [np.ones((1, 12)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(A, np.append(obj.labels.sign, 0.0))
+    result = factorized(obj)
+    np.testing.assert_allclose(result.variables["v"], solution[:-1], rtol=1e-9)
+    assert float(result.variables["b"]) == pytest.approx(solution[-1], rel=1e-9)
+    np.testing.assert_allclose(result.variables["alpha"], X @ solution[:-1], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("gamma_A", [1e-3, 0.05, 0.5])
 def test_hinge_is_the_svm_on_half_the_deformed_kernel(gamma_A):
     obj = objective(data(l=30), "hinge", gamma_A)
