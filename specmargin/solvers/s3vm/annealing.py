@@ -144,9 +144,9 @@ def annealing(
     if isinstance(search, _Alternation) and search.unproved is not None:
         converged, proof = True, search.unproved  # for more iterations would not decide it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {progress.history['temperature'][-1]:.1e}"
-    said = Status.STATIONARY if converged else Status.MAX_ITER, message
+    end = Status.STATIONARY if converged else Status.MAX_ITER, message
     w, p, history = progress.w, progress.p, progress.history
-    return ended(obj, w, said, proof, solver="annealing", history=history, n_iter=len(history), start=start, p=p)
+    return ended(obj, w, end, proof, solver="annealing", history=history, n_iter=len(history), start=start, p=p)
 
 
 class _Progress:

@@ -126,8 +126,8 @@ def cccp(
     # The SVM of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
     value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective
     proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
-    said = end.status, end.message
-    return ended(obj, w, said, proof, solver="cccp", history=history, n_iter=n_iter, start=start, beta=end.beta)
+    verdict = end.status, end.message
+    return ended(obj, w, verdict, proof, solver="cccp", history=history, n_iter=n_iter, start=start, beta=end.beta)
 
 
 class _Outcome(NamedTuple):

@@ -161,9 +161,17 @@ def switch_labels(
         else:
             status = Status.MAX_ITER
             break
-    said = status, f"{switched} pairs switched in {n_iter} trainings"
+    end = status, f"{switched} pairs switched in {n_iter} trainings"
     return ended(
-        obj, w, said, training.proof(w), solver=solver, history=history, n_iter=n_iter, start=began, held_labels=labels
+        obj,
+        w,
+        end,
+        training.proof(w),
+        solver=solver,
+        history=history,
+        n_iter=n_iter,
+        start=began,
+        held_labels=labels,
     )
 
 

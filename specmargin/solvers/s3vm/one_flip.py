@@ -91,12 +91,20 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
-    said, proof = (Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"), None
+    end, proof = (Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"), None
     if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
         proof = obj.guessed(obj.labels_of(weights)).prove(weights)
     return ended(
-        obj, weights, said, proof, solver="one_flip", history=history, n_iter=kept, start=start, flips=np.asarray(flips)
+        obj,
+        weights,
+        end,
+        proof,
+        solver="one_flip",
+        history=history,
+        n_iter=kept,
+        start=start,
+        flips=np.asarray(flips),
     )
 
 

@@ -116,7 +116,7 @@ def trusted(
 def ended(
     obj: S3VM,
     w: FloatArray,
-    said: tuple[Status, str],
+    end: tuple[Status, str],
     inner: Certificate | None = None,
     *,
     solver: str,
@@ -129,7 +129,7 @@ def ended(
 
     Parameters
     ----------
-    said : tuple of (Status, str)
+    end : tuple of (Status, str)
         Status and message, as far as `trusted` leaves them.
     inner : Certificate, optional
         The same as there.
@@ -138,7 +138,7 @@ def ended(
     **variables
         What the answer holds besides those of `S3VM.result`.
     """
-    status, message = trusted(obj, w, *said, inner)
+    status, message = trusted(obj, w, *end, inner)
     seconds = time.perf_counter() - start
     return obj.result(
         w, solver=solver, status=status, message=message, history=history, n_iter=n_iter, seconds=seconds, **variables

@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.solvers import relative_margin, spectrum_margin
-from specmargin.solvers.spectrum.interior_point import MarginData
+from specmargin.solvers.spectrum.active_set import Solution, _newton, identify
+from specmargin.solvers.spectrum.interior_point import MarginData, interior_step
 from specmargin.solvers.spectrum.interior_system import MarginSystem
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import analytic_centre
@@ -206,6 +207,22 @@ def test_points_that_would_take_turns_come_near_the_path_again():
     multipliers, at = svc.dual_coef_[0], svc.support_
     by_libsvm = np.abs(multipliers).sum() - 0.5 * multipliers @ K[np.ix_(at, at)] @ multipliers
     assert result.certificate.primal_objective == pytest.approx(by_libsvm, rel=1e-8)
+
+
+def test_newton_on_the_active_set_solves_its_equations():
+    obj = problem(30, 10.0, 1.5)
+    data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
+    point = data.start()
+    for _ in range(14):
+        point = interior_step(data, point).point
+    active = identify(data, point)
+    gamma, kappa, b, tau = _newton(data, active, Solution(point.gamma, point.kappa, point.b, point.tau), 8)
+    z = data.U.T @ gamma
+    t = data.y * (data.U @ (data.cone.weights(kappa) * z) + b)
+    on = ~np.isnan(active.kink)
+    np.testing.assert_allclose(t[on], active.kink[on], atol=1e-12)
+    np.testing.assert_allclose(data.cone.sums(z**2 / 2)[active.rows], (data.cone.c * tau)[active.rows], rtol=1e-12)
+    assert abs(gamma.sum()) < 1e-12 * np.abs(gamma).max()
 
 
 @pytest.fixture(scope="module")
