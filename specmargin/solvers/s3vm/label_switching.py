@@ -163,15 +163,7 @@ def switch_labels(
             break
     end = status, f"{switched} pairs switched in {n_iter} trainings"
     return ended(
-        obj,
-        w,
-        end,
-        training.proof(w),
-        solver=solver,
-        history=history,
-        n_iter=n_iter,
-        start=began,
-        held_labels=labels,
+        obj, w, end, training.proof(w), solver=solver, history=history, n_iter=n_iter, start=began, held_labels=labels
     )
 
 

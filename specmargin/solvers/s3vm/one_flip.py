@@ -96,15 +96,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
         proof = obj.guessed(obj.labels_of(weights)).prove(weights)
     return ended(
-        obj,
-        weights,
-        end,
-        proof,
-        solver="one_flip",
-        history=history,
-        n_iter=kept,
-        start=start,
-        flips=np.asarray(flips),
+        obj, weights, end, proof, solver="one_flip", history=history, n_iter=kept, start=start, flips=np.asarray(flips)
     )
 
 
