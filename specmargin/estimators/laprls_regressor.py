@@ -24,7 +24,6 @@ from specmargin.labels import Targets
 from specmargin.objectives.held_out.conformal import ConformalRidge, level_rank
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.results import SolveResult
-from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 from specmargin.solvers.parts import Solver
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -165,11 +164,8 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         self._keep_answers(results)
         self.leave_one_out_ = np.full(targets.values.shape, np.nan)
         if len(targets.labeled) > 1 and not change:
-            if targets.weights is None:
-                left_out = RidgePath(G, targets.values, self.fit_intercept).leave_one_out([1.0])[0]
-            else:
-                left_out = weighted_squares_left_out(G, targets.values, targets.weights, self.fit_intercept)
-            self.leave_one_out_[:] = left_out
+            path = RidgePath(G, targets.values, self.fit_intercept, targets.weights)
+            self.leave_one_out_[:] = path.leave_one_out([1.0])[0]
         return np.column_stack([np.asarray(result.variables["f"]) for result in results]), results
 
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:

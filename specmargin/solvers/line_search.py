@@ -21,11 +21,11 @@ __all__ = ["exact_step"]
 def exact_step(
     slack: FloatArray,
     speed: FloatArray,
-    slope: FloatArray,
-    curvature: FloatArray,
+    slope: FloatArray | float,
+    curvature: FloatArray | float,
     *,
     pieces: Pieces,
-    scale: FloatArray | float = 1.0,
+    root: FloatArray | None = None,
 ) -> FloatArray:
     r"""Return the steps that minimise the objective along lines, one per column.
 
@@ -37,18 +37,18 @@ def exact_step(
 
     Parameters
     ----------
-    slack : ndarray of shape (l, c)
+    slack : ndarray of shape (l,) or (l, c)
         1 - y f at s = 0.
-    speed : ndarray of shape (l, c)
+    speed : ndarray of the same shape
         y times what f gains per unit of s.
-    slope : ndarray of shape (c,)
+    slope : float or ndarray of shape (c,)
         phi(0), of loss and penalty together: half the inner product of gradient and direction.
-    curvature : ndarray of shape (c,)
+    curvature : float or ndarray of shape (c,)
         d'K S d, of the penalty alone.
     pieces : Pieces
         Pieces of the loss.
-    scale : ndarray of shape (l, 1), default 1
-        Square roots of the samples' weights, which `slack` and `speed` have been multiplied by.
+    root : ndarray of shape (l,), optional
+        Square roots of the samples' weights.
 
     Returns
     -------
@@ -65,10 +65,12 @@ def exact_step(
     One sample at f = 0 that moves towards its margin: 1/2 (1 - s)^2 + 1/2 s^2, whose minimum is at 1/2.
 
     >>> from specmargin.losses import SquaredHinge
-    >>> one = np.ones((1, 1))
-    >>> exact_step(one, one, np.array([-1.0]), np.array([1.0]), pieces=SquaredHinge().pieces).tolist()
+    >>> exact_step(np.ones(1), np.ones(1), -1.0, 1.0, pieces=SquaredHinge().pieces).tolist()
     [0.5]
     """
+    scale = np.ones((len(slack), 1)) if root is None else root[:, None]
+    slack, speed = (scale * (part[:, None] if part.ndim == 1 else part) for part in (slack, speed))
+    slope, curvature = np.atleast_1d(slope), np.atleast_1d(curvature)
     # From each kink on, the distance to it; who stands on one is on the side that the line leads to.
     distances = [slack - kink * scale for kink in pieces.kinks]
     at = np.zeros(slack.shape, dtype=np.intp)
@@ -92,7 +94,7 @@ def _beyond_kinks(
     slope: FloatArray,
     curvature: FloatArray,
     pieces: Pieces,
-    scale: FloatArray | float,
+    scale: FloatArray,
     at: IntArray,
     kinks: FloatArray,
 ) -> FloatArray:

@@ -79,9 +79,6 @@ laplacian_eigenpairs = checked(
     random_state=seed,
 )(laplacian_eigenpairs)
 extend = checked(values=numbers_array("values of the training samples, (n,) or (n, k)"), weights=_WEIGHTS)(extend)
-_DEGREES = {"degree": count(0)}
-Powers.__init__ = checked(**_DEGREES)(Powers.__init__)  # type: ignore[method-assign]  # before any object exists
-Bernstein.__init__ = checked(**_DEGREES)(Bernstein.__init__)  # type: ignore[method-assign]
 filter_bank = checked(
     S=numbers_array("specmargin.graphs.normalized_adjacency(W), (n, n)", ndim=2),
     X=maybe(numbers_array("finite features of the nodes, a row per node", ndim=2)),

@@ -31,7 +31,6 @@ _ROWS = 128
 """Rows that are normalised together, in the cache."""
 _NO_DIRECTION = 1e-12
 """Length of a row, relative to the largest, below which it has no direction and stays as it is."""
-NORMALIZATIONS = ("unit", "centered", "trace", None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,6 @@ def filter_bank(
     [True, True, True, True, True, True, True]
     """
     family: GraphFilters = Resolvents() if filters is None else filters
-    if normalization not in NORMALIZATIONS:
-        raise InvalidInputError(f"normalization={shown(normalization)} must be one of {NORMALIZATIONS}.")
     if not 0 < tol < 1:
         raise InvalidInputError(f"tol={tol!r} must lie between 0 and 1; take 1e-6, the default.")
     kinds: dict[str, Any] = {"float32": np.float32, "float64": np.float64}

@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import binom
 
 from specmargin.arrays import vector
-from specmargin.checks import shown
+from specmargin.checks import count, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray
 
@@ -148,7 +148,7 @@ class Powers:
     name: ClassVar[str] = "powers"
 
     def __post_init__(self) -> None:
-        _require_degree(self.degree, 0)
+        count(0, _DEGREE)("degree", self.degree)
 
     @property
     def parameters(self) -> FloatArray:
@@ -198,7 +198,7 @@ class Bernstein:
     name: ClassVar[str] = "bernstein"
 
     def __post_init__(self) -> None:
-        _require_degree(self.degree, 1)
+        count(1, _DEGREE)("degree", self.degree)
 
     @property
     def parameters(self) -> FloatArray:
@@ -285,9 +285,3 @@ def family_rule(name: str, value: Any) -> Any:
             "an object with name, parameters, response and chebyshev."
         )
     return value
-
-
-def _require_degree(degree: int, least: int) -> None:
-    whole = isinstance(degree, int | np.integer) and not isinstance(degree, bool)
-    if not whole or not least <= degree <= _DEGREE:
-        raise InvalidInputError(f"degree={shown(degree)} must be a whole number from {least} to {_DEGREE}.")

@@ -35,7 +35,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.arrays import finite_numbers, numbers_array
-from specmargin.checks import checked, maybe, numeric, shown
+from specmargin.checks import checked, maybe, number, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray
@@ -165,7 +165,7 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     return _scaled(spectrum, weights)
 
 
-@checked(spectrum=_spectrum, exponent=numeric)
+@checked(spectrum=_spectrum, exponent=number(least=0))
 def power(spectrum: Eigenvalues, exponent: float = 2.0) -> FloatArray:
     r"""Return weights by index, :math:`i^{-p}` for eigenvector i + 1: the spectral graph transducer's Q = i^2 inverted.
 
@@ -197,10 +197,6 @@ def power(spectrum: Eigenvalues, exponent: float = 2.0) -> FloatArray:
     >>> (power(np.array([0.0, 1.0, 3.0, 4.0])) * 49).round(9).tolist()
     [0.0, 36.0, 9.0, 4.0]
     """
-    if not (np.isfinite(exponent) and exponent >= 0):
-        raise InvalidInputError(
-            f"exponent={exponent!r} must be a number >= 0; the transducer's Q = i**2 is exponent=2."
-        )
     weights = np.arange(1.0, len(_eigenvalues(spectrum))) ** -exponent
     return _scaled(spectrum, np.append(0.0, weights))
 
@@ -248,7 +244,7 @@ def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
     return _scaled(spectrum, (np.arange(len(theta)) < k).astype(float))
 
 
-@checked(spectrum=_spectrum, w=numeric)
+@checked(spectrum=_spectrum, w=number(least=1))
 def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
     r"""Return weights that decrease by one ratio, :math:`\delta_i = w\, \delta_{i+1}`.
 
@@ -277,9 +273,7 @@ def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
     >>> (geometric(np.array([0.0, 1.0, 2.0]), w=2.0) * 7).round(9).tolist()
     [4.0, 2.0, 1.0]
     """
-    if not (np.isfinite(w) and w >= 1):
-        raise InvalidInputError(f"w={w!r} must be a number >= 1: it is the ratio of consecutive weights; 1 is flat.")
-    return _scaled(spectrum, float(w) ** -np.arange(len(_eigenvalues(spectrum)), dtype=float))
+    return _scaled(spectrum, w ** -np.arange(len(_eigenvalues(spectrum)), dtype=float))
 
 
 TRANSFORMS: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
@@ -295,7 +289,7 @@ TRANSFORMS: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
 """The transforms by name, each called as ``TRANSFORMS[name](spectrum, **params)``."""
 
 
-@checked(spectrum=_spectrum, w=numeric)
+@checked(spectrum=_spectrum, w=number(least=1))
 def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     r"""Return the centre of the ordered spectra: no labels, no data but the eigenvalues' ties.
 
@@ -336,11 +330,9 @@ def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     >>> (analytic_centre(np.array([0.0, 1.0, 2.0, 3.0])) * 24).round(9).tolist()
     [6.0, 11.0, 5.0, 2.0]
     """
-    if not (np.isfinite(w) and w >= 1):
-        raise InvalidInputError(f"w={w!r} must be a number >= 1: it is the least ratio of consecutive weights.")
     sizes = _block_sizes(spectrum)
     # Block g has the weight sum_{h >= g} w^(h-g) kappa_h; powers of 1/w keep every number below one.
-    decay = float(w) ** -np.arange(len(sizes), dtype=float)
+    decay = w ** -np.arange(len(sizes), dtype=float)
     traces = np.cumsum(sizes * decay)
     centre = decay * np.cumsum(1.0 / traces[::-1])[::-1]
     return np.append(1.0, np.repeat(centre, sizes)) / (1 + len(sizes))

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
+from specmargin.objectives import Features, WeightedSVM
 from specmargin.objectives.s3vm import S3VM
 
 LOSSES = {
@@ -48,6 +49,17 @@ def clouds(rng, loss="squared_hinge", intercept="free", u=40, d=4, gap=0.8, spar
     X = rng.normal(size=(n, d)) + gap * (2.0 * truth[:, None] - 1.0)
     y = np.where(np.arange(n) < 6, truth, -1)
     return S3VM(sp.csr_array(X) if sparse else X, encode_labels(y), loss, intercept=intercept, **options)
+
+
+def convex_svm(rng, loss, intercept, n=40, d=6, C=1.0, *, kind="both", sparse=False):
+    """Noisy labels; kind "both" weighs both labels of every sample, with a linear term that any loss can hold."""
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
+    if kind == "one":
+        return WeightedSVM(features, C * (y > 0), C * (y < 0), loss)
+    linear = C * (0.1 * rng.normal(size=n) - 0.5 * y)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear - linear.mean())
 
 
 def kernel_features(K, free=None):

@@ -49,8 +49,9 @@ def test_exact_step_is_the_minimum_along_the_line(rng, table, weighted):
     if pieces.kinks:
         slack[2] = pieces.kinks[-1]  # on a kink
     scale = np.exp(rng.normal(size=(l, 1))) if weighted else np.ones((l, 1))
+    root = scale[:, 0] if weighted else None
     slope, curvature = -np.exp(3 * rng.normal(size=c)), np.exp(rng.normal(size=c))
-    steps = exact_step(scale * slack, scale * speed, slope, curvature, pieces=pieces, scale=scale)
+    steps = exact_step(slack, speed, slope, curvature, pieces=pieces, root=root)
     crossed = 0
     for j in range(c):
         lines = (scale[:, 0] * part[:, j] for part in (slack, speed))

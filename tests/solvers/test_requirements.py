@@ -115,6 +115,8 @@ def test_the_reason_is_the_true_one():
         sm.solvers.newton(lapsvm("hinge"))
     with pytest.raises(ValueError, match="it is not convex and"):
         require("factorized", "LapSVM", Ramp())
+    with pytest.raises(ValueError, match=r"loss 'hinge': it is piecewise linear.*; polish obj.smoothed"):
+        require("polish", "S3VM", LOSSES["hinge"], UNLABELED_LOSSES["exp"])
 
 
 def test_of_a_pair_of_facts_one_is_enough():
@@ -142,12 +144,6 @@ def test_what_is_not_declared_is_missing():
 BAD = [
     (solver, {name: value})
     for solvers, arguments in (
-        (
-            "annealing branch_and_bound cccp continuation factorized finite_newton gradient label_switching "
-            "multi_switch newton one_flip pcg probe quasi_newton s3vm_bound weighted_svm",
-            {"tol": (-1.0, np.nan, "1")},
-        ),
-        ("annealing cccp factorized newton pcg s3vm_bound", {"max_iter": (0, -1, 1.5)}),
         ("annealing", {"max_inner": (0,)}),
         ("branch_and_bound", {"time_limit": (0,), "max_nodes": (-1,)}),
         ("probe", {"time_limit": (0, -1.0), "rounds": (-1,)}),
@@ -165,6 +161,7 @@ BAD = [
 
 
 def test_arguments_out_of_range_are_refused_by_name():
+    """Those of one solver or a few; `tol` and `max_iter` of all are in the contract's table."""
     X, labels = moons()
     objectives = {"LapSVM": lapsvm("squared_hinge"), "WeightedSVM": weighted_svm("hinge"), "S3VM": S3VM(X, labels)}
     for solver, options in BAD:

@@ -47,7 +47,7 @@ from specmargin.solvers.exact_s3vm.tree_log import TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.range import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 

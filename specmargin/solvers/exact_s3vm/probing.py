@@ -21,7 +21,7 @@ from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bound
 from specmargin.solvers.exact_s3vm.tree_log import Evidence, TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.range import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]

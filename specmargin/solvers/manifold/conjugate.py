@@ -54,7 +54,7 @@ class StackedProblem:
         self.K = obj.K.astype(dtype) if dtype != np.float64 and hasattr(obj.K, "astype") else obj.K
         self.c = obj.labels.weights_or_ones[:, None]
         """Weights of the labelled samples."""
-        self.root = np.sqrt(self.c)
+        self.root = np.sqrt(self.c[:, 0])
         weight = 1.0 / max(1.0, float(self.c.sum())) if scaled else 1.0
         self.weight = weight if obj.fit_intercept else 0.0
         """Preconditioner of the bias; 0 keeps b at 0."""
@@ -132,8 +132,7 @@ class Stack:
         slack = 1.0 - self.y * (self.Kalpha[problem.labeled] + self.b)
         speed = self.y * (self.Kd[problem.labeled] + self.db)
         curvature = obj.gamma_A * _dots(self.d, self.Kd) + obj.gamma_I * _dots(self.Kd, LKd)
-        slack, speed = problem.root * slack, problem.root * speed
-        step = exact_step(slack, speed, slope, curvature, pieces=problem.pieces, scale=problem.root)
+        step = exact_step(slack, speed, slope, curvature, pieces=problem.pieces, root=problem.root)
         self.alpha += step * self.d
         self.b = self.b + step * self.db
         self.Kalpha += step * self.Kd

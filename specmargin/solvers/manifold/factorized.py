@@ -35,7 +35,7 @@ from specmargin.objectives import LapRLS, LapSVM
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.rounding.lapsvm import residual
-from specmargin.results import History, SolveResult, Status
+from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import never_worse_than_zero
 from specmargin.solvers.requirements import require
@@ -130,36 +130,27 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
     else:
         v, b, n_iter = _active_set_newton(obj, pieces, max_iter, history)
     theta = obj.repair_multipliers(2.0 * v)
-    alpha = obj.reduction.coefficients(v)
-    image = obj.products.image(alpha)
-    certificate = obj.prove(alpha, b, theta, Ka=image, tol=tol)
-    if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
-        other = obj.products.image(refined)
-        again = obj.prove(refined, b, theta, Ka=other, tol=tol)
-        if again.gap < certificate.gap:
-            alpha, certificate, image = refined, again, other
+
+    def judged(alpha: FloatArray, b: float) -> tuple[Certificate, FloatArray, float, FloatArray]:
+        image = obj.products.image(alpha)
+        assert image is not None
+        return obj.prove(alpha, b, theta, Ka=image, tol=tol), alpha, b, image.f + b
+
+    answer = judged(obj.reduction.coefficients(v), b)
+    if not answer[0].is_optimal(tol) and (refined := _refined(obj, theta, answer[1])) is not None:
+        answer = min(answer, judged(refined, b), key=_gap)
     # A hinge counts what rounding leaves of a margin in full: where the optimum is far below one, that is all of it.
-    start = alpha, b
+    _, start, offset, _ = answer
     for share in _OUTWARDS if loss.box_dual else ():
-        if certificate.is_optimal(tol):
+        if answer[0].is_optimal(tol):
             break
-        further, offset = (1.0 + share) * start[0], (1.0 + share) * start[1]
-        other = obj.products.image(further)
-        again = obj.prove(further, offset, theta, Ka=other, tol=tol)
-        if again.gap < certificate.gap:
-            alpha, b, certificate, image = further, offset, again, other
-    assert image is not None
+        answer = min(answer, judged((1.0 + share) * start, (1.0 + share) * offset), key=_gap)
+    certificate, alpha, b, f = answer
     stopped = Status.MAX_ITER if pieces.kinks and n_iter >= max_iter else None
     return SolveResult(
         problem=obj.name,
         status=certificate.status(tol, stopped),
-        variables={
-            "alpha": alpha,
-            "b": np.asarray(b),
-            "f": image.f + b,
-            "v": theta / 2,
-            "beta": y * theta,
-        },
+        variables={"alpha": alpha, "b": np.asarray(b), "f": f, "v": theta / 2, "beta": y * theta},
         duals={"balance": np.asarray(b)},
         certificate=certificate,
         history=history,
@@ -167,6 +158,10 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
         n_iter=n_iter,
         message=f"relative gap {certificate.relative_gap:.1e}",
     )
+
+
+def _gap(answer: tuple[Any, ...]) -> float:
+    return float(answer[0].gap)
 
 
 def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
@@ -268,7 +263,7 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
         after = pieces.index(1.0 - y * (G @ target_v + target_b))
         # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
         full = bounded and bool((after == at).all())
-        step = 1.0 if full else _exact_step(G, y, pieces, v, b, target_v, target_b, weights)
+        step = 1.0 if full else _exact_step(obj, pieces, v, b, target_v - v, target_b - b)
         v, b = v + step * (target_v - v), b + step * (target_b - b)
         f = G @ v
         slack = 1.0 - y * (f + b)
@@ -283,26 +278,14 @@ def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: Hist
     return v, b, max_iter
 
 
-def _exact_step(
-    G: FloatArray,
-    y: FloatArray,
-    pieces: Pieces,
-    v: FloatArray,
-    b: float,
-    target_v: FloatArray,
-    target_b: float,
-    weights: FloatArray,
-) -> float:
-    """Return the step from (v, b) towards the target that minimises the sum of the losses + v'G v."""
-    dv, db = target_v - v, target_b - b
+def _exact_step(obj: LapSVM, pieces: Pieces, v: FloatArray, b: float, dv: FloatArray, db: float) -> float:
+    """Return the step from (v, b) along (dv, db) that minimises the sum of the losses + v'G v."""
+    G, y, root = obj.reduction.G, obj.labels.sign, np.sqrt(obj.labels.weights_or_ones)
     Gdv = G @ dv
     slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
-    at, root = pieces.index(slack), np.sqrt(weights)
-    slack, speed = root * slack, root * speed
-    slope = np.array([v @ Gdv - ((pieces.square[at] * slack + root * pieces.linear[at]) * speed).sum()])
-    curvature = np.array([dv @ Gdv])
-    steps = exact_step(slack[:, None], speed[:, None], slope, curvature, pieces=pieces, scale=root[:, None])
-    return float(steps[0])
+    at = pieces.index(slack)
+    slope = v @ Gdv - ((pieces.square[at] * (root * slack) + root * pieces.linear[at]) * (root * speed)).sum()
+    return float(exact_step(slack, speed, slope, dv @ Gdv, pieces=pieces, root=root)[0])
 
 
 def _step_bound(x: FloatArray, step: FloatArray) -> float:

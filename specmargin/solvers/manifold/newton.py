@@ -41,6 +41,9 @@ __all__ = ["REQUIRES", "newton"]
 REQUIRES = ("convex", "smooth", "piecewise_quadratic")
 """A minimum that a linear system gives once every sample's piece of the loss is known, and a slope on the way there."""
 
+_Point = tuple[FloatArray, float, FloatArray]
+"""alpha, b and K alpha."""
+
 
 def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
     """Train in the primal by Newton's method.
@@ -99,7 +102,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         Ktarget = obj.K @ target
         after = pieces.index(1.0 - y * (Ktarget[labeled] + target_b))
         converged = bool((after == at).all()) and _has_minimum(obj, pieces, at)
-        step = 1.0 if converged else _safeguarded(obj, pieces, alpha, b, Kalpha, target, target_b, Ktarget)
+        step = 1.0 if converged else _safeguarded(obj, pieces, (alpha, b, Kalpha), (target, target_b, Ktarget))
         last = objective
         if step == 1.0:
             alpha, b, Kalpha = target, target_b, Ktarget
@@ -192,23 +195,13 @@ def _residual(
     return np.append(missing.sum() / max(float(curved.sum()), 1e-300), residual)
 
 
-def _safeguarded(
-    obj: LapSVM,
-    pieces: Pieces,
-    alpha: FloatArray,
-    b: float,
-    Kalpha: FloatArray,
-    target: FloatArray,
-    target_b: float,
-    Ktarget: FloatArray,
-) -> float:
+def _safeguarded(obj: LapSVM, pieces: Pieces, at: _Point, target: _Point) -> float:
     """Return how far to go towards the target."""
     y, labeled = obj.labels.sign, obj.labels.labeled
-    d, Kd, db = target - alpha, Ktarget - Kalpha, target_b - b
+    alpha, b, Kalpha = at
+    d, db, Kd = target[0] - alpha, target[1] - b, target[2] - Kalpha
     t, speed = y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
     Sd = obj.apply_S(d, Kd)
     slope = Kalpha @ Sd + (0.5 * obj.margin_loss.gradient(t) * speed).sum()
-    root = np.sqrt(obj.labels.weights_or_ones)[:, None]
-    slack, speed = root * (1.0 - t)[:, None], root * speed[:, None]
-    steps = exact_step(slack, speed, np.array([slope]), np.array([Kd @ Sd]), pieces=pieces, scale=root)
-    return float(steps[0])
+    root = np.sqrt(obj.labels.weights_or_ones)
+    return float(exact_step(1.0 - t, speed, slope, Kd @ Sd, pieces=pieces, root=root)[0])

@@ -6,7 +6,6 @@ Only the last objective of a path counts; those before are followed loosely, for
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,9 +15,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, lbfgs, relative_norm
-from specmargin.solvers.s3vm.range import far_away, require_range, trusted
+from specmargin.solvers.s3vm.range import ended, far_away, require_range, start_vector
 from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
-from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
@@ -99,19 +97,10 @@ def follow(
         if below is not None:  # a maximum or a saddle point: descended from once more
             w, escapes = below, escapes + 1
             steps.append((value, surrogate))
-    stopped = Status.STATIONARY if end.converged else Status.MAX_ITER
-    status, message = trusted(obj, w, stopped, end.message(max_iter))
-    if status is Status.MAX_ITER and end.n_iter < max_iter:
+    status, message = Status.STATIONARY if end.converged else Status.MAX_ITER, end.message(max_iter)
+    if not end.converged and end.n_iter < max_iter:
         message = far_away(obj) or message
-    return obj.result(
-        w,
-        solver=solver,
-        status=status,
-        history=history,
-        n_iter=n_iter,
-        seconds=time.perf_counter() - start,
-        message=message,
-    )
+    return ended(obj, w, (status, message), solver=solver, history=history, n_iter=n_iter, start=start)
 
 
 def rising(schedule: npt.ArrayLike) -> FloatArray:

@@ -31,9 +31,8 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.range import ended, require_range, start_vector
 from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
-from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -146,17 +145,9 @@ def annealing(
     if isinstance(search, _Alternation) and search.unproved is not None:
         converged, proof = True, search.unproved  # for more iterations would not decide it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {progress.history['temperature'][-1]:.1e}"
-    status, message = trusted(obj, progress.w, Status.STATIONARY if converged else Status.MAX_ITER, message, proof)
-    return obj.result(
-        progress.w,
-        solver="annealing",
-        status=status,
-        history=progress.history,
-        n_iter=len(progress.history),
-        seconds=time.perf_counter() - start,
-        message=message,
-        p=progress.p,
-    )
+    end = Status.STATIONARY if converged else Status.MAX_ITER, message
+    w, p, history = progress.w, progress.p, progress.history
+    return ended(obj, w, end, proof, solver="annealing", history=history, n_iter=len(history), start=start, p=p)
 
 
 class _Progress:

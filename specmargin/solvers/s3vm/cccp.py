@@ -32,9 +32,8 @@ from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import rising
-from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.range import ended, require_range, start_vector
 from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
-from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -127,17 +126,8 @@ def cccp(
     # The SVM of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
     value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective
     proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
-    status, message = trusted(obj, w, end.status, end.message, proof)
-    return obj.result(
-        w,
-        solver="cccp",
-        status=status,
-        history=history,
-        n_iter=n_iter,
-        seconds=time.perf_counter() - start,
-        message=message,
-        beta=end.beta,
-    )
+    verdict = end.status, end.message
+    return ended(obj, w, verdict, proof, solver="cccp", history=history, n_iter=n_iter, start=start, beta=end.beta)
 
 
 class _Outcome(NamedTuple):

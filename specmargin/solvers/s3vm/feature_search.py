@@ -15,7 +15,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import is_better_label
 from specmargin.objectives.s3vm import S3VM
 from specmargin.solvers.lbfgs import lbfgs
-from specmargin.solvers.s3vm.local_search import alternate, signs_of
+from specmargin.solvers.s3vm.local_search import LabelSearch
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -30,8 +30,8 @@ def has_relaxation(obj: S3VM) -> bool:
     return obj.features.penalty != 0.0 and getattr(obj.loss, "slack_power", 0) > 0
 
 
-class FeatureSearch:
-    """Descents of one objective, in w; labelings that were tried are not tried again.
+class FeatureSearch(LabelSearch):
+    """Descents in w.
 
     Parameters
     ----------
@@ -40,17 +40,14 @@ class FeatureSearch:
     """
 
     def __init__(self, obj: S3VM) -> None:
-        self.obj = obj
+        super().__init__(obj)
         loss, unlabeled = obj.loss, obj.unlabeled_loss
-        self.by_labels = not getattr(unlabeled, "smooth", False)
-        same = is_better_label(loss, unlabeled)
-        if self.by_labels and not same:
+        if self.by_labels and not is_better_label(loss, unlabeled):
             raise InvalidInputError(
                 f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
                 f"not the better label's {loss!r}; take unlabeled_loss=None or 'exp', or intercept='balance'."
             )
         self.expand = self.coordinates = np.asarray
-        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
 
     @cached_property
     def Z_unlabeled(self) -> FloatArray:
@@ -66,20 +63,10 @@ class FeatureSearch:
         result = supervised_svm(self.obj.supervised(), None, solver="one_flip", start=0.0)
         return self.descend(np.asarray(result.variables["w"]))
 
-    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w where the descent from w ends."""
-        if self.by_labels or self.obj.is_supervised:
-            return alternate(self, signs_of(self.decisions(w)), w)
+    def _trained(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        w = np.asarray(weighted_svm(self.obj.guessed(labels), w).variables["w"])
+        return self.obj.value_at(w), w
+
+    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
         end = lbfgs(self.obj.value_and_gradient, w, self.obj.features.weights, tol=_TOL, max_iter=2000)
         return end.value, end.w
-
-    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
-        key = np.packbits(labels > 0).tobytes()
-        if key not in self._seen:
-            trained = weighted_svm(self.obj.guessed(labels), w)
-            w = np.asarray(trained.variables["w"])
-            if len(self._seen) > 100_000:
-                self._seen.clear()
-            self._seen[key] = (self.obj.value_at(w), w)
-        return self._seen[key]

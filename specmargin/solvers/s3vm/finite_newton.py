@@ -13,6 +13,7 @@ gradient of 1e-6 proves twelve digits of the objective.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.range import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "Descent", "descend", "finite_newton", "gradient_gap", "svm_result", "started"]
@@ -80,14 +81,7 @@ def finite_newton(
     history = History()
     end = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
     return svm_result(
-        svm,
-        end.w,
-        solver="finite_newton",
-        tol=tol,
-        max_iter=max_iter,
-        history=history,
-        n_iter=end.n_iter,
-        start=start,
+        svm, end.w, solver="finite_newton", tol=tol, max_iter=max_iter, history=history, n_iter=end.n_iter, start=start
     )
 
 
@@ -119,8 +113,7 @@ def _require_bounded(svm: WeightedSVM) -> None:
 def svm_result(
     svm: WeightedSVM,
     w: FloatArray,
-    theta_plus: FloatArray | None = None,
-    theta_minus: FloatArray | None = None,
+    multipliers: Sequence[FloatArray] = (),
     *,
     solver: str,
     tol: float,
@@ -129,16 +122,18 @@ def svm_result(
     n_iter: int,
     start: float,
 ) -> SolveResult:
-    """Return the answer of a solver that ended at w; its certificate decides on the status."""
-    certificate = svm.prove(w, theta_plus, theta_minus)
+    """Return the answer of a solver that ended at w; its certificate decides on the status.
+
+    The multipliers of both labels follow from the slopes of the losses where they are not given.
+    """
+    certificate = svm.prove(w, *multipliers)
     status = certificate.status(tol, stopped=Status.MAX_ITER if n_iter >= max_iter else None)
     v, b = svm.features.coefficients(w)
-    duals = {} if theta_plus is None or theta_minus is None else {"plus": theta_plus, "minus": theta_minus}
     return SolveResult(
         problem="WeightedSVM",
         status=status,
         variables={"w": w, "v": v, "b": np.asarray(b), "f": svm.features.decisions(w)},
-        duals=duals,
+        duals=dict(zip(("plus", "minus"), multipliers, strict=False)),
         certificate=certificate,
         history=history,
         solver=solver,
@@ -177,8 +172,10 @@ def descend(
     features, weights = svm.features, svm.features.weights
     pieces = svm.loss.pieces
     assert pieces is not None
-    sides = [(np.flatnonzero(c), y, np.sqrt(c[c > 0])) for c, y in ((svm.plus, 1.0), (svm.minus, -1.0))]
-    scale = np.concatenate([root for _, _, root in sides])[:, None]
+    both = (svm.plus, svm.minus)
+    rows = np.concatenate([np.flatnonzero(c) for c in both])
+    y = np.repeat([1.0, -1.0], [np.count_nonzero(c) for c in both])
+    root = np.sqrt(np.concatenate([c[c > 0] for c in both]))
     value = svm.value_at(w, f)
     n_iter = 0
     while True:
@@ -195,14 +192,8 @@ def descend(
         target, _ = system.target(w, f, slopes, curvatures, g, max(_FORCING * size, 0.5 * np.sqrt(enough)))
         d = target - w
         df = features.products(d)
-        step = exact_step(
-            np.concatenate([root * (1.0 - y * f[rows]) for rows, y, root in sides])[:, None],
-            np.concatenate([root * y * df[rows] for rows, y, root in sides])[:, None],
-            np.array([0.5 * float(g @ d)]),
-            np.array([0.5 * float(weights @ d**2)]),
-            pieces=pieces,
-            scale=scale,
-        )[0]
+        slope, curvature = 0.5 * float(g @ d), 0.5 * float(weights @ d**2)
+        step = exact_step(1.0 - y * f[rows], y * df[rows], slope, curvature, pieces=pieces, root=root)[0]
         w_new = target if step == 1.0 else w + step * d
         f_new = features.decisions(w_new)
         value_new = svm.value_at(w_new, f_new)

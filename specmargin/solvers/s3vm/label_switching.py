@@ -29,8 +29,7 @@ from specmargin.solvers.requirements import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend
-from specmargin.solvers.s3vm.range import require_range, trusted
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.range import ended, require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
@@ -163,16 +162,9 @@ def switch_labels(
         else:
             status = Status.MAX_ITER
             break
-    status, message = trusted(obj, w, status, f"{switched} pairs switched in {n_iter} trainings", training.proof(w))
-    return obj.result(
-        w,
-        solver=solver,
-        status=status,
-        history=history,
-        n_iter=n_iter,
-        seconds=time.perf_counter() - began,
-        message=message,
-        held_labels=labels,
+    end = status, f"{switched} pairs switched in {n_iter} trainings"
+    return ended(
+        obj, w, end, training.proof(w), solver=solver, history=history, n_iter=n_iter, start=began, held_labels=labels
     )
 
 

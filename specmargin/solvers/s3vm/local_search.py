@@ -7,8 +7,8 @@ exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,7 +24,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LabelSearch", "LocalSearch", "alternate", "signs_of"]
+__all__ = ["LabelSearch", "LocalSearch", "signs_of"]
 
 _ROUNDS = 100  # of retraining with guessed labels
 _HARD = 1e4
@@ -36,31 +36,60 @@ def signs_of(f: FloatArray) -> FloatArray:
     return np.where(f >= 0, 1.0, -1.0)
 
 
-class LabelSearch(Protocol):
-    """A search whose labels can be guessed: `LocalSearch`, or `feature_search.FeatureSearch`."""
+class LabelSearch(ABC):
+    """Descents of one objective; labelings that were tried are not tried again.
 
-    obj: S3VM
+    Parameters
+    ----------
+    obj : S3VM
+        The objective.
+    """
 
+    def __init__(self, obj: S3VM) -> None:
+        self.obj = obj
+        self.by_labels = not getattr(obj.unlabeled_loss, "smooth", False)
+        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
+
+    @abstractmethod
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""
 
+    @abstractmethod
+    def _trained(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Solve what `retrain` has not met before."""
+
+    @abstractmethod
+    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w where L-BFGS ends."""
+
+    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w where the descent from w ends."""
+        if self.obj.is_supervised:
+            return self.retrain(np.ones(len(self.obj.unlabeled)), w)
+        return self.alternate(signs_of(self.decisions(w)), w) if self.by_labels else self._slide(w)
+
+    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Retrain and guess the labels anew until they stay, and return J and w; `w` is a start."""
+        for _ in range(_ROUNDS):
+            value, w = self.retrain(labels, w)
+            guessed = signs_of(self.decisions(w))
+            if (guessed == labels).all():
+                break
+            labels = guessed
+        return value, w
+
     def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
+        key = np.packbits(labels > 0).tobytes()
+        if key not in self._seen:
+            if len(self._seen) > 100_000:
+                self._seen.clear()
+            self._seen[key] = self._trained(labels, w)
+        return self._seen[key]
 
 
-def alternate(search: LabelSearch, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-    """Retrain and guess the labels anew until they stay, and return J and w; `w` is a start."""
-    for _ in range(_ROUNDS):
-        value, w = search.retrain(labels, w)
-        guessed = signs_of(search.decisions(w))
-        if search.obj.is_supervised or (guessed == labels).all():
-            break
-        labels = guessed
-    return value, w
-
-
-class LocalSearch:
-    """Descents of one objective; labelings that were tried are not tried again.
+class LocalSearch(LabelSearch):
+    """Descents in the row space of a relaxation.
 
     Parameters
     ----------
@@ -69,16 +98,14 @@ class LocalSearch:
     """
 
     def __init__(self, relaxation: S3VMRelaxation) -> None:
-        self.relaxation = relaxation
-        self.obj, self.expand, self.coordinates = relaxation.obj, relaxation.expand, relaxation.coordinates
+        super().__init__(relaxation.obj)
+        self.relaxation, self.expand, self.coordinates = relaxation, relaxation.expand, relaxation.coordinates
         assert relaxation.space is not None
         self.Z = relaxation.space.Z
         self.Z_unlabeled = self.Z[self.obj.unlabeled]
-        self.by_labels = not getattr(self.obj.unlabeled_loss, "smooth", False)
         self.features = Features(self.Z, offset=relaxation.offset)
         self._system = NewtonSystem(self.features)
         self._last: LabelPoint | None = None
-        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
 
     @cached_property
     def qp(self) -> LabelQP:
@@ -124,40 +151,24 @@ class LocalSearch:
         supervised = S3VMRelaxation(self.obj.supervised(), space=self.relaxation.space)
         return self.descend(barrier(supervised, tol=1e-6).w)
 
-    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w where the descent from w ends."""
-        if self.obj.is_supervised:
-            return self.retrain(np.ones(len(self.obj.unlabeled)), w)
-        if not self.by_labels:
-            return self._slide(w)
-        return alternate(self, signs_of(self.decisions(w)), w)
-
-    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
-        key = np.packbits(labels > 0).tobytes()
-        if key not in self._seen:
-            if self._pivoted:
-                self._last = self.qp.solve(self.qp.labels(labels), self._last)
-                self._seen[key] = self.at(self._last)
-                return self._seen[key]
-            problem = self.relaxation.with_(signs=labels)
-            powers = {getattr(loss, "slack_power", 0) for _, loss in problem.groups}
-            if len(powers) == 1 and 0 not in powers:
-                cost = np.zeros((2, len(self.Z)))
-                cost[(problem.y < 0).astype(int), problem.known] = problem.weights
-                svm = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
-                if powers == {1}:
-                    w = weighted_svm(svm, w).variables["w"]
-                else:
-                    f = self.features.decisions(w)
-                    w = newton_descent(svm, w, f, tol=1e-12, system=self._system).w
+    def _trained(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        if self._pivoted:
+            self._last = self.qp.solve(self.qp.labels(labels), self._last)
+            return self.at(self._last)
+        problem = self.relaxation.with_(signs=labels)
+        powers = {getattr(loss, "slack_power", 0) for _, loss in problem.groups}
+        if len(powers) == 1 and 0 not in powers:
+            cost = np.zeros((2, len(self.Z)))
+            cost[(problem.y < 0).astype(int), problem.known] = problem.weights
+            svm = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
+            if powers == {1}:
+                w = weighted_svm(svm, w).variables["w"]
             else:
-                result = barrier(problem, tol=1e-9)
-                w = result.w if result.primal is None else result.primal
-            if len(self._seen) > 100_000:
-                self._seen.clear()
-            self._seen[key] = (self.value(w), w)
-        return self._seen[key]
+                w = newton_descent(svm, w, self.features.decisions(w), tol=1e-12, system=self._system).w
+        else:
+            result = barrier(problem, tol=1e-9)
+            w = result.w if result.primal is None else result.primal
+        return self.value(w), w
 
     def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
         space, obj = self.relaxation, self.obj

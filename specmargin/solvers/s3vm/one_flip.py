@@ -15,9 +15,8 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, alternate, signs_of
-from specmargin.solvers.s3vm.range import trusted
-from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
+from specmargin.solvers.s3vm.range import ended, start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]
@@ -92,21 +91,12 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
-    status, message = Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"
-    proof = None
+    end, proof = (Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"), None
     if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
         proof = obj.guessed(obj.labels_of(weights)).prove(weights)
-    status, message = trusted(obj, weights, status, message, proof)
-    return obj.result(
-        weights,
-        solver="one_flip",
-        status=status,
-        history=history,
-        n_iter=kept,
-        seconds=time.perf_counter() - start,
-        message=message,
-        flips=np.asarray(flips),
+    return ended(
+        obj, weights, end, proof, solver="one_flip", history=history, n_iter=kept, start=start, flips=np.asarray(flips)
     )
 
 
@@ -132,7 +122,7 @@ def flip_once(
                 break
             guess = labels.copy()
             guess[j] = -guess[j]
-            trial = alternate(search, guess, w)
+            trial = search.alternate(guess, w)
         else:
             row = search.Z_unlabeled[j]
             length = float(row @ row)

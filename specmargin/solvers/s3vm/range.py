@@ -1,22 +1,24 @@
-"""Weights and features beyond double precision: refused where products overflow, told where digits are lost.
+"""How a search of S3VMs begins and ends where double precision ends: refused, or told where digits are lost.
 
-`require_range` is the first thing that a search of S3VMs does; `trusted` decides whether its end is STATIONARY or
-NUMERICAL.
+`require_range` is the first thing that a search does, `start_vector` its start; `trusted` decides whether its end is
+STATIONARY or NUMERICAL, and `ended` makes the answer of it.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.rounding.weighted_svm import decision_rounding
 from specmargin.objectives.s3vm import S3VM
-from specmargin.results import INACCURATE_GAP, Certificate, Status
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.typing import FloatArray
 
-__all__ = ["far_away", "require_range", "trusted"]
+__all__ = ["ended", "far_away", "require_range", "start_vector", "trusted"]
 
 _LARGEST = {1: 1e160, 2: 1e120}
 """Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
@@ -63,6 +65,22 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
             )
 
 
+def start_vector(w: npt.ArrayLike | None, size: int) -> FloatArray:
+    """Return a copy of the weights to start from, checked, or zeros, (size,).
+
+    Examples
+    --------
+    >>> start_vector(None, 2).tolist(), start_vector([1, 2], 2).tolist()
+    ([0.0, 0.0], [1.0, 2.0])
+    """
+    if w is None:
+        return np.zeros(size)
+    w = np.array(w, dtype=float)
+    if w.shape != (size,) or not np.isfinite(w).all():
+        raise InvalidInputError(f"the start w must be finite and of the shape ({size},), got {w.shape}.")
+    return w
+
+
 def trusted(
     obj: S3VM, w: FloatArray, status: Status, message: str = "", inner: Certificate | None = None
 ) -> tuple[Status, str]:
@@ -93,6 +111,38 @@ def trusted(
     ):
         return status, message
     return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_cause_of_rounding(obj)}"
+
+
+def ended(
+    obj: S3VM,
+    w: FloatArray,
+    end: tuple[Status, str],
+    inner: Certificate | None = None,
+    *,
+    solver: str,
+    history: History,
+    n_iter: int,
+    start: float,
+    **variables: Any,
+) -> SolveResult:
+    """Return the answer of a search that ended at w.
+
+    Parameters
+    ----------
+    end : tuple of (Status, str)
+        Status and message, as far as `trusted` leaves them.
+    inner : Certificate, optional
+        The same as there.
+    start : float
+        Clock at the start.
+    **variables
+        What the answer holds besides those of `S3VM.result`.
+    """
+    status, message = trusted(obj, w, *end, inner)
+    seconds = time.perf_counter() - start
+    return obj.result(
+        w, solver=solver, status=status, message=message, history=history, n_iter=n_iter, seconds=seconds, **variables
+    )
 
 
 def _cause_of_rounding(obj: S3VM) -> str:

@@ -80,23 +80,14 @@ def weighted_svm(
     cold = w is None
     w = started(svm, w)
     f, history = svm.features.decisions(w), History()
-    theta_plus = theta_minus = None
+    thetas: tuple[FloatArray, ...] = ()
     if svm.loss.box_dual:
         point = hinge_svm(svm, w, f, warm=not cold, tol=tol, max_iter=max_iter, history=history)
-        w, n_iter, theta_plus, theta_minus = point.w, point.n_iter, point.theta_plus, point.theta_minus
+        w, n_iter, thetas = point.w, point.n_iter, (point.theta_plus, point.theta_minus)
     else:
-        w, _, n_iter = _damped_newton(svm, w, f, tol, max_iter, history)
+        w, n_iter = _damped_newton(svm, w, f, tol, max_iter, history)
     return svm_result(
-        svm,
-        w,
-        theta_plus,
-        theta_minus,
-        solver="weighted_svm",
-        tol=tol,
-        max_iter=max_iter,
-        history=history,
-        n_iter=n_iter,
-        start=start,
+        svm, w, thetas, solver="weighted_svm", tol=tol, max_iter=max_iter, history=history, n_iter=n_iter, start=start
     )
 
 
@@ -137,7 +128,7 @@ def supervised_svm(
 
 def _damped_newton(
     svm: WeightedSVM, w: FloatArray, f: FloatArray, tol: float, max_iter: int, history: History
-) -> tuple[FloatArray, FloatArray, int]:
+) -> tuple[FloatArray, int]:
     """Minimise a smooth loss by Newton steps with an exact line search, and by safe ones where Newton's lead astray.
 
     Newton's model knows the curvature where a sample is. Where the loss is straight there is next to none, and its
@@ -164,7 +155,7 @@ def _damped_newton(
             if best.value > value + _ROUNDING * abs(value) or not after < 0.5 * size:
                 break
         w, f, value = best.w, best.f, best.value
-    return w, f, n_iter
+    return w, n_iter
 
 
 class _Step(NamedTuple):

@@ -96,7 +96,7 @@ def test_bounds_that_contradict_themselves_are_an_alarm(monkeypatch):
 
 
 def test_the_time_limit_is_kept():
-    obj = objective(u=40)
+    obj = objective(u=120)
     result = solved(obj, time_limit=0.2)
     assert result.status is Status.MAX_ITER
     assert result.seconds < 3.0

@@ -5,7 +5,6 @@ import pytest
 from manifold_problems import data, objective, permuted, three_components
 from scipy.sparse.csgraph import connected_components
 from sklearn.linear_model import Ridge
-from sklearn.svm import LinearSVC
 
 import specmargin as sm
 from specmargin.objectives import LapSVM
@@ -51,17 +50,6 @@ def test_without_a_graph_it_is_ridge_regression(solver):
     assert result.n_iter <= (1 if solver is newton else 8)
     np.testing.assert_allclose(X.T @ result.variables["alpha"], theirs.coef_, rtol=1e-9, atol=1e-12)
     assert float(result.variables["b"]) == pytest.approx(theirs.intercept_, rel=1e-9)
-
-
-@solvers
-def test_without_a_graph_it_is_the_l2_svm_of_scikit_learn(solver):
-    """1/2 w'w + C sum hinge^2 with C = 1 / (2 gamma_A), in the units of eq. 7 after division by gamma_A."""
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(80, 3))
-    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
-    obj = LapSVM(X @ X.T, None, sm.encode_labels(y), loss="squared_hinge", gamma_A=0.5, fit_intercept=False)
-    theirs = LinearSVC(C=1.0, loss="squared_hinge", fit_intercept=False, tol=1e-10, max_iter=100000, dual=False)
-    np.testing.assert_allclose(X.T @ solver(obj).variables["alpha"], theirs.fit(X, y).coef_[0], rtol=1e-6)
 
 
 @solvers

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from manifold_problems import by_cvxpy, data, objective
-from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -239,16 +238,3 @@ def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_ti
         np.testing.assert_allclose(
             K @ result.variables["alpha"] + result.variables["b"], result.variables["f"], atol=1e-9
         )
-
-
-def test_squared_hinge_is_the_minimum_of_the_primal():
-    obj = objective(data(30, 12, width=1.0), "squared_hinge", 0.1, 1.0)
-
-    def fun(x):
-        by_alpha, by_b = obj.gradient(x[:-1], x[-1])
-        return obj.value_at(x[:-1], x[-1]), np.append(by_alpha, by_b)
-
-    found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    result = factorized(obj)
-    assert result.certificate.primal_objective <= found.fun * (1 + 1e-12)
-    assert result.certificate.primal_objective == pytest.approx(found.fun, rel=1e-9)

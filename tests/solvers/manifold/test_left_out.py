@@ -1,10 +1,12 @@
 """Decisions at left-out labels: those of the whole problem, solved by CVXPY without the label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.labels import Labels
+from specmargin.losses import LOSSES
 from specmargin.objectives.held_out.leave_one_out import dealt_folds
 from specmargin.solvers.manifold import left_out
 from specmargin.solvers.manifold.left_out import left_out_decisions
@@ -28,27 +30,28 @@ def literal(obj, labels, folds):
     for fold in folds:
         kept = np.delete(np.arange(labels.n_labeled), fold.left_out)
         for k, one in enumerate(labels.one_vs_rest()):
-            others = Labels(one.sign[kept], one.labeled[kept], one.classes, one.n_samples)
-            answer = sm.solve(sm.problems.lapsvm_dual(obj.with_(labels=others)), solver="CLARABEL")
+            answer = sm.solve(sm.problems.lapsvm_dual(obj.with_(labels=one.at(kept))), solver="CLARABEL")
             f = answer.variables["f"][labels.labeled[fold.test]]
             decisions[(fold.test, k) if decisions.ndim == 2 else fold.test] = f
     return decisions
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
-@pytest.mark.parametrize("most", [100, 0])
-def test_decisions_are_those_of_the_whole_problem_without_the_labels(problem, loss, most, monkeypatch):
+@pytest.mark.parametrize(("most", "weighted"), [(100, False), (0, False), (100, True), (0, True)])
+def test_decisions_are_those_of_the_whole_problem_without_the_labels(problem, loss, most, weighted, monkeypatch):
     obj, labels = problem
+    if weighted:
+        labels = replace(labels, weights=np.linspace(0.5, 2.0, 10))
     obj = obj.with_(loss=loss)
     monkeypatch.setattr(left_out, "MOST", most)
     solved = [sm.solvers.factorized(one).variables for one in obj.one_vs_rest(labels)]
     decisions = left_out_decisions(
-        obj.reduction.G, labels, obj.margin_loss, True, [(one["v"], float(one["b"])) for one in solved]
+        obj.reduction.G, labels, LOSSES[loss], True, [(one["v"], float(one["b"])) for one in solved]
     )
     folds = left_out.one_left_out(10) if most or loss == "squared" else dealt_folds(labels.sign, 5)
     expected = literal(obj, labels, folds)
     np.testing.assert_allclose(decisions, expected, atol=2e-5)
-    again = left_out_decisions(obj.reduction.G, labels, obj.margin_loss, True)
+    again = left_out_decisions(obj.reduction.G, labels, LOSSES[loss], True)
     np.testing.assert_allclose(again, decisions, atol=1e-9)
 
 

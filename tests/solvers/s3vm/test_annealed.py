@@ -10,7 +10,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.cccp import cccp
-from specmargin.solvers.s3vm.continuation import continuation
+from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
 from specmargin.solvers.s3vm.gradient import gradient
 from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
@@ -103,6 +103,24 @@ def test_features_of_extreme_scale_give_no_nan(solver, scale):
         assert (result.status is Status.STATIONARY) == (scale <= 1e10)
 
 
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [*LOSS.items(), (gradient, "smooth_hinge"), (gradient, "squared")],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_end_is_a_minimum_and_stays_there_when_polished(solver, loss, intercept):
+    obj = gaussians(loss=loss, intercept=intercept, C=10.0, C_star=5.0)
+    result = solver(obj, tol=1e-8)
+    w = result.variables["w"]
+    assert result.status is Status.STATIONARY
+    assert result.certificate.primal_objective == obj.value_at(w)  # of J itself, which continuation does not descend
+    last = obj.smoothed(smoothing_path(obj)[-1]) if solver is continuation else obj
+    assert last.stationarity(w) <= 1e-8
+    assert np.linalg.eigvalsh(last.hessian(w)).min() > 0
+    assert polish(last, w).certificate.primal_objective == pytest.approx(last.value_at(w), rel=1e-12)
+
+
 SCHEDULE, SHAPE = "must be a sequence of numbers >= 0", r"w must be finite and of the shape \(6,\)"
 
 
@@ -110,8 +128,8 @@ def test_bad_starts_and_schedules_are_refused():
     starts = (np.zeros(5), np.zeros((6, 1)), np.full(6, np.nan), np.full(6, np.inf))
     schedules = ([], [0.5, -1.0], [np.nan], [[0.5], [1.0]], (0.0, np.inf))
     for solver, options, message in (
-        *((solver, {"w": w}, SHAPE) for solver in LOSS for w in starts),
-        *((solver, {"schedule": bad}, SCHEDULE) for solver in (gradient, quasi_newton) for bad in schedules),
+        *((solver, {"w": w}, SHAPE) for solver in (*LOSS, *BY_LABELS) for w in starts),
+        *((solver, {"schedule": bad}, SCHEDULE) for solver in (gradient, quasi_newton, cccp) for bad in schedules),
     ):
         with pytest.raises(ValueError, match=message):
             solver(problem(solver), **options)

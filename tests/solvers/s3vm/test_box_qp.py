@@ -4,12 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+import s3vm_problems
 from s3vm_problems import weighted_by_cvxpy
 from sklearn.svm import SVC
 
 from specmargin.objectives import Features, WeightedSVM
-from specmargin.results import Status
 from specmargin.solvers.s3vm import box_qp as _box_qp
 from specmargin.solvers.s3vm.box_qp import Partition, hinge_svm
 from specmargin.solvers.s3vm.hinge_envelope import Envelope, exact_step
@@ -18,15 +17,8 @@ from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def convex_svm(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
-    """Kind "both" weighs both labels of every sample; its linear term, as the CCCP has one, keeps the dual feasible."""
-    X = rng.normal(size=(n, d))
-    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
-    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
-    if kind == "one":
-        return WeightedSVM(features, C * (y > 0), C * (y < 0), "hinge")
-    linear = C * (0.1 * rng.normal(size=n) - 0.5 * y)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", linear=linear - linear.mean())
+def convex_svm(rng, n, d, intercept, C=1.0, kind="one"):
+    return s3vm_problems.convex_svm(rng, "hinge", intercept, n, d, C, kind=kind)
 
 
 @pytest.mark.slow
@@ -94,21 +86,6 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
         certificate = svm.prove(point.w, point.theta_plus, point.theta_minus)
         assert certificate.relative_gap < 1e-7
         assert certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-7)
-
-
-@intercepts
-def test_copies_zero_rows_and_sparse_features(intercept, rng):
-    X = np.repeat(rng.normal(size=(12, 3)), 3, axis=0)
-    X[:3] = 0.0
-    y = np.tile([1.0, -1.0, 1.0], 12)  # copies with opposite labels
-    values = []
-    for features in (X, sp.csr_array(X)):
-        svm = WeightedSVM(Features.of(features, intercept, rows=np.arange(36)), 2.0 * (y > 0), 2.0 * (y < 0), "hinge")
-        result = weighted_svm(svm)
-        assert result.status is Status.OPTIMAL
-        values.append(result.certificate.primal_objective)
-    assert values[0] == pytest.approx(values[1], rel=1e-12)
-    assert values[0] == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
 
 
 def test_free_intercept_with_nobody_on_a_kink():

@@ -130,15 +130,6 @@ def test_an_svm_that_fails_is_not_called_stationary(monkeypatch):
     assert result.history["objective"][1] == result.history["objective"][0]
 
 
-def test_what_it_cannot_do_is_an_error():
-    obj = problem()
-    for loss, unlabeled in (("squared_hinge", None), ("hinge", "exp"), ("smooth_hinge", "symmetric_hinge")):
-        with pytest.raises(ValueError, match=r"solvers\.cccp does not take the (unlabelled )?loss '\w+': it is no"):
-            cccp(S3VM(obj.features, obj.labels, loss, unlabeled))
-    with pytest.raises(ValueError, match=r"of the shape \(\d+,\), got \(3,\)"):
-        cccp(obj, np.zeros(3))
-
-
 # A schedule of C*
 
 
@@ -158,9 +149,3 @@ def test_every_factor_begins_where_the_last_one_ended(s):
     assert rows == len(result.history) == result.n_iter + len(schedule)
     np.testing.assert_allclose(result.variables["f"], step.variables["f"], atol=1e-6)
     assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
-
-
-@pytest.mark.parametrize("schedule", [[], [-1.0], [np.nan], [[1.0, 1.0]]])
-def test_a_bad_schedule_is_refused(schedule):
-    with pytest.raises(ValueError, match="must be a sequence of numbers >= 0"):
-        cccp(problem(), schedule=schedule)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+import s3vm_problems
 import scipy.sparse as sp
-from s3vm_problems import weighted_by_cvxpy
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
@@ -16,17 +16,8 @@ from specmargin.solvers.s3vm.finite_newton import descend, finite_newton
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def convex_svm(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", sparse=False):
-    """Noisy labels; kind "both" weighs both labels of every sample and adds a linear term."""
-    X = rng.normal(size=(n, d))
-    if sparse:
-        X[np.abs(X) < 1.2] = 0.0
-    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
-    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
-    if kind == "one":
-        return WeightedSVM(features, C * (y > 0), C * (y < 0), loss)
-    linear = 0.1 * C * rng.normal(size=n)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear)
+def convex_svm(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
+    return s3vm_problems.convex_svm(rng, "squared_hinge", intercept, n, d, C, kind=kind, sparse=sparse)
 
 
 def test_liblinear_has_the_same_svm(rng):
@@ -150,19 +141,6 @@ def test_repeated_calls_share_a_system(intercept, d, rng):
 
 
 @intercepts
-def test_copies_zero_rows_and_constant_features(intercept, rng):
-    X = np.repeat(rng.normal(size=(15, 3)), 2, axis=0)
-    X = np.column_stack([X, np.full(30, 4.0)])
-    X[4:6] = 0.0
-    y = np.tile([1.0, -1.0, 1.0], 10)  # copies with opposite labels among them
-    svm = WeightedSVM(Features.of(X, intercept, rows=np.arange(30)), 1.0 * (y > 0), 1.0 * (y < 0))
-    result = finite_newton(svm)
-    assert result.status is Status.OPTIMAL
-    np.testing.assert_allclose(result.variables["f"][::2], result.variables["f"][1::2], atol=1e-12)
-    assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm)[0], rel=1e-10)
-
-
-@intercepts
 def test_features_that_are_all_equal_leave_the_intercept(intercept):
     features = Features.of(np.ones((6, 2)), intercept, rows=np.arange(6), balance=0.0)
     svm = WeightedSVM(features, np.array([1.0, 1, 1, 1, 0, 0]), np.array([0.0, 0, 0, 0, 1, 1]))
@@ -183,18 +161,3 @@ def test_no_weights_at_all_is_the_zero_svm():
 def test_cut_off_it_says_so(rng):
     result = finite_newton(convex_svm(rng, 200, 50, "balance", 100.0), max_iter=1)
     assert (result.status, result.n_iter) == (Status.MAX_ITER, 1)
-
-
-def test_bad_input_is_refused(rng):
-    svm = convex_svm(rng, 20, 3, "free")
-    with pytest.raises(
-        ValueError, match=r"not take the loss 'hinge': it has no continuous slope. What takes it: solvers\.weighted_svm"
-    ):
-        finite_newton(svm.with_(loss="hinge"))
-    with pytest.raises(ValueError, match=r"start w must be finite and of the shape \(4,\), got \(3,\)"):
-        finite_newton(svm, np.zeros(3))
-    with pytest.raises(ValueError, match="start w must be finite"):
-        finite_newton(svm, np.full(4, np.nan))
-    huge = Features.of(1e200 * rng.normal(size=(20, 3)), "free", rows=np.arange(20))
-    with pytest.raises(ValueError, match="squares of the features overflow; scale them"):
-        finite_newton(WeightedSVM(huge, svm.plus, svm.minus))

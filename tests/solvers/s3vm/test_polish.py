@@ -128,16 +128,3 @@ def test_smoothed_objective_can_be_polished():
 def test_features_whose_squares_overflow_are_refused():
     with pytest.raises(ValueError, match=r"overflow; divide the features by their largest length"):
         polish(gaussians(form=lambda X: 1e160 * X), np.zeros(6))
-
-
-@pytest.mark.parametrize(
-    ("loss", "unlabeled_loss", "name"),
-    [
-        ("hinge", "exp", "hinge"),
-        ("squared_hinge", "symmetric_hinge", "symmetric_hinge"),
-        ("squared_hinge", "symmetric_ramp", "symmetric_ramp"),
-    ],
-)
-def test_piecewise_linear_losses_are_refused(loss, unlabeled_loss, name):
-    with pytest.raises(ValueError, match=rf"loss '{name}': it is piecewise linear.*; polish obj.smoothed"):
-        polish(gaussians(loss=loss, unlabeled_loss=unlabeled_loss), np.zeros(6))

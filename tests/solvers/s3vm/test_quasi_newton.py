@@ -54,17 +54,6 @@ def test_schedule_is_that_of_the_paper():
     assert result.status is Status.STATIONARY
 
 
-@pytest.mark.parametrize("form", [sp.csr_array, lambda X: X])
-@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-def test_end_is_a_minimum(form, intercept):
-    obj = words(d=60, form=form, intercept=intercept)
-    result = quasi_newton(obj, tol=1e-8)
-    w = result.variables["w"]
-    assert result.certificate.dual_residual <= 1e-8
-    assert np.linalg.eigvalsh(obj.hessian(w)).min() > 0
-    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-12)
-
-
 def in_c(obj, tol=1e-10):
     """The search in the coefficients of w = A'c, by scipy, with gradients by the kernel matrix: the paper's form."""
     A = obj.features.dense()
@@ -137,16 +126,3 @@ def test_decisions_beyond_any_exponential_do_no_harm(rng):
     # The first step, without the unlabelled samples, is convex: the walk is the same from there on.
     cold = quasi_newton(obj, tol=1e-6)
     assert result.history["objective"][0] == pytest.approx(cold.history["objective"][0], rel=1e-4)
-
-
-@pytest.mark.parametrize("options", [{"C_star": 0.0}, {"l": 120, "C_star": 1.0}])
-def test_supervised_is_the_convex_svm(options):
-    obj = words(**options)
-    result = quasi_newton(obj)
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.is_optimal(1e-10)
-    # The search by L-BFGS ends there, too.
-    with_next_to_nothing = quasi_newton(words(**{**options, "C_star": 1e-9}), tol=1e-7)
-    assert with_next_to_nothing.certificate.primal_objective == pytest.approx(
-        result.certificate.primal_objective, rel=1e-5
-    )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from s3vm_problems import weighted_by_cvxpy
+from s3vm_problems import convex_svm, weighted_by_cvxpy
 from scipy.optimize import minimize
 
 import specmargin as sm
@@ -13,12 +13,6 @@ from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
-
-
-def convex_svm(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
-    X = rng.normal(size=(n, d))
-    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=-0.2)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=0.2 * C * rng.normal(size=n))
 
 
 @losses
@@ -44,6 +38,22 @@ def test_sparse_features_change_nothing(loss, intercept, rng):
     sparse = weighted_svm(convex_svm(rng, loss, intercept, sparse=True))
     assert sparse.status is Status.OPTIMAL
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@intercepts
+def test_copies_zero_rows_and_constant_features(loss, intercept, rng):
+    X = np.column_stack([np.repeat(rng.normal(size=(12, 3)), 3, axis=0), np.full(36, 4.0)])
+    X[:3] = 0.0
+    y = np.tile([1.0, -1.0, 1.0], 12)  # copies with opposite labels
+    values = []
+    for features in (X, sp.csr_array(X)):
+        svm = WeightedSVM(Features.of(features, intercept, rows=np.arange(36)), 2.0 * (y > 0), 2.0 * (y < 0), loss)
+        result = weighted_svm(svm)
+        assert result.status is Status.OPTIMAL
+        np.testing.assert_allclose(result.variables["f"][::3], result.variables["f"][2::3], atol=1e-12)
+        values.append(result.certificate.primal_objective)
+    assert values == pytest.approx(2 * [weighted_by_cvxpy(svm, 1e-10)[0]], rel=1e-8)
 
 
 def test_sharp_smooth_hinge_tends_to_the_hinge(rng):
@@ -84,10 +94,9 @@ def test_a_tilt_that_a_free_intercept_follows_to_infinity_is_refused(loss, rng):
 @losses
 def test_bad_input_is_refused(loss, rng):
     svm = convex_svm(rng, loss, "balance")
-    with pytest.raises(ValueError, match=r"of the shape \(6,\), got \(7,\)"):
-        weighted_svm(svm, np.zeros(7))
-    with pytest.raises(ValueError, match="start w must be finite"):
-        weighted_svm(svm, np.full(6, np.inf))
+    for w in (np.zeros(7), np.full(6, np.inf)):
+        with pytest.raises(ValueError, match=rf"start w must be finite and of the shape \(6,\), got \({len(w)},\)"):
+            weighted_svm(svm, w)
     huge = Features.of(1e200 * rng.normal(size=(40, 3)), "free", rows=np.arange(40))
     with pytest.raises(ValueError, match="squares of the features overflow; scale them"):
         weighted_svm(WeightedSVM(huge, svm.plus, svm.minus, loss))

@@ -302,14 +302,6 @@ def test_steps_may_run_out():
     assert alignment(obj, tol=2.0, max_iter=1).status is Status.OPTIMAL
 
 
-def test_bad_input():
-    spectrum, _ = data("simple", 5, 6)
-    with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
-        alignment(Alignment(spectrum.truncate(1), encoded(24, np.arange(4), np.array([1.0, -1, 1, -1]))))
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        alignment(Alignment(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21)))
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_alignment_and_bound_are_those_of_fractions_where_products_cancel(seed):
     """Eigenvectors that are nearly orthogonal on the labelled samples, or to the labels: few digits are left."""

@@ -35,16 +35,6 @@ def test_the_system_is_the_one_written_out(rng):
     assert c @ dkappa == pytest.approx(trace, abs=1e-9)
 
 
-@pytest.mark.parametrize(("loss", "B"), [*((loss, np.inf) for loss in LOSSES), ("hinge", 1.3)])
-def test_a_start_is_inside_all_bounds(loss, B):
-    data = data_of(loss, B=B)
-    point = data.start()
-    assert len(point.x) == len(point.s) == data.n_pairs
-    for part in (point.x, point.s, point.kappa, point.w):
-        assert (part > 0).all()
-    assert data.cone.c @ point.kappa == pytest.approx(data.rho)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_squared_loss_starts_at_the_least_squares_of_the_mean_kernel(n_classes):
     data = data_of("squared", n_classes, eps=1e-3)
@@ -54,18 +44,3 @@ def test_the_squared_loss_starts_at_the_least_squares_of_the_mean_kernel(n_class
     expected = np.linalg.solve(bordered, np.vstack([data.y, np.zeros(data.y.shape[1])]))
     np.testing.assert_allclose(np.vstack([point.gamma, point.b]), expected, atol=1e-9)
     assert interior_step(data, point).residual < 1e-9
-
-
-@losses
-def test_full_steps_meet_the_linear_conditions(loss):
-    """After a whole step balance and trace hold; a few steps more and the products are nearly gone."""
-    data = data_of(loss, order=True)
-    point, lengths, residuals = data.start(), [], []
-    for _ in range(12):
-        step = interior_step(data, point)
-        point, lengths, residuals = step.point, [*lengths, step.length], [*residuals, step.residual]
-    assert max(lengths) > 0.9
-    assert residuals[-1] < 1e-8
-    assert point.products() < 1e-8 * max(1.0, abs(point.tau))
-    np.testing.assert_allclose(point.gamma.sum(axis=0), 0.0, atol=1e-10)
-    assert data.cone.c @ point.kappa == pytest.approx(1.0, abs=1e-10)

@@ -189,12 +189,6 @@ def test_out_of_steps_says_so_with_the_gap():
     assert len(result.history) == result.n_iter == 3
 
 
-@pytest.mark.parametrize(("keywords", "match"), [({"tol": 0.0}, "tol=0.0"), ({"max_iter": 0}, "max_iter=0")])
-def test_parameters_out_of_range(keywords, match):
-    with pytest.raises(ValueError, match=match):
-        spectrum_margin(problem(10, 1.0), **keywords)
-
-
 def test_points_that_would_take_turns_come_near_the_path_again():
     """Predictor and corrector alone end in a cycle of four points here, with a gap of one percent."""
     X = np.random.default_rng(36).standard_normal((120, 5))
