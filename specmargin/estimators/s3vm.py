@@ -364,7 +364,7 @@ class S3VM(SemiSupervisedClassifier):
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of searches cut off or failed; of a convex problem, without unlabelled losses, the gap counts."""
-        search = part_of(self, "search")
+        search = part_of("search", self.search)
         bounded = search.bound is not None and search.name != "branch_and_bound"  # which is no claim of the search
         claims = [not bounded and bool(np.isfinite(result.certificate.dual_objective)) for result in results]
         super()._warn_of_gaps([result for result, claim in zip(results, claims, strict=True) if claim])
