@@ -14,8 +14,8 @@ lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
 **Squared hinges** of up to 600 samples are minimised in decision plus slack instead, by boxes, their products and few
 nodes (`specmargin.solvers.exact_s3vm.box_search`). The hinge and exp(-s f^2) stay here: a slack that costs nothing of
-second order leaves no strictly convex quadratic in x, which boxes and products live on. One driver for both searches
-would share the heap and the history, some forty lines, and neither bounds nor logs.
+second order leaves no strictly convex quadratic in x, which boxes and products live on. The two searches share neither
+bounds nor logs.
 
 **A free intercept** is penalised by next to nothing (`specmargin.solvers.exact_s3vm.free_intercept`).
 
