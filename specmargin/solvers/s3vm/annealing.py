@@ -241,13 +241,8 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     """
     f = obj.decisions_at(w)
     p = _probabilities(obj, f, temperature)
-    loss, known, hidden = obj.loss, f[obj.labels.labeled] * obj.labels.sign, f[obj.unlabeled]
-    value = 0.5 * float(obj.features.weights @ w**2) + obj.charged(loss.value(known)) - temperature * _entropy(p)
-    value += obj.C_star * float(p @ loss.value(hidden) + (1.0 - p) @ loss.value(-hidden))
-    slopes = np.empty(len(f))
-    slopes[obj.labels.labeled] = obj.costs * obj.labels.sign * loss.gradient(known)
-    slopes[obj.unlabeled] = obj.C_star * (p * loss.gradient(hidden) - (1.0 - p) * loss.gradient(-hidden))
-    return value, obj.features.weights * w + obj.features.adjoint(slopes)
+    svm = obj.guessed(2.0 * p - 1.0)
+    return svm.value_at(w, f) - temperature * _entropy(p), svm.gradient(w, f)
 
 
 def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
@@ -257,10 +252,9 @@ def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
     if share in (0.0, 1.0):
         return np.full(len(f), share)
     g = obj.C_star * (loss.value(f) - loss.value(-f))
-    middle = len(g) // 2
     # In units of T, where a cold system may leave the range of double precision.
     with np.errstate(over="ignore"):
-        e = np.clip((g - np.partition(g, middle)[middle]) / temperature, -1e15, 1e15)
+        e = np.clip((g - np.median(g)) / temperature, -1e15, 1e15)
     return np.asarray(expit(_level(e, share) - e))
 
 
@@ -281,14 +275,12 @@ def _level(e: FloatArray, share: float) -> float:
         nu = float(np.partition(e, k)[k] + logit(part))
     # At nu = e_j + logit(R) the sample j has the probability R: the ends make all of them at most, or at least, that.
     low, high = float(e.min() + logit(share)) - 1.0, float(e.max() + logit(share)) + 1.0
-    wanted, enough = share * len(e), 1e-15 * len(e)
     for _ in range(200):
         p = expit(nu - e)
-        surplus = float(p.sum()) - wanted
-        if abs(surplus) <= enough:
+        surplus, slope = float(p.mean()) - share, float((p * (1.0 - p)).mean())
+        if abs(surplus) <= 1e-15:
             break
         low, high = (low, nu) if surplus > 0 else (nu, high)
-        slope = float(p @ (1.0 - p))
         following = nu - surplus / slope if slope > 0 else np.inf
         if not low < following < high:
             following = 0.5 * (low + high)
