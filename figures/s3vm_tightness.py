@@ -1,4 +1,4 @@
-"""How tight the root of the exact S3VM search is, stage by stage of its relaxation.
+"""How tight the root of the exact S3VM search is, in stages of its relaxation.
 
 Left: share of problems whose gap to the proved optimum is at most that along; the search stops at 0.1 %, the dotted
 line. Right: mean gap by kind of problem. Each stage comes on top of the one before.

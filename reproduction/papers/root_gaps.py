@@ -184,7 +184,7 @@ def rank(Z: FloatArray) -> int:
 
     Examples
     --------
-    >>> rank(np.diag([10.0, 1.0, 0.1])), rank(np.eye(3))
+    >>> rank(np.diag([10.0, 3.0, 0.1])), rank(np.eye(3))
     (2, 3)
     """
     shares = np.cumsum(np.linalg.svd(Z, compute_uv=False) ** 2)
@@ -350,7 +350,7 @@ def _answer(frame: pd.DataFrame, told: Mapping[str, Interval]) -> list[str]:
 
 S3VM_TIGHTNESS = Experiment(
     "s3vm_tightness",
-    "How tight the root of the exact S3VM search is, stage by stage of its relaxation",
+    "How tight the root of the exact S3VM search is, in stages of its relaxation",
     "Gap of the exact S3VM search at its root, in percent of the proved optimum",
     _setup,
     work,

@@ -149,11 +149,18 @@ def test_without_unlabelled_losses():
 def test_refusals_and_failures():
     with pytest.raises(ValueError, match="unbounded for a free intercept"):
         s3vm_relaxation(objective(intercept="free"))
-    with pytest.raises(ValueError, match="cover the losses"):
-        s3vm_relaxation(objective(loss="smooth_hinge"))
-    with pytest.raises(ValueError, match="not convex in f\\^2"):
+    with pytest.raises(ValueError, match="cover convex losses"):
+        s3vm_relaxation(objective(loss="squared", unlabeled_loss="exp"))
+    with pytest.raises(ValueError, match=r"SymmetricRamp\(s=-0.2\) has no CVXPY form here"):
         s3vm_relaxation(objective(loss="hinge", unlabeled_loss=SymmetricRamp(-0.2)))
     assert sm.problems.default_solvers()[0] == "CLARABEL"
+
+
+def test_a_smooth_loss_has_the_relaxation_of_the_numpy_solver():
+    obj = objective(loss="smooth_hinge")
+    answer, bound = solve(s3vm_relaxation(obj)), s3vm_bound(obj, tol=1e-6).certificate.dual_objective
+    assert answer.status is Status.OPTIMAL
+    assert answer.certificate.primal_objective == pytest.approx(bound, rel=1e-5)
 
 
 @pytest.mark.parametrize("balance", [0.0, 0.5])

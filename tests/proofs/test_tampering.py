@@ -142,10 +142,14 @@ def test_a_free_intercept_is_not_a_penalised_one():
     free, regularized = (S3VM(X, LABELS, "hinge", C=1.0, intercept=kind) for kind in ("free", "regularized"))
     tree = sm.solvers.branch_and_bound(regularized, log=True)
     assert verify(regularized, tree)
-    assert "a weight has the penalty 0" in verify(free, tree).message
     bounded = sm.solvers.with_bound(regularized, sm.solvers.label_switching(regularized))
     assert verify(regularized, bounded)
-    assert not verify(free, bounded)
+    assert "a weight has the penalty 0" in verify(free, tree).message
+    with pytest.raises(InvalidInputError, match="the bound of a free intercept is not written down"):
+        verify(free, bounded)
+    record = record_of(regularized, bounded)
+    unpenalised = {**record.arrays, "P": np.append(record.arrays["P"][:-1], 0.0)}
+    assert not verify_record(replace(record, arrays=unpenalised))
     # What claims no bound is of either, and its objective is checked.
     local = sm.solvers.label_switching(free)
     assert verify(free, local).message == "nothing to verify: stationary"
@@ -322,7 +326,7 @@ def test_losses_of_unlabelled_samples():
     numbers = {**record.numbers, "unlabeled_loss": "symmetric_ramp", "unlabeled_parameter": 0.5}
     claim = Claim(claimed.primal_objective, claimed.dual_objective, claimed.rounding)
     arrays = {**record.arrays, "w": result.variables["w"]}
-    assert "no parabola is known" in verify_record(ProofRecord("s3vm", numbers, arrays, claim)).message
+    assert "the multipliers prove the bound" in verify_record(ProofRecord("s3vm", numbers, arrays, claim)).message
     for name in ("hinge", "squared", "anything", "", 3):
         refused = verify_record(replace(record, numbers={**record.numbers, "unlabeled_loss": name}))
         assert not refused

@@ -492,7 +492,7 @@ def test_leaves_that_are_not_solved_are_a_numerical_failure(monkeypatch):
 
 
 def test_time_limit_leaves_a_valid_bound():
-    obj = problem("gaussians", C=100.0, u=60, seed=2)
+    obj = problem("gaussians", C=100.0, u=120, seed=2)
     seen = []
     start = time.perf_counter()
     result = branch_and_bound(obj, time_limit=1.0, progress=lambda *values: seen.append(values))

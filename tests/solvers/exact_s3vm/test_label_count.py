@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from margin_problems import enumerated
+from margin_problems import enumerated, with_trees_of
 
 from specmargin import solvers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
-from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 
 
@@ -36,14 +35,16 @@ def least(obj):
 @pytest.mark.parametrize("intercept", ["none", "regularized"])
 @pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
 def test_the_answer_is_the_optimum_over_all_labelings_of_the_count(C, intercept, monkeypatch):
-    """By enumeration below few free samples, and by boxes and bounds alone."""
+    """By trees of labels, and by boxes and bounds alone."""
     differ = 0
     for seed in range(4):
         obj = objective(seed, balance=[-0.5, 0.0, 0.8, 1.0][seed], C=C, C_star=0.5 * C, intercept=intercept)
         best, other = least(obj)
-        for enumerate_at in (12, 0):
-            monkeypatch.setattr(box_nodes, "_ENUMERATED", enumerate_at)
-            result = solvers.branch_and_bound(obj)
+        for trees in (True, False):
+            with monkeypatch.context() as patch:
+                if not trees:
+                    with_trees_of(patch, 0)
+                result = solvers.branch_and_bound(obj)
             assert result.status is Status.OPTIMAL
             assert result.certificate.primal_objective == pytest.approx(best, rel=1e-6)
             assert best * (1 - 1e-6) <= result.certificate.dual_objective <= best * (1 + 1e-9)
