@@ -205,7 +205,11 @@ def tampered_steps(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]
             others[own[0]] = -side
             yield "a row of the other side", changed(record, side=others), f"{not_so}|known there"
     if len(a["value"]):
-        e = int(np.argmax(a["value"]))
+        # Steps of a node that is proved already are not replayed: the root's first one with a row is.
+        roots = [s for s in steps if a["node"][s] == 0 and a["first_row"][s] < a["first_row"][s + 1]] or steps
+        rows = a["first_row"][roots[0]], a["first_row"][roots[0] + 1]
+        first, last = a["first_entry"][rows[0]], a["first_entry"][rows[1]]
+        e = int(first + np.argmax(a["value"][first:last])) if last > first else int(np.argmax(a["value"]))
         yield "a multiplier negated", changed(record, value=at(a["value"], e, -a["value"][e])), "no multipliers >= 0"
         r = int(np.searchsorted(a["first_entry"], 0, side="right")) - 1
         free = np.setdiff1d(np.arange(len(a["X"])), a["J"])
