@@ -20,6 +20,9 @@ from specmargin.typing import FloatArray
 
 __all__ = ["Loss", "MarginLoss", "SmoothLoss"]
 
+_FAR, _HALVINGS = 1e3, 90
+"""Where bisection starts, and its steps: to the last digit."""
+
 
 class SmoothLoss(Protocol):
     """What a descent method asks of a loss, convex or not."""
@@ -135,8 +138,15 @@ class MarginLoss(Loss, Protocol):
         ...
 
     def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the first two derivatives of `dual_value` inside its bounds."""
-        raise InvalidTypeError(f"{type(self).__name__} has no derivatives of its dual value here.")
+        """Return the first two derivatives of `dual_value`: t where V has the slope -beta, and -1 / V''(t)."""
+        if not (self.smooth and self.nonincreasing):
+            raise InvalidTypeError(f"{type(self).__name__} has no derivatives of its dual value here.")
+        low, high = np.full_like(beta, -_FAR), np.full_like(beta, _FAR)
+        for _ in range(_HALVINGS):
+            t = 0.5 * (low + high)
+            beyond = self.gradient(t) > -beta
+            low, high = np.where(beyond, low, t), np.where(beyond, t, high)
+        return t, -1.0 / np.maximum(self.curvature(t), 1e-300)
 
     def value_of_slack(self, u: FloatArray) -> FloatArray:
         """Return V(1 - u) of slacks u, which may be far smaller than the rounding of 1 - u.

@@ -15,6 +15,7 @@ from specmargin.losses import (
     is_better_label,
     smoothed,
 )
+from specmargin.losses.protocols import MarginLoss
 
 MARGIN = {**LOSSES, "huber_hinge, h=0.1": HuberHinge(0.1), "huber_hinge, h=2": HuberHinge(2.0), "s=3": SmoothHinge(3.0)}
 BOTH = {**MARGIN, "ramp": Ramp(), "ramp, s=-1": Ramp(-1.0), **UNLABELED_LOSSES}
@@ -161,6 +162,12 @@ def test_dual_derivatives_are_difference_quotients(name):
     np.testing.assert_allclose(second, (change[0] - change[1]) / (2 * h), atol=1e-7)
     for ends in loss.dual_derivatives(np.array([0.0, 1.0])):
         assert np.isfinite(ends).all()
+
+
+def test_dual_derivatives_of_a_smooth_loss_are_found_where_it_states_none():
+    beta = np.linspace(0.05, 0.95, 19)
+    found, stated = MarginLoss.dual_derivatives(SmoothHinge(), beta), SmoothHinge().dual_derivatives(beta)
+    np.testing.assert_allclose(found, stated, rtol=1e-9)
 
 
 def test_the_better_label_of_a_loss_costs_its_loss_of_the_distance():
