@@ -18,7 +18,7 @@ import numpy as np
 
 from reproduction.papers import global_optima
 from reproduction.papers.global_optima import ALIKE, PARTS, RESTARTED, SEARCHES, TOL, intervals, quantities
-from reproduction.recorded import read_record, recorded_folder
+from reproduction.recorded import recorded_rows
 from reproduction.run import measured
 from reproduction.tasks import sources_of
 
@@ -51,12 +51,9 @@ ENDS = ("0.1", "1", "5", "20", "more")
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Take the recorded rows, or solve a few problems; the draws are 0, 1, ..., whatever `seed`."""
-    folder = recorded_folder()
-    recorded = size != "quick" and folder is not None and (folder / TABLE).is_dir()
-    if recorded:
-        assert folder is not None
-        rows = read_record(folder / TABLE).rows()
-    else:
+    rows = None if size == "quick" else recorded_rows(TABLE)
+    recorded = rows is not None
+    if rows is None:
         rows = measured(global_optima.work)(global_optima.QUICK.cells())
     frame = quantities(rows)
     own, lowest = [f"search {name}" for name in SEARCHES], [f"lowest {name}" for name in RESTARTED]

@@ -19,7 +19,7 @@ import numpy as np
 
 from reproduction.papers import root_gaps
 from reproduction.papers.root_gaps import QUICK, STAGES, TOL, parts_of, quantities
-from reproduction.recorded import read_record, recorded_folder
+from reproduction.recorded import recorded_rows
 from reproduction.run import measured
 from reproduction.tasks import sources_of
 
@@ -41,12 +41,9 @@ LEAST = 0.05
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Take the recorded rows, or bound the root of a few problems; the draws are 0, 1, ..., whatever `seed`."""
-    folder = recorded_folder()
-    recorded = size != "quick" and folder is not None and (folder / TABLE).is_dir()
-    if recorded:
-        assert folder is not None
-        rows = read_record(folder / TABLE).rows()
-    else:
+    rows = None if size == "quick" else recorded_rows(TABLE)
+    recorded = rows is not None
+    if rows is None:
         rows = measured(root_gaps.work)(QUICK.cells())
     frame = quantities(rows)
     parts = [each for each in parts_of(frame) if each[0] in SHOWN]

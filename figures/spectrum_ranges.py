@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from reproduction.papers.shivaswamy_jebara_2010 import GRID, Plan, claims, fits
-from reproduction.recorded import read_record, recorded_folder
+from reproduction.recorded import recorded_rows
 from reproduction.run import measured
 from reproduction.tasks import sources_of
 
@@ -26,12 +26,9 @@ TABLE = "spectrum_learning"
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Count the wins, by recorded rows where there are some."""
-    folder = recorded_folder()
-    recorded = size != "quick" and folder is not None and (folder / TABLE).is_dir()
-    if recorded:
-        assert folder is not None
-        rows, n_tuning = read_record(folder / TABLE).rows(), Plan(()).n_tuning
-    else:
+    rows, n_tuning = (None if size == "quick" else recorded_rows(TABLE)), Plan(()).n_tuning
+    recorded = rows is not None
+    if rows is None:
         names, n_tuning = [f"digits {pair}" for pair in fits.BUNDLED[:3]], 2
         methods = (*fits.PAPER, "Xu w=1")
         grid = {**GRID, "C": (1.0, 100.0), "B": (1.5,), "w": (1.0, 1.2)}

@@ -96,6 +96,12 @@ def recorded_folder() -> Path | None:
     return root / "results" / "recorded" if (root / "pyproject.toml").is_file() else None
 
 
+def recorded_rows(table: str) -> list[Row] | None:
+    """Return the rows of a table's record in this checkout; None where there is none."""
+    folder = recorded_folder()
+    return None if folder is None or not (folder / table).is_dir() else read_record(folder / table).rows()
+
+
 def record_table(
     experiment: str,
     store: Store,

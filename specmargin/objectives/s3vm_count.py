@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.s3vm_slack import require_squared_hinges
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
 
@@ -25,13 +26,7 @@ __all__ = ["count_certificate", "counted_labels", "require_count_balance"]
 
 def require_count_balance(obj: Any) -> None:
     """Raise where a number of positive labels is asked for that the losses or the samples do not have."""
-    names = tuple(getattr(one, "name", None) or type(one).__name__ for one in (obj.loss, obj.unlabeled_loss))
-    if names != ("squared_hinge", "symmetric_squared_hinge") or obj.is_supervised:
-        raise InvalidInputError(
-            f"balance_on='labels' is for squared hinges and C_star > 0, not for {names[0]!r} and {names[1]!r} with "
-            f"C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
-            "solvers.branch_and_bound takes it."
-        )
+    require_squared_hinges(obj)
     if not -1.0 <= obj.balance <= 1.0:
         raise InvalidInputError(
             f"balance={obj.balance!r} must be in [-1, 1]: no number of {len(obj.unlabeled)} labels has this mean."

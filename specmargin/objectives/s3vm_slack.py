@@ -18,22 +18,27 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
 
-__all__ = ["require_slack_balance", "slack_certificate", "slack_value"]
+__all__ = ["require_slack_balance", "require_squared_hinges", "slack_certificate", "slack_value"]
 
 _EPS = float(np.finfo(float).eps)
 _VIOLATED = 1e-6
 """Violation, relative to the margin of 1, beyond which a point has no value."""
 
 
-def require_slack_balance(obj: Any) -> None:
-    """Raise where a balance on decision plus slack is asked for that the losses or the samples do not have."""
+def require_squared_hinges(obj: Any) -> None:
+    """Raise where a balance that is not on the decisions is asked for of other losses, or of no unlabelled samples."""
     names = tuple(getattr(one, "name", None) or type(one).__name__ for one in (obj.loss, obj.unlabeled_loss))
     if names != ("squared_hinge", "symmetric_squared_hinge") or obj.is_supervised:
         raise InvalidInputError(
-            f"balance_on='slack' is for squared hinges and C_star > 0, not for {names[0]!r} and {names[1]!r} with "
-            f"C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
+            f"balance_on={obj.balance_on!r} is for squared hinges and C_star > 0, not for {names[0]!r} and "
+            f"{names[1]!r} with C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
             "solvers.branch_and_bound takes it."
         )
+
+
+def require_slack_balance(obj: Any) -> None:
+    """Raise where a balance on decision plus slack is asked for that the losses or the samples do not have."""
+    require_squared_hinges(obj)
     if not np.isfinite(obj.balance):
         raise InvalidInputError(f"balance={obj.balance!r} must be a finite number: the mean of the unlabelled x.")
     if obj.features.penalty is not None or obj.features.mu is not None or obj.features.offset:

@@ -15,7 +15,14 @@ from reproduction.engine.provenance import collect
 from reproduction.engine.records import Cell, Store
 from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
-from reproduction.recorded import read_record, record_table, recorded_folder, recorded_tables, restore_rows
+from reproduction.recorded import (
+    read_record,
+    record_table,
+    recorded_folder,
+    recorded_rows,
+    recorded_tables,
+    restore_rows,
+)
 from reproduction.report import Line, MarkedRow, MarkedSection, Report, Section
 from reproduction.run import Experiment, Findings, Setup, run_experiment
 from specmargin.exceptions import InvalidInputError
@@ -173,6 +180,7 @@ def test_all_records_of_a_folder(tmp_path):
     root = Path(specmargin.__file__).resolve().parents[1]
     is_checkout = (root / "pyproject.toml").is_file()  # and not a wheel that was installed
     assert recorded_folder() == (root / "results" / "recorded" if is_checkout else None)
+    assert recorded_rows("no table") is None
 
 
 def test_the_same_rows_make_the_same_bytes(tmp_path):

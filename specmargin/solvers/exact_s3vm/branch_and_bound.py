@@ -176,19 +176,18 @@ def branch_and_bound(
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
     if log and obj.count is not None:
         raise InvalidInputError("log=True: proofs with balance_on='labels' are not written down; leave log out.")
-    if obj.is_supervised and obj.features.penalty == 0.0:
-        return supervised_svm(obj, w, solver="branch_and_bound", start=start)
+    given: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
     if obj.features.penalty == 0.0:
+        if obj.is_supervised:
+            return supervised_svm(obj, w, solver="branch_and_bound", start=start)
         if log or tree is not None or n_jobs != 1:
             raise InvalidInputError(
                 f"log={log}, tree={tree!r} and n_jobs={n_jobs} are not for a free intercept; leave them out, or take "
                 "intercept='balance' or 'regularized'."
             )
-        given: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes, "progress": progress}
         return by_penalty(branch_and_bound, obj, w, **given)
     if is_for_boxes(obj, tol):
-        limits: dict[str, Any] = {"tol": tol, "time_limit": time_limit, "max_nodes": max_nodes}
-        result = by_boxes(obj, w, **limits, progress=progress, log=log, n_jobs=n_jobs, tree=tree)
+        result = by_boxes(obj, w, **given, log=log, n_jobs=n_jobs, tree=tree)
         if result.status is not Status.NUMERICAL or obj.balance_on != "decision":
             return result
     elif tree is not None or n_jobs != 1:
