@@ -158,8 +158,6 @@ class LabelTree:
     def _bound(self, labels: FloatArray, warm: LabeledPoint | None, at: int, number: int, lower: float) -> None:
         """Bound a node down the ladder from a rung of it, and keep it open unless it is done."""
         space, last, known = self.search.space, len(self._shares), lower
-        if not space.is_possible(labels):
-            return
         labels = space.decided(labels)
         if labels.all():
             at = last

@@ -86,6 +86,8 @@ def test_a_bound_above_the_optimum_is_an_alarm():
     row = measured(problem, value, value)
     assert (row["l"], row["u"], row["C"], row["rank"]) == (4, 8, 3.0, 3)
     gaps = [row[f"gap_{name}"] for name in STAGES]
+    proved = [root.proved for _, root in stages(MarginSpace.of(problem.objective), value)]
+    assert gaps == pytest.approx([(value - bound) / value for bound in proved], rel=1e-9, abs=1e-12)
     assert gaps == sorted(gaps, reverse=True)
     assert row["seconds_plain"] <= row["seconds_products"]
     with pytest.raises(SpecmarginError, match="lies above the value"):

@@ -10,6 +10,7 @@ from specmargin.solvers.exact_s3vm.box_nodes import Bounding, BoxNode
 from specmargin.solvers.exact_s3vm.label_tree import LabelTree
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
+from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 
 
 class Audited(LabelTree):
@@ -88,3 +89,12 @@ def test_a_tree_whose_time_is_up_proves_what_it_has():
     assert not tree.run()
     assert tree.n_nodes == 0
     assert tree.lower > 0
+
+
+def test_a_count_that_leaves_no_choice_leaves_no_nodes():
+    rng, y = np.random.default_rng(4), np.append([-1.0, 1.0], np.zeros(10))
+    search = MarginSearch(MarginSpace(rng.standard_normal((12, 3)), np.full(12, 10.0), y, count=10))
+    tree = LabelTree(search, 1e-6, y, Evidence())
+    assert tree.run()
+    assert tree.n_nodes == 0
+    assert search.best.labels[2:].tolist() == [1.0] * 10
