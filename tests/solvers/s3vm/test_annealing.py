@@ -71,10 +71,14 @@ def test_temperatures_are_those_of_the_paper():
 def test_gradient_of_the_free_energy_is_its_differences(intercept, loss, temperature, rng):
     obj = problem(n=20, intercept=intercept, loss=loss, balance=0.3)
     w, directions = 0.5 * rng.normal(size=obj.size), rng.normal(size=(5, obj.size))
-    value, gradient = module.free_energy(obj, temperature, w)
+    value, gradient = module.FreeEnergy(obj, temperature)(w)
     for d in directions:
-        ahead, behind = (module.free_energy(obj, temperature, w + step * d)[0] for step in (1e-5, -1e-5))
+        ahead, behind = (module.FreeEnergy(obj, temperature)(w + step * d)[0] for step in (1e-5, -1e-5))
         assert (ahead - behind) / 2e-5 == pytest.approx(gradient @ d, rel=1e-6, abs=1e-7 * abs(value))
+    p = module._probabilities(obj, obj.decisions_at(w), temperature)
+    svm = obj.guessed(2.0 * p - 1.0)
+    assert value == svm.value_at(w) - temperature * module._entropy(p)
+    np.testing.assert_array_equal(gradient, svm.gradient(w))
 
 
 @pytest.mark.parametrize("temperature", [100.0, 3.0, 0.05])
@@ -92,7 +96,7 @@ def test_the_free_energy_is_the_least_over_all_probabilities(temperature, balanc
     convex = cp.Problem(cp.Minimize(cost), [cp.sum(q) == obj.positive_share * len(g)])
     convex.solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_gap_abs=1e-11, tol_feas=1e-11)
     rest = 0.5 * obj.features.weights @ w**2 + obj.C * loss.value(t).sum()
-    assert module.free_energy(obj, temperature, w)[0] == pytest.approx(rest + convex.solution.opt_val, rel=1e-8)
+    assert module.FreeEnergy(obj, temperature)(w)[0] == pytest.approx(rest + convex.solution.opt_val, rel=1e-8)
     p = module._probabilities(obj, f, temperature)
     assert p.mean() == pytest.approx(obj.positive_share, abs=1e-10)
     np.testing.assert_allclose(p, q.value, atol=1e-5)
@@ -104,16 +108,14 @@ def test_the_hot_end_is_that_of_scipy_and_of_the_alternation():
     first = annealing(obj, max_iter=1)
     assert len(first.history) == 1
     assert first.status is Status.STATIONARY
-    value = module.free_energy(obj, 50.0, first.variables["w"])[0]
-    reference = minimize(
-        lambda w: module.free_energy(obj, 50.0, w), np.zeros(obj.size), jac=True, method="L-BFGS-B", tol=1e-14
-    )
+    value = module.FreeEnergy(obj, 50.0)(first.variables["w"])[0]
+    reference = minimize(module.FreeEnergy(obj, 50.0), np.zeros(obj.size), jac=True, method="L-BFGS-B", tol=1e-14)
     assert value == pytest.approx(reference.fun, rel=1e-7)
     p = np.full(len(obj.unlabeled), obj.positive_share)
     path = module._Progress(obj)
     w, _, settled = module._Alternation(obj, 1e-12, 500)(None, p, 50.0, path)
     assert settled
-    assert module.free_energy(obj, 50.0, w)[0] == pytest.approx(reference.fun, rel=1e-7)
+    assert module.FreeEnergy(obj, 50.0)(w)[0] == pytest.approx(reference.fun, rel=1e-7)
     assert annealing(obj, max_iter=1, max_inner=1).status is Status.MAX_ITER
 
 
