@@ -24,6 +24,10 @@ _KEPT = 1e-4
 """Share of the largest multiplier above which a cut is kept."""
 _TOLERANCE = {True: 2e-3, False: 4e-3}
 """Relative gap of the relaxation, at the root and elsewhere."""
+_MANY = 600
+"""Samples beyond which a step of the relaxation takes a second: few cuts, at once, after a rough first relaxation."""
+_ROUGH = 1e-2
+"""Relative gap of that one, which says where to cut."""
 _SHARES = {True: (0.5, 0.8, 0.95), False: (0.8,)}
 """Shares of the diagonal multipliers in the quadratics that boxes are tightened by."""
 _GAIN = {True: 0.03, False: 0.2}
@@ -103,6 +107,15 @@ class Bounding:
         """The problem."""
         return self.search.space
 
+    def __post_init__(self) -> None:
+        if self.is_large:
+            self.per_round, self.most = 0.5, 1.0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether relaxations are what the time goes to."""
+        return len(self.space.y) > _MANY
+
     @property
     def level(self) -> float:
         """The value that a better point would have to be below."""
@@ -141,7 +154,7 @@ class Bounding:
         self, node: BoxNode, box: MarginBox | None, root: bool
     ) -> tuple[Multipliers, ProductBound] | tuple[None, None]:
         """Solve the relaxation and prove its bound; None where nothing is proved."""
-        diagonal = None
+        diagonal = np.flatnonzero(node.box.labels == 0) if self.is_large else None
         if node.products is not None and node.lam is not None and not root:
             # Of known samples those whose product counted.
             of, lam = node.products, node.lam
@@ -152,7 +165,7 @@ class Bounding:
             self.space,
             products,
             box,
-            tol=_TOLERANCE[root],
+            tol=_ROUGH if box is None and self.is_large else _TOLERANCE[root],
             level=self.level if box is not None else np.inf,
             hopeless=not root,
             deadline=self.search.deadline,
@@ -186,7 +199,7 @@ class Bounding:
                 return True
             if not (node.box.labels == 0).any() or self.search.late:
                 return False
-            self._cut(node, relaxed.X)
+            self.cut(node, relaxed.X)
             if round_ > 0 and node.lower - before < _GAIN[root] * (self.level - node.lower):
                 break
         return False
@@ -201,7 +214,7 @@ class Bounding:
             node.lower = np.inf
         return inside
 
-    def _cut(self, node: BoxNode, X: FloatArray) -> None:
+    def cut(self, node: BoxNode, X: FloatArray) -> None:
         """Drop the cuts that do nothing, and take those that X violates most."""
         assert node.lam is not None
         n, lam = len(node.box.low), node.lam

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
-from specmargin.typing import BoolArray, FloatArray, IntArray
+from specmargin.typing import BoolArray, FloatArray, IntArray, SparseArray
 
 __all__ = ["Cut", "Products", "separate"]
 
@@ -106,11 +107,20 @@ class Products:
     def matrix(self, lam: FloatArray) -> FloatArray:
         """Return symmetric N with sum lam_c g_c(x) = (x, 1)' N (x, 1)."""
         size = self.n + 1
-        weight, last = lam * self.sign, np.full(len(lam), self.n)
-        at = np.concatenate([self.i * size + self.j, self.i * size + last, last * size + self.j, last * size + last])
-        values = np.concatenate([weight, -weight * self.q, -weight * self.p, weight * self.p * self.q])
-        N = np.bincount(at, values, size * size).reshape(size, size)
+        rows, columns, values = self._entries(lam)
+        N = np.bincount(rows * size + columns, values, size * size).reshape(size, size)
         return (N + N.T) / 2.0
+
+    def sparse_matrix(self, lam: FloatArray) -> SparseArray:
+        """Return `matrix`, of many samples, as a sparse one: a diagonal with a border, and an entry for each cut."""
+        rows, columns, values = self._entries(lam)
+        N = sp.coo_array((values, (rows, columns)), shape=(self.n + 1, self.n + 1)).tocsr()
+        return sp.csr_array((N + N.T) / 2.0)
+
+    def _entries(self, lam: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        weight, last = lam * self.sign, np.full(len(lam), self.n)
+        rows, columns = np.concatenate([self.i, self.i, last, last]), np.concatenate([self.j, last, self.j, last])
+        return rows, columns, np.concatenate([weight, -weight * self.q, -weight * self.p, weight * self.p * self.q])
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return g_c where X holds the second moments of (x, 1)."""

@@ -219,6 +219,8 @@ class BoxSearch:
         if self.plain > (1.0 - _SMALL) * search.value:
             bounding.most = 1.0
         node.closed = node.lower >= bounding.level or not bounding.tighten(node, root=True)
+        if not node.closed and relaxed is not None and bounding.is_large:
+            bounding.cut(node, relaxed.X)
         for rounds in _ROOT_ROUNDS:
             if not node.closed:
                 node.closed = (

@@ -12,7 +12,7 @@ beyond the margin.
 **Order.** Every second node is the open one of the lowest bound, the others go depth first: the proof at a stop is the
 lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
-**Squared hinges** of up to 600 samples are minimised in decision plus slack instead, by boxes, their products and few
+**Squared hinges** of up to 1,200 samples are minimised in decision plus slack instead, by boxes, their products and few
 nodes (`specmargin.solvers.exact_s3vm.box_search`). The hinge and exp(-s f^2) stay here: a slack that costs nothing of
 second order leaves no strictly convex quadratic in x, which boxes and products live on. The two searches share neither
 bounds nor logs.
@@ -39,7 +39,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
+from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
@@ -192,8 +192,8 @@ def branch_and_bound(
             return result
     elif tree is not None or n_jobs != 1:
         raise InvalidInputError(
-            f"tree={tree!r} and n_jobs={n_jobs} are for the search by boxes: squared hinges, at most 600 samples, and "
-            "weights that float64 resolves; leave them out for this problem."
+            f"tree={tree!r} and n_jobs={n_jobs} are for the search by boxes: squared hinges, at most {SAMPLES} "
+            "samples, and weights that float64 resolves; leave them out for this problem."
         )
     obj.require_weights()
     written = TreeLog(obj.features.n_samples) if log else None

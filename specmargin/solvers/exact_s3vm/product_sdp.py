@@ -15,20 +15,23 @@ Nothing here proves a bound: `specmargin.solvers.exact_s3vm.product_bound` does,
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["Multipliers", "product_sdp"]
 
 _SHORT = 0.95
+_SPARSE = 150
+"""Samples from which on the zeros of F and of the products are worth leaving out."""
 _BLOCK = 128
 """Rows of the Schur matrix that are made at once."""
 _HOPELESS = 0.05
@@ -102,27 +105,31 @@ class _State:
     def __init__(self, space: MarginSpace, products: Products, box: MarginBox | None) -> None:
         F, c, kappa = space.priced
         n = len(c)
-        self.products, self.n = products, n
+        self.products, self.n, self.kappa = products, n, kappa
+        self.F, self.c = np.asfortranarray(F), c
         self.U = np.zeros((n + 1, n + 1))
         self.U[:n, :n], self.U[:n, n], self.U[n, n] = F, c, 1.0
-        self.C = np.zeros((n + 1, n + 1))
-        self.C[np.arange(n), np.arange(n)], self.C[n, n] = 0.5, kappa
         x, spread = self._middle(space, box)
         v = solve_triangular(F, x - c, lower=True)
         self.Y = spread * np.eye(n + 1)
         self.Y[:n, :n] += np.multiply.outer(v, v)
         self.Y[:n, n] = self.Y[n, :n] = v
         self.Y[n, n] = 1.0
-        self.X = self.U @ self.Y @ self.U.T
+        self.X = self._moments(self.Y)
         g = products.values(self.X)
         self.z = np.maximum(g, 0.3 * float(np.median(np.abs(g))) + 1e-12)
         mu = 0.5 * spread
         self.lam = mu / self.z
-        D = self._adjoint(self.lam)
+        self.form: Callable[[FloatArray], FloatArray | SparseArray] = (
+            products.sparse_matrix if n >= _SPARSE else products.matrix
+        )
+        D = self._down(self.form(self.lam) @ self.U)
         quarter = 0.25 * np.eye(n)
         while cholesky(np.asfortranarray(quarter - D[:n, :n]), clean=False) is None:
             self.lam, D = 0.6 * self.lam, 0.6 * D
-        self.S = self.C - D
+        self.S = -D
+        self.S[np.arange(n), np.arange(n)] += 0.5
+        self.S[n, n] += kappa
         top = cholesky(np.asfortranarray(self.S[:n, :n]))
         assert top is not None
         h = self.S[:n, n]
@@ -154,9 +161,28 @@ class _State:
             spread = min(spread, float(np.median(room)))
         return x, max(spread, 1e-8) if np.isfinite(spread) else 1.0
 
-    def _adjoint(self, lam: FloatArray) -> FloatArray:
-        """Return sum lam_c B_c."""
-        return np.asarray(self.U.T @ self.products.matrix(lam) @ self.U)
+    def _down(self, B: FloatArray) -> FloatArray:
+        """Return U' B for B by rows: F is a triangle, and half the work of a full matrix where work is what counts."""
+        if self.n < _SPARSE:
+            return np.asarray(self.U.T @ B)
+        out = np.empty_like(B)
+        out[:-1] = blas.dtrmm(1.0, self.F, B[:-1].T, side=1, lower=1).T
+        out[-1] = self.c @ B[:-1] + B[-1]
+        return out
+
+    def _up(self, B: FloatArray) -> FloatArray:
+        """Return U B for B by rows."""
+        if self.n < _SPARSE:
+            return np.asarray(self.U @ B)
+        out = np.empty_like(B)
+        out[:-1] = blas.dtrmm(1.0, self.F, B[:-1].T, side=1, lower=1, trans_a=1).T
+        out[:-1] += self.c[:, None] * B[-1]
+        out[-1] = B[-1]
+        return out
+
+    def _moments(self, Y: FloatArray) -> FloatArray:
+        """Return U Y U' for symmetric Y."""
+        return self._up(np.ascontiguousarray(self._up(Y).T))
 
     def _factored(self) -> bool:
         factor = cholesky(np.asfortranarray(self.S))
@@ -164,7 +190,8 @@ class _State:
             return False
         inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
         self.inverse = inverse + np.tril(inverse, -1).T
-        self.R = self.U @ self.inverse @ self.U.T
+        self.V = self._up(self.inverse)
+        self.R = self._up(np.ascontiguousarray(self.V.T))
         return True
 
     def bound(self) -> float:
@@ -175,7 +202,8 @@ class _State:
         """Return <C, Y>, and how far Y is from feasible, relative to the products."""
         g = self.products.values(self.X)
         missed = float(np.abs(g - self.z).max(initial=0.0)) / (1.0 + float(np.abs(g).max(initial=0.0)))
-        return float(np.sum(self.C * self.Y)), max(missed, abs(float(self.X[-1, -1]) - 1.0))
+        value = 0.5 * float(np.trace(self.Y[:-1, :-1])) + self.kappa * float(self.Y[-1, -1])
+        return value, max(missed, abs(float(self.X[-1, -1]) - 1.0))
 
     def _schur(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the factor of the Schur matrix of (lam, t), its diagonal scaled to one, and the scales.
@@ -219,38 +247,44 @@ class _State:
         if schur is None:
             return False
         m, size = len(self.lam), self.n + 1
-        mu = (float(np.sum(self.S * self.Y)) + float(self.lam @ self.z)) / (m + size)
-        dlam, dt, dS, dY, dz = self._direction(schur, 0.0, np.zeros((size, size)), np.zeros(m))
+        mu = (float(np.vdot(self.S, self.Y)) + float(self.lam @ self.z)) / (m + size)
+        dlam, _, dS, dY, dz, W = self._direction(schur, 0.0, None, np.zeros(m))
         dual, primal = self._longest(self.S, dS, self.lam, dlam), self._longest(self.Y, dY, self.z, dz)
-        left = float(np.sum((self.S + dual * dS) * (self.Y + primal * dY)))
+        left = float(np.vdot(self.S + dual * dS, self.Y + primal * dY))
         left += float((self.lam + dual * dlam) @ (self.z + primal * dz))
         sigma = min(0.7, max(0.02, (max(left, 0.0) / (m + size) / mu) ** 2))
-        product = dY @ dS @ self.inverse
-        dlam, dt, dS, dY, dz = self._direction(schur, sigma * mu, (product + product.T) / 2.0, dlam * dz)
+        product = dY @ W
+        dlam, dt, dS, dY, dz, _ = self._direction(schur, sigma * mu, (product + product.T) / -2.0, dlam * dz)
         dual, primal = self._longest(self.S, dS, self.lam, dlam), self._longest(self.Y, dY, self.z, dz)
         if max(dual, primal) < 1e-7:
             return False
         self.lam, self.t, self.S = self.lam + dual * dlam, self.t + dual * dt, self.S + dual * dS
         self.Y, self.z = self.Y + primal * dY, self.z + primal * dz
-        self.X = self.U @ self.Y @ self.U.T
+        self.X = self._moments(self.Y)
         return self._factored()
 
     def _direction(
-        self, schur: tuple[FloatArray, FloatArray], mu: float, second: FloatArray, cross: FloatArray
-    ) -> tuple[FloatArray, float, FloatArray, FloatArray, FloatArray]:
-        """Return the changes of lam, t, S, Y, z towards mu; `second` and `cross` are of second order."""
+        self, schur: tuple[FloatArray, FloatArray], mu: float, second: FloatArray | None, cross: FloatArray
+    ) -> tuple[FloatArray, float, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the changes of lam, t, S, Y, z towards mu, and -dS S^-1; `second` and `cross` are of second order."""
         factor, scale = schur
-        aim = mu * self.inverse - second
-        moments = self.U @ aim @ self.U.T
         target = (mu - cross) / self.lam
-        right = np.append(target - self.products.values(moments), 1.0 - moments[-1, -1])
+        right = np.append(target, 1.0)
+        if second is not None:
+            aim = mu * self.inverse - second
+            moments = self._moments(aim)
+            right -= np.append(self.products.values(moments), moments[-1, -1])
         step = scale * lapack.dpotrs(factor, scale * right, lower=1)[0]
         dlam, dt = step[:-1], float(step[-1])
-        dS = -self._adjoint(dlam)
-        dS[-1, -1] -= dt
-        product = self.Y @ dS @ self.inverse
-        dY = aim - self.Y - (product + product.T) / 2.0
-        return dlam, dt, dS, dY, target - self.z - self.z / self.lam * dlam
+        N = self.form(dlam)
+        dS, W = self._down(N @ self.U), self._down(N @ self.V)
+        dS[-1, -1] += dt
+        W[-1] += dt * self.inverse[-1]
+        product = self.Y @ W
+        dY = (product + product.T) / 2.0 - self.Y
+        if second is not None:
+            dY += aim
+        return dlam, dt, -dS, dY, target - self.z - self.z / self.lam * dlam, W
 
     @staticmethod
     def _longest(M: FloatArray, dM: FloatArray, x: FloatArray, dx: FloatArray) -> float:
