@@ -139,6 +139,7 @@ def test_tables_of_either_draw_share_no_cell(tmp_path, monkeypatch):
     assert few < usual
     assert few_uniform < uniform
     assert {(cell.dataset, cell.parameters["how"]["n_labeled"]) for cell in few} == set(experiment.BY_LABELS)
+    assert {cell.method for cell in few} == {"svm", "cccp_s3vm", "qn_s3vm"}
     assert all("uniform" not in cell.parameters["how"] for cell in usual)  # as the recorded rows are called
     assert {cell.parameters["ties"] for cell in uniform} == {"first"}
     with pytest.raises(ValueError, match=r"labels=drawn is unknown; take one of proportion, uniform"):
@@ -157,9 +158,6 @@ def test_families_of_sets_divide_table_2(tmp_path, monkeypatch, labels):
     assert Counter(divided) == Counter(block for block in whole if block.title == "Table 2")
     assert all(block.methods == experiment.METHODS and block.how.uniform == (labels == "uniform") for block in divided)
     assert all(parts)
-    few = experiment.QN_S3VM.setup(Options(tmp_path, choices={"methods": "few", "rows": "usps"})).plan.blocks
-    usps = [block for block in experiment.table2() if block.dataset.startswith("usps")]
-    assert few == [replace(block, methods=("svm", "cccp_s3vm", "qn_s3vm")) for block in usps]
 
 
 def test_a_part_of_the_rows_judges_no_claim(tmp_path):
@@ -167,7 +165,7 @@ def test_a_part_of_the_rows_judges_no_claim(tmp_path):
     plan = experiment.Blocks([replace(block, n_splits=3) for block in experiment.table2() if block.dataset == "g2c"])
     outcome = {"status": "ok", "error_test": 1.0, "tied": 1, **{f"error, {rule}": 1.0 for rule in fits.RULES}}
     rows = [make_row(cell, outcome) for cell in plan.cells()]
-    for choices in ({}, {"rows": "coil"}, {"methods": "few"}):
+    for choices in ({}, {"rows": "coil"}, {"rows": "few"}):
         told = experiment.QN_S3VM.report(rows, plan, Options(tmp_path, choices=choices))
         assert len(told.sections) == 2
         assert any(remark.startswith("What the paper concludes") for remark in told.remarks) == (not choices)
