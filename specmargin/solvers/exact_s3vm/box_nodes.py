@@ -107,10 +107,6 @@ class Bounding:
         """The problem."""
         return self.search.space
 
-    def __post_init__(self) -> None:
-        if self.is_large:
-            self.per_round, self.most = 0.5, 1.0
-
     @property
     def is_large(self) -> bool:
         """Whether relaxations are what the time goes to."""

@@ -40,6 +40,8 @@ BATCH = 4
 """Nodes that are branched at a time."""
 _ROOT_ROUNDS = (2, 6)
 """Rounds of the root, each time before its labels are tried."""
+_FEW_CUTS = 0.5, 1.0
+"""Cuts per sample that a round may add, and a node may have, where relaxations are what the time goes to."""
 _SMALL = 0.02
 """Gap of the plain relaxation below which few cuts and more nodes are the quicker way."""
 
@@ -76,6 +78,8 @@ class BoxSearch:
         self.log = BoxTreeLog(len(space.y)) if log else None
         self.search = MarginSearch(space, deadline)
         self.bounding = Bounding(self.search, tol)
+        if self.bounding.is_large:
+            self.bounding.per_round, self.bounding.most = _FEW_CUTS
         self.history = History()
         self.nodes = 0
         """Nodes that were bounded or branched: the root, and each whose children were bounded."""

@@ -57,6 +57,20 @@ def test_the_search_by_labels_agrees(options, monkeypatch):
     assert "n_cuts" not in theirs.variables
 
 
+@pytest.mark.parametrize("options", KINDS)
+def test_the_way_of_large_problems_ends_at_the_same_optimum(options, monkeypatch):
+    """A rough first relaxation, few cuts at once, the zeros of F left out; no tree of labels that closes the root."""
+    obj = objective(seed=2, u=16, **options)
+    usual = solved(obj, tol=1e-4)
+    with_trees_of(monkeypatch, 0)
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.box_nodes._MANY", 0)
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.product_sdp._SPARSE", 0)
+    large = solved(obj, tol=1e-4)
+    assert usual.status is large.status is Status.OPTIMAL
+    assert large.certificate.primal_objective == pytest.approx(usual.certificate.primal_objective, rel=1e-6)
+    assert large.certificate.dual_objective <= usual.certificate.primal_objective * (1 + 1e-9)
+
+
 def test_labels_that_the_root_fixes_hold_in_the_optimum(monkeypatch):
     with_trees_of(monkeypatch, 0)
     obj = objective(u=14)

@@ -28,8 +28,11 @@ def relaxation(space, products):
     return float(cp.Problem(cp.Minimize(value), constraints).solve("CLARABEL"))
 
 
+@pytest.mark.parametrize("sparse", [0, 10_000])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_value_is_that_of_clarabel(seed):
+def test_the_value_is_that_of_clarabel(seed, sparse, monkeypatch):
+    """With the zeros of F and of the products left out, as in large problems, and with full matrices."""
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.product_sdp._SPARSE", sparse)
     space = random_space(seed, most=6)
     plain = Products.of(space.y, None)
     value = product_sdp(space, plain, tol=1e-7).value
