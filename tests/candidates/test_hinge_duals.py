@@ -30,6 +30,15 @@ def optimality(G, y, upper, beta):
     return e[beta < high].max() - e[beta > low].min()
 
 
+def test_rounding_moves_no_decision():
+    """The two samples of a step tie after it, so that another processor may take another path."""
+    G, Y, upper = problems()
+    beta, intercept = solve_hinge_duals(G, Y, upper)
+    signs = np.random.default_rng(1).integers(-1, 2, G.shape)
+    other, there = solve_hinge_duals(G * (1.0 + 1.1e-16 * (signs + signs.T)), Y, upper)
+    np.testing.assert_allclose(other @ G + there[:, None], beta @ G + intercept[:, None], rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("steps", [0, 1000])  # without steps all is left to libsvm
 def test_all_problems_are_those_of_scikit_learn(scale, steps, monkeypatch):
@@ -37,7 +46,7 @@ def test_all_problems_are_those_of_scikit_learn(scale, steps, monkeypatch):
     G, Y, upper = problems(scale=scale)
     beta, intercept = solve_hinge_duals(G, Y, upper)
     for b, (y, C) in enumerate(zip(Y, upper, strict=True)):
-        assert optimality(G, y, C, beta[b]) <= 2e-3
+        assert optimality(G, y, C, beta[b]) <= (2e-6 if steps else 1e-4)  # libsvm keeps its kernel in single precision
         used = C > 0
         svm = SVC(C=1.0, kernel="precomputed", tol=1e-6).fit(G[np.ix_(used, used)], y[used], sample_weight=C[used])
         expected = svm.decision_function(G[:, used])

@@ -9,10 +9,11 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
-from specmargin.solvers.exact_s3vm import branch_and_bound
+from specmargin.solvers.exact_s3vm import box_nodes, branch_and_bound
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.by_boxes import by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
+from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
 
 KINDS = [
     {},
@@ -57,6 +58,12 @@ def test_the_search_by_labels_agrees(options, monkeypatch):
     assert "n_cuts" not in theirs.variables
 
 
+def _noted(cuts, space, products, *given, **more):
+    """Solve a relaxation, and note how many products of two samples it has."""
+    cuts.append(int(np.count_nonzero(~products.diagonal & ~products.lines)))
+    return product_sdp(space, products, *given, **more)
+
+
 @pytest.mark.parametrize("options", KINDS)
 def test_the_way_of_large_problems_ends_at_the_same_optimum(options, monkeypatch):
     """A rough first relaxation, few cuts at once, the zeros of F left out; no tree of labels that closes the root."""
@@ -65,7 +72,11 @@ def test_the_way_of_large_problems_ends_at_the_same_optimum(options, monkeypatch
     with_trees_of(monkeypatch, 0)
     monkeypatch.setattr("specmargin.solvers.exact_s3vm.box_nodes._MANY", 0)
     monkeypatch.setattr("specmargin.solvers.exact_s3vm.product_sdp._SPARSE", 0)
+    cuts = []
+    monkeypatch.setattr(box_nodes, "product_sdp", lambda *given, **more: _noted(cuts, *given, **more))
     large = solved(obj, tol=1e-4)
+    assert cuts[0] == 0
+    assert len(cuts) == 1 or 0 < cuts[1] <= len(obj.features.X) / 2  # where the root is still open
     assert usual.status is large.status is Status.OPTIMAL
     assert large.certificate.primal_objective == pytest.approx(usual.certificate.primal_objective, rel=1e-6)
     assert large.certificate.dual_objective <= usual.certificate.primal_objective * (1 + 1e-9)
