@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,7 +15,7 @@ from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 from specmargin.solvers.exact_s3vm.product_bound import ProductBound, product_bound
-from specmargin.solvers.exact_s3vm.product_sdp import Multipliers, product_sdp
+from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
 from specmargin.typing import FloatArray
 
 __all__ = ["BoxNode", "Bounding"]
@@ -25,9 +26,7 @@ _KEPT = 1e-4
 _TOLERANCE = {True: 2e-3, False: 4e-3}
 """Relative gap of the relaxation, at the root and elsewhere."""
 _MANY = 600
-"""Samples beyond which a step of the relaxation takes a second: few cuts, at once, after a rough first relaxation."""
-_ROUGH = 1e-2
-"""Relative gap of that one, which says where to cut."""
+"""Samples beyond which a step of the relaxation takes a second: few cuts, at once."""
 _SHARES = {True: (0.5, 0.8, 0.95), False: (0.8,)}
 """Shares of the diagonal multipliers in the quadratics that boxes are tightened by."""
 _GAIN = {True: 0.03, False: 0.2}
@@ -90,12 +89,15 @@ class Bounding:
         Relative gap that is to be proved.
     per_round, most : float
         Cuts that a round may add, and that a node may have, per sample.
+    plain : callable, optional
+        Multipliers of the relaxation without boxes, by a solver that has them sooner.
     """
 
     search: MarginSearch
     tol: float
     per_round: float = 3.0
     most: float = 5.0
+    plain: Callable[[], FloatArray] | None = None
     n_sdp: int = 0
     n_cuts: int = 0
     """The most cuts that a relaxation had."""
@@ -148,8 +150,8 @@ class Bounding:
 
     def relax(
         self, node: BoxNode, box: MarginBox | None, root: bool
-    ) -> tuple[Multipliers, ProductBound] | tuple[None, None]:
-        """Solve the relaxation and prove its bound; None where nothing is proved."""
+    ) -> tuple[FloatArray, ProductBound] | tuple[None, None]:
+        """Solve the relaxation and prove its bound: moments of (x, 1), and the proof; None where nothing is proved."""
         diagonal = np.flatnonzero(node.box.labels == 0) if self.is_large else None
         if node.products is not None and node.lam is not None and not root:
             # Of known samples those whose product counted.
@@ -157,37 +159,40 @@ class Bounding:
             counted = of.diagonal & (of.sign < 0) & (lam > _KEPT * lam.max(initial=0.0))
             diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
         products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else ())
-        relaxed = product_sdp(
-            self.space,
-            products,
-            box,
-            tol=_ROUGH if box is None and self.is_large else _TOLERANCE[root],
-            level=self.level if box is not None else np.inf,
-            hopeless=not root,
-            deadline=self.search.deadline,
-        )
+        lam, X = self._solved(products, box, root)
         self.n_sdp += 1
         self.n_cuts = max(self.n_cuts, len(node.cuts))
-        proof = product_bound(self.space, products, relaxed.lam)
+        proof = product_bound(self.space, products, lam)
         if proof is None:
             return None, None
         node.evidence.bounded(products, proof.lam)
-        node.lower, node.x = max(node.lower, proof.lower), relaxed.X[-1, :-1]
+        X = proof.moments() if X is None else X
+        node.lower, node.x = max(node.lower, proof.lower), X[-1, :-1]
         node.products, node.lam = products, proof.lam
-        return relaxed, proof
+        return X, proof
+
+    def _solved(self, products: Products, box: MarginBox | None, root: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Return multipliers, and moments of (x, 1) where they come with them."""
+        if box is None and self.plain is not None:
+            return self.plain(), None
+        level, deadline = self.level if box is not None else np.inf, self.search.deadline
+        relaxed = product_sdp(
+            self.space, products, box, tol=_TOLERANCE[root], level=level, hopeless=not root, deadline=deadline
+        )
+        return relaxed.lam, relaxed.X
 
     def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:
         """Bound a node by rounds of cuts and boxes; whether it holds no better point."""
         for round_ in range(rounds):
             before, labels = node.lower, node.box.labels
-            relaxed, proof = self.relax(node, node.box, root)
+            X, proof = self.relax(node, node.box, root)
             if node.lower >= self.level:
                 return True
-            if relaxed is None or proof is None:
+            if X is None or proof is None:
                 return False
-            better = self.search.offer(self.search.signs(relaxed.X[-1, :-1]), flips=root and round_ < 2)
+            better = self.search.offer(self.search.signs(X[-1, :-1]), flips=root and round_ < 2)
             if root:
-                better |= self.search.sample(relaxed.X, 10, round_)
+                better |= self.search.sample(X, 10, round_)
             if not self._reduced(node, proof):
                 return True
             renewed = better or root or bool((node.box.labels != labels).any())
@@ -195,7 +200,7 @@ class Bounding:
                 return True
             if not (node.box.labels == 0).any() or self.search.late:
                 return False
-            self.cut(node, relaxed.X)
+            self.cut(node, X)
             if round_ > 0 and node.lower - before < _GAIN[root] * (self.level - node.lower):
                 break
         return False

@@ -20,7 +20,6 @@ vector machines, arXiv 2312.09789: boxes and products, by commercial solvers.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -87,17 +86,17 @@ class BoxSearch:
         """The lowest bound of all parts that are done."""
         self.plain = self.root = self.search.known.lower
         """Bounds of the relaxation without boxes, and of the root when it was done."""
-        self.root_seconds = 0.0
         self.root_box: MarginBox | None = None
         """The box of the root when it was done."""
-        self._heap: list[tuple[float, int, BoxNode]] = []
+        self.open_nodes: list[tuple[float, int, BoxNode]] = []
+        """Bounds, numbers in the order of their opening, and the nodes: a heap."""
         self.count = 0
         """Nodes that were opened."""
 
     @property
     def lower(self) -> float:
         """The proved bound on the optimum."""
-        return min(self._heap[0][0] if self._heap else np.inf, self.closed)
+        return min(self.open_nodes[0][0] if self.open_nodes else np.inf, self.closed)
 
     def run(
         self,
@@ -125,27 +124,22 @@ class BoxSearch:
         self, starts: list[FloatArray], max_nodes: int, progress: Callable[[int, float, float], None] | None
     ) -> None:
         """Bound the root."""
-        begin = time.perf_counter()
         node = self._root(starts, only_known=max_nodes < 1)
         self._take(node)
-        if node.closed:
-            self._close(node)
-        else:
-            self._open(node)
-        self.root, self.root_seconds = min(self.lower, self.search.value), time.perf_counter() - begin
+        self.root = min(self.lower, self.search.value)
         self._record(min(max_nodes, 1), progress)
 
     def _round(self, workers: Workers, count: int, progress: Callable[[int, float, float], None] | None) -> bool:
         """Branch the open nodes of the lowest bounds; False where the time did not suffice."""
-        batch = [entry for entry in heapq.nsmallest(count, self._heap) if entry[0] < self.bounding.level]
+        batch = [entry for entry in heapq.nsmallest(count, self.open_nodes) if entry[0] < self.bounding.level]
         answers, whole = workers.bounded([node for _, _, node in batch]), True
         for (below, above), entry in zip(answers, batch, strict=True):
             if below is None or above is None:
                 whole = False
                 continue
             numbers = self._split(entry[2])
-            self._heap.remove(entry)
-            heapq.heapify(self._heap)
+            self.open_nodes.remove(entry)
+            heapq.heapify(self.open_nodes)
             for part, number in zip((below, above), numbers, strict=True):
                 part.node.number = number
                 self.search.take(part.best)
@@ -153,10 +147,6 @@ class BoxSearch:
                 self.bounding.n_programs += part.n_programs
                 self.bounding.n_cuts = max(self.bounding.n_cuts, part.n_cuts)
                 self._take(part.node)
-                if part.node.closed:
-                    self._close(part.node)
-                else:
-                    self._open(part.node)
             self._record(1, progress)
         return whole
 
@@ -164,33 +154,24 @@ class BoxSearch:
         return (0, 0) if self.log is None else self.log.split(node.number, node.branching())
 
     def _take(self, node: BoxNode) -> None:
-        """Keep what was proved of a node, if that is asked for."""
+        """Count a part as done, by what it proves, or open it; keep what was proved of it, if that is asked for."""
         if self.log is not None:
             self.log.take(node.number, node.evidence)
         node.evidence = Evidence()
+        if node.closed:
+            self.closed = min(self.closed, node.proved)
+        else:
+            self.count += 1
+            self.open(node, self.count)
 
     @property
     def stopped(self) -> bool:
         """Whether parts are open for lack of time or nodes."""
-        return bool(self._heap) and self._heap[0][0] < self.bounding.level
-
-    @property
-    def finished(self) -> bool:
-        """Whether every part is closed, to the tolerance."""
-        return self.lower >= self.bounding.level
-
-    @property
-    def open_nodes(self) -> list[tuple[float, int, BoxNode]]:
-        """Bounds, numbers in the order of their opening, and the nodes."""
-        return self._heap
+        return bool(self.open_nodes) and self.open_nodes[0][0] < self.bounding.level
 
     def open(self, node: BoxNode, count: int) -> None:
         """Add an open node that has a number."""
-        heapq.heappush(self._heap, (node.proved, count, node))
-
-    def _open(self, node: BoxNode) -> None:
-        self.count += 1
-        self.open(node, self.count)
+        heapq.heappush(self.open_nodes, (node.proved, count, node))
 
     def _record(self, nodes: int, progress: Callable[[int, float, float], None] | None) -> None:
         """Count nodes, and tell of them."""
@@ -215,23 +196,19 @@ class BoxSearch:
         node.closed = bounding.finish(node)
         if node.closed or search.late:
             return node
-        relaxed, proof = bounding.relax(node, None, root=True)
-        if relaxed is not None and proof is not None:
+        X, proof = bounding.relax(node, None, root=True)
+        if X is not None and proof is not None:
             self.plain = max(self.plain, proof.lower)
-            search.offer(search.signs(relaxed.X[-1, :-1]), flips=True)
-            search.sample(relaxed.X, 20, 0)
+            search.offer(search.signs(X[-1, :-1]), flips=True)
+            search.sample(X, 20, 0)
         if self.plain > (1.0 - _SMALL) * search.value:
             bounding.most = 1.0
         node.closed = node.lower >= bounding.level or not bounding.tighten(node, root=True)
-        if not node.closed and relaxed is not None and bounding.is_large:
-            bounding.cut(node, relaxed.X)
+        if not node.closed and X is not None and bounding.is_large:
+            bounding.cut(node, X)
         for rounds in _ROOT_ROUNDS:
             if not node.closed:
                 node.closed = (
                     not bounding.is_small(node) and bounding.bound(node, rounds, root=True)
                 ) or bounding.finish(node)
         return node
-
-    def _close(self, node: BoxNode) -> None:
-        """Count a part as done, by what it proves."""
-        self.closed = min(self.closed, node.proved)

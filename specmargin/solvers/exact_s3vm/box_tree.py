@@ -27,7 +27,7 @@ _BETWEEN = 20.0
 """Time between two savings of a tree, in units of what one takes."""
 
 _KIND = "tree of an exact search"
-_NUMBERS = ("nodes", "closed", "plain", "root", "root_seconds", "count")
+_NUMBERS = ("nodes", "closed", "plain", "root", "count")
 _COUNTS = ("n_sdp", "n_cuts", "n_programs")
 _PRODUCTS = ("i", "j", "p", "q", "sign")
 

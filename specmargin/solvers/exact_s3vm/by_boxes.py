@@ -6,12 +6,14 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate, SolveResult, Status
+from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_tree import SavedTree
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_space
@@ -49,6 +51,8 @@ def by_boxes(
     start = time.perf_counter()
     space = MarginSpace.of(obj)
     search = BoxSearch(space, tol, start + time_limit, log=log, n_jobs=n_jobs)
+    if search.bounding.is_large and obj.total is None:
+        search.bounding.plain = partial(_plain, obj, start + time_limit)
     given = [] if w is None else [search.search.signs(obj.decisions_at(w))]
     saved = None if tree is None else SavedTree(tree, search)
     search.run(given, max_nodes, progress, None if saved is None else saved.keep)
@@ -83,6 +87,16 @@ def by_boxes(
     message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {search.nodes} nodes"
     proofs = None if search.log is None else search.log.finished()
     return replace(result, status=status, certificate=certificate, message=message, log=proofs)
+
+
+def _plain(obj: S3VM, deadline: float = np.inf) -> FloatArray:
+    """Return multipliers of x_j^2 >= 1 and y_i x_i >= 1 from those of the decisions' parabolas and losses.
+
+    What is left of C (x - f)^2 - lam (x^2 - 1) where x is best is the parabola lam - theta f^2 / 2 of that theta.
+    """
+    bound = s3vm_bound(obj, time_limit=deadline - time.perf_counter())
+    theta, C = bound.variables["theta"], obj.C_star
+    return np.concatenate([theta * C / (2.0 * C + theta), obj.costs * bound.variables["beta"]])
 
 
 def _judged(certificate: Certificate, tol: float, search: BoxSearch) -> tuple[Status, str]:

@@ -71,6 +71,18 @@ class ProductBound:
         shift = 4.0 * (n + 20) * _EPS * (np.abs(self.x) + self.space.lengths * float(np.sqrt(2.0 * self.space.highest)))
         return Quadratic(0.5 * (Z.T @ Z), self.x, self.lower, spread, shift)
 
+    def moments(self) -> FloatArray:
+        """Return moments of (x, 1) on the central path, as far as S says: x, and a multiple of S^-1 as its covariance.
+
+        With that multiple the products, weighted by their multipliers, add up to nothing.
+        """
+        Z = solve_triangular(self.factor, self.space.F.T, lower=True, check_finite=False)
+        spread, one = np.zeros((len(self.x) + 1,) * 2), np.append(self.x, 1.0)
+        spread[:-1, :-1] = Z.T @ Z
+        middle = np.multiply.outer(one, one)
+        missed, gained = (float(self.lam @ self.products.values(M)) for M in (middle, spread))
+        return middle + (max(-missed / gained, 0.0) if gained > 0 else 0.0) * spread
+
     def reduce(self, box: MarginBox, level: float) -> bool:
         """Cut a box by what single multipliers say: g_c <= (level - bound) / lam_c where J <= level."""
         with np.errstate(divide="ignore", over="ignore"):

@@ -82,10 +82,8 @@ def product_sdp(
     best = Multipliers(state.lam, -np.inf, state.X, 0)
     for n_iter in range(max_iter + 1):
         value = state.bound()
-        if value > best.value or not np.isfinite(best.value):
-            best = Multipliers(state.lam, value, state.X, n_iter)
-        else:
-            best = Multipliers(best.lam, best.value, state.X, n_iter)
+        lam = state.lam if value > best.value or not np.isfinite(best.value) else best.lam
+        best = Multipliers(lam, max(value, best.value), state.X, n_iter)
         primal, missed = state.primal()
         gap = primal - best.value
         if best.value > level or time.perf_counter() > deadline:

@@ -19,15 +19,8 @@ class Audited(BoxSearch):
         super().__init__(*args, log=True)
         self.parts = []
 
-    def _open(self, node):
-        super()._open(node)
-        self.remember(node)
-
-    def _close(self, node):
-        super()._close(node)
-        self.remember(node)
-
-    def remember(self, node):
+    def _take(self, node):
+        super()._take(node)
         box, path, number = node.box, [], node.number
         while number:
             parent, j = self.log.splits[(number - 1) // 2]
@@ -61,9 +54,10 @@ def check(space, tol, at, large=False):
         assert bound <= optimum * (1 + digits), at
         assert bound <= value, at
     assert optimum * (1 - digits) <= value, at
-    assert search.finished or large, at
+    finished = search.lower >= search.bounding.level
+    assert finished or large, at
     assert search.lower >= value * (1 - tol) or large, at
-    assert value <= optimum * (1 + tol + digits) or not search.finished, at
+    assert value <= optimum * (1 + tol + digits) or not finished, at
     for path, lower, low, high, level in search.parts:
         inside = np.all([labelings[:, j] == sign for j, sign in path], axis=0) & np.ones(len(values), dtype=bool)
         assert values[inside].min(initial=np.inf) >= min(lower, level) * (1 - digits), (at, path)
