@@ -104,3 +104,22 @@ def test_what_rounding_decides_ends_and_is_said():
     assert time.process_time() - start < 20.0
     assert np.isfinite(beta).all()
     assert np.isfinite(intercept).all()
+
+
+@pytest.mark.parametrize(
+    ("beta", "C", "optimal"),
+    [
+        ((-0.3, 0.15, 0.15), 2.0, True),
+        ((-0.3, 0.15, 0.15), 1.2, False),  # the first one ends outside of its box
+        ((-0.3, 0.3, 0.0), 2.0, False),  # the last one should rise
+        ((0.0, 0.0, 0.0), 2.0, False),  # none is inside
+    ],
+)
+def test_the_linear_system_is_taken_only_where_it_has_the_optimum(beta, C, optimal):
+    y = np.array([-1.0, 1.0, 1.0])
+    before = np.array(beta)
+    after, slopes = before.copy(), y - before
+    low, high = np.minimum(0.0, C * y), np.maximum(0.0, C * y)
+    assert hinge_duals._solve_free(np.eye(3), after, slopes, low, high) == optimal
+    assert after == pytest.approx([-4 / 3, 2 / 3, 2 / 3] if optimal else before)
+    assert slopes == pytest.approx(y - after)
