@@ -31,7 +31,7 @@ _TOL = 1e-6
 _NEAR = 1e-2  # where the samples inside of their boxes may be the right ones: a linear system has the rest
 _STEPS = 1000  # then libsvm
 _MANY = 400  # samples beyond which a step of all problems takes longer than libsvm
-_DONE = 8  # one in so many has converged: these are written down, the others go on
+_DONE = 8  # where every eighth has converged, these are written down, and the others go on
 _LIBSVM_STEPS = 1000  # per sample, then an interior point
 _NEWTON_STEPS = 50  # of that
 
@@ -126,7 +126,7 @@ def _by_steps(
 
 
 def _solve_free(G: FloatArray, beta: FloatArray, e: FloatArray, low: FloatArray, high: FloatArray) -> bool:
-    """Make the multipliers inside of their boxes, and e = y - G beta, the best beside the others, if all then are."""
+    """Make the multipliers inside of their boxes, and e = y - G beta, the best given the others, if all then are."""
     free = np.flatnonzero((beta > low) & (beta < high))
     system = np.full((len(free) + 1,) * 2, G.diagonal().max())  # the row of the sum in the units of the others
     system[:-1, :-1], system[-1, -1] = G[np.ix_(free, free)], 0.0
