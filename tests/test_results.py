@@ -77,6 +77,19 @@ def test_a_negative_gap_is_no_proof() -> None:
     assert Certificate(1.0, 1.0 + 1e-12, rounding=2e-12).is_optimal(1e-6)
 
 
+def test_the_answer_of_a_cone_program_has_to_be_feasible_as_well() -> None:
+    for primal, residual, optimal in [
+        (1.0, 1e-9, True),
+        (1.0, 1e-3, False),
+        (1.0 - 1e-7, 1e-9, True),
+        (0.9, 0.0, False),
+    ]:
+        certificate = Certificate(primal, 1.0, primal_residual=residual, kind="cone program")
+        assert certificate.is_optimal(1e-6) == optimal
+        assert certificate.gap == abs(primal - 1.0)
+    assert Certificate(1.0, 1.0, primal_residual=1e-3).is_optimal(1e-6)  # that of an objective is a point of it
+
+
 @pytest.mark.parametrize(
     ("primal", "dual", "stopped", "status"),
     [
@@ -205,8 +218,9 @@ def test_results_can_be_kept(again: object) -> None:
         assert mine.keys() == theirs.keys()
         for name in mine:
             np.testing.assert_array_equal(mine[name], theirs[name])
-    with pytest.raises(TypeError):
-        other.variables["new"] = np.zeros(1)
+    for mapping in (other.variables, other.duals):
+        with pytest.raises(TypeError):
+            mapping["new"] = np.zeros(1)
 
 
 def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:

@@ -75,7 +75,7 @@ TESTS = {
     "objectives": _OF_ANSWERS,
     "losses": ["tests/losses"],
     "certificates": _OF_ANSWERS,
-    "bounds": _OF_ANSWERS,
+    "bounds": [*_OF_ANSWERS, "tests/solvers/exact_s3vm/test_free_intercept.py"],
     "verify": [
         f"tests/proofs/test_{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
     ],

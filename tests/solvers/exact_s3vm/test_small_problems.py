@@ -44,7 +44,9 @@ def check(seed):
         bounds.append(with_bound(obj, exact).certificate.dual_objective)
         proved = probed.variables["proved"]
         check_labels(small, optima, probed, name)
-    assert max(bounds) <= min(above, value * (1.0 + SHORT)), name
+    # A point that misses its margins by rounding, under a balance on slack, says what that is worth.
+    attained = value + exact.certificate.rounding
+    assert max(bounds) <= min(above, attained * (1.0 + SHORT)), name
     assert min(bounds) >= 0.0, name
     return exact, int(np.count_nonzero(proved))
 
