@@ -63,7 +63,7 @@ def estimators() -> list[str]:
 
 def unlisted() -> list[str]:
     """Name the public objects of the package that no page would show."""
-    shown = set(estimators())
+    listed, shown = set(estimators()), set[int]()
     for module in MODULES:
         shown |= {id(getattr(importlib.import_module(f"specmargin.{module}"), name)) for name in names_of(module)}
     public = {name: getattr(specmargin, name) for name in specmargin.__all__}
@@ -71,7 +71,7 @@ def unlisted() -> list[str]:
     return [
         name
         for name, value in public.items()
-        if not (name in shown or id(value) in shown or (inspect.ismodule(value) and value.__name__ in modules))
+        if not (name in listed or id(value) in shown or (inspect.ismodule(value) and value.__name__ in modules))
     ]
 
 
@@ -192,7 +192,7 @@ def picture_of(value: Any) -> Any:
         figure, axes = subplots(width="column")
         if hasattr(fitted[-1], "delta_"):
             SpectrumDisplay.from_estimators({value.__name__: fitted[-1]}, ax=axes[0, 0], title="spectrum")
-        elif space["X"].shape[1] == 2 and np.ndim(getattr(fitted[-1], "scores_", None)) == 1:
+        elif space["X"].shape[1] == 2 and np.ndim(getattr(fitted[-1], "scores_", 0.0)) == 1:
             DecisionDisplay.from_estimator(fitted[-1], space["X"], space.get("y"), ax=axes[0, 0], title="decisions")
         else:
             return None

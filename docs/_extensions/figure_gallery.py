@@ -19,7 +19,7 @@ from reproduction.site import figure_pages, plain, write_pages
 def write_figures(app: Any) -> None:
     """Write the pages of the figures."""
     root, target = Path(app.srcdir).parent, Path(app.srcdir) / "gallery"
-    write_pages(target, figure_pages(root / "figures" / "output", target, root / "figures"))
+    write_pages(target, figure_pages(root / "figures" / "output", target))
 
 
 class FigureGallery(SphinxDirective):
