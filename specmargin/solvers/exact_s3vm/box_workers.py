@@ -62,7 +62,7 @@ class Workers:
         # Of all clocks this is the one that processes share.
         until = time.time() + (search.deadline - time.perf_counter())
         own = MarginSearch(search.space, until, search.best)
-        settings = replace(self.bounding, search=own, plain=None, n_sdp=0, n_cuts=0, n_programs=0)
+        settings = replace(self.bounding, search=own, multipliers=None, n_sdp=0, n_cuts=0, n_programs=0)
         calls = [(settings, node, sign) for node in nodes for sign in (-1.0, 1.0)]
         if self._parallel is None:
             parts = [_bounded(*call) for call in calls]

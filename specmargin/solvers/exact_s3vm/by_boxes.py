@@ -52,7 +52,7 @@ def by_boxes(
     space = MarginSpace.of(obj)
     search = BoxSearch(space, tol, start + time_limit, log=log, n_jobs=n_jobs)
     if search.bounding.is_large and obj.total is None:
-        search.bounding.plain = partial(_plain, obj, start + time_limit)
+        search.bounding.multipliers = partial(_multipliers, obj, start + time_limit)
     given = [] if w is None else [search.search.signs(obj.decisions_at(w))]
     saved = None if tree is None else SavedTree(tree, search)
     search.run(given, max_nodes, progress, None if saved is None else saved.keep)
@@ -89,7 +89,7 @@ def by_boxes(
     return replace(result, status=status, certificate=certificate, message=message, log=proofs)
 
 
-def _plain(obj: S3VM, deadline: float = np.inf) -> FloatArray:
+def _multipliers(obj: S3VM, deadline: float = np.inf) -> FloatArray:
     """Return multipliers of x_j^2 >= 1 and y_i x_i >= 1 from those of the decisions' parabolas and losses.
 
     What is left of C (x - f)^2 - lam (x^2 - 1) where x is best is the parabola lam - theta f^2 / 2 of that theta.

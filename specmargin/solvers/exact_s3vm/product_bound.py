@@ -76,9 +76,8 @@ class ProductBound:
 
         With that multiple the products, weighted by their multipliers, add up to nothing.
         """
-        Z = solve_triangular(self.factor, self.space.F.T, lower=True, check_finite=False)
         spread, one = np.zeros((len(self.x) + 1,) * 2), np.append(self.x, 1.0)
-        spread[:-1, :-1] = Z.T @ Z
+        spread[:-1, :-1] = self.quadratic().Q
         middle = np.multiply.outer(one, one)
         missed, gained = (float(self.lam @ self.products.values(M)) for M in (middle, spread))
         return middle + (max(-missed / gained, 0.0) if gained > 0 else 0.0) * spread

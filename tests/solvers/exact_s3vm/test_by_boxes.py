@@ -13,7 +13,7 @@ from specmargin.solvers.exact_s3vm import box_nodes, branch_and_bound
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
-from specmargin.solvers.exact_s3vm.by_boxes import _plain, by_boxes, is_for_boxes
+from specmargin.solvers.exact_s3vm.by_boxes import _multipliers, by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
 from specmargin.solvers.exact_s3vm.product_bound import product_bound
 from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
@@ -93,7 +93,7 @@ def test_multipliers_of_decisions_prove_the_same_in_decisions_plus_slacks(option
     space = MarginSpace.of(obj)
     space.highest = 100.0
     products = Products.of(space.y, None)
-    proof = product_bound(space, products, _plain(obj))
+    proof = product_bound(space, products, _multipliers(obj))
     assert proof.lower == pytest.approx(s3vm_bound(obj).certificate.dual_objective, rel=1e-6)
     assert proof.lower == pytest.approx(product_sdp(space, products, tol=1e-5).value, rel=2e-3)
     X = proof.moments()
