@@ -448,7 +448,7 @@ CEILINGS = {
         "plots": 1790,  # a legend of shades and areas
         "problems": 3652,  # certificates and rays of any program, labels as parameters, models to copy, cuts
         "proofs": 2630,  # cone programs and rays in balls, their bounds replayed; that of boxes and labels
-        "solvers": 8432,  # Solver and Search as objects; S3VMs by boxes, their logs, trees; 16 lines of an example
+        "solvers": 8562,  # Solver and Search as objects; S3VMs by boxes, triangles, logs, trees; 16 lines of an example
         "teaching": 400,  # checks and guesses of twelve lessons; properties where no stored value can decide; a slider
         "spectra": 1397,  # Eigenvectors and Transform as objects
     },

@@ -134,7 +134,9 @@ def stages(space: MarginSpace, incumbent: float) -> Iterator[tuple[str, BoxNode]
     """
     space.highest = incumbent
     search = _Given(space, incumbent)
-    without, bounding = Bounding(search, TOL, per_round=0.0, most=0.0), Bounding(search, TOL)
+    # Triangles, which the search has as well, are none of the stages.
+    without = Bounding(search, TOL, per_round=0.0, most=0.0, triangles=False)
+    bounding = Bounding(search, TOL, per_round=3.0, most=5.0, triangles=False)
     root = BoxNode(search.known.lower, MarginBox.of(space.y, incumbent))
     without.relax(root, None, root=True)
     yield "plain", root

@@ -42,6 +42,7 @@ class Step:
         """Return a step that moves no side of a box."""
         pair, ends, weight = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), np.zeros(0)
         if products is not None and lam is not None:
+            lam = lam[: len(products.i)]  # a search with a log has no triangles
             used = products.chosen(lam > 0)
             pair, ends = np.column_stack([used.i, used.j]), np.column_stack([used.p, used.q])
             weight = used.sign * lam[lam > 0]

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from specmargin.solvers.exact_s3vm.box_log import Evidence
-from specmargin.solvers.exact_s3vm.box_products import Cut, Products, separate
+from specmargin.solvers.exact_s3vm.box_products import Cut, Products, Triangle, separate, separate_triangles
 from specmargin.solvers.exact_s3vm.label_tree import LabelTree
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
@@ -21,8 +21,14 @@ from specmargin.typing import FloatArray
 __all__ = ["BoxNode", "Bounding"]
 
 _FEW = 12
-_KEPT = 1e-4
+_KEPT = 3e-3
 """Share of the largest multiplier above which a cut is kept."""
+_KEPT_TRIANGLES = 0.02
+"""The same of triangles, relative to the largest multiplier of a triangle."""
+_TRIANGLES = 2.0, 4.0
+"""Triangles per sample that a round may add, and that a node may have."""
+_CANDIDATES = 250
+"""Samples that triangles are looked for among: those that cost the relaxation most."""
 _TOLERANCE = {True: 2e-3, False: 4e-3}
 """Relative gap of the relaxation, at the root and elsewhere."""
 _MANY = 600
@@ -46,6 +52,7 @@ class BoxNode:
     lower: float
     box: MarginBox
     cuts: list[Cut] = field(default_factory=list)
+    triangles: list[Triangle] = field(default_factory=list)
     products: Products | None = None
     lam: FloatArray | None = None
     """Products of the last relaxation, and the multipliers of its bound."""
@@ -64,19 +71,28 @@ class BoxNode:
 
     def child(self, j: int, sign: float) -> BoxNode:
         """Return the part where sample j has that label."""
-        return BoxNode(self.lower, self.box.with_label(j, sign), list(self.cuts), self.products, self.lam, self.x)
+        box, cuts, triangles = self.box.with_label(j, sign), list(self.cuts), list(self.triangles)
+        return BoxNode(self.lower, box, cuts, triangles, self.products, self.lam, self.x)
 
     def branching(self) -> int:
         """Return the free sample that costs the relaxation most: theta_j (1 - x_j^2)."""
         free = np.flatnonzero(self.box.labels == 0)
         if self.products is None or self.lam is None or self.x is None:
             return int(free[0])
-        theta = np.zeros(len(self.box.low))
-        squares = self.products.squares
-        theta[self.products.i[squares]] = self.lam[squares]
-        score = theta * np.maximum(1.0 - self.x**2, 0.0)
+        score = self.cost()
         # Where no variance is left, the sample that is nearest to zero.
         return int(free[np.lexsort((np.abs(self.x[free]), -score[free]))[0]])
+
+    def cost(self) -> FloatArray:
+        """Return what each sample costs the relaxation: theta_j (1 - x_j^2), zero where its label is known."""
+        assert self.products is not None
+        assert self.lam is not None
+        assert self.x is not None
+        of, theta = self.products, np.zeros(len(self.x))
+        theta[of.i[of.squares]] = self.lam[of.squares]
+        t, lam = of.triangles[:, :3], self.lam[len(of.i) :]
+        theta += np.bincount(t.ravel(), np.repeat(lam, 3), len(theta) + 1)[:-1]
+        return np.where(self.box.labels == 0, theta * np.maximum(1.0 - self.x**2, 0.0), 0.0)
 
 
 @dataclass(eq=False)
@@ -93,13 +109,16 @@ class Bounding:
         Cuts that a round may add, and that a node may have, per sample.
     multipliers : callable, optional
         Multipliers of the relaxation without boxes, by a solver that has them sooner.
+    triangles : bool, default True
+        Whether relaxations get triangles.
     """
 
     search: MarginSearch
     tol: float
-    per_round: float = 3.0
-    most: float = 5.0
+    per_round: float = 1.5
+    most: float = 3.0
     multipliers: Callable[[], FloatArray] | None = None
+    triangles: bool = True
     n_sdp: int = 0
     n_cuts: int = 0
     """The most cuts that a relaxation had."""
@@ -158,12 +177,12 @@ class Bounding:
         if node.products is not None and node.lam is not None and not root:
             # Of known samples those whose product counted.
             of, lam = node.products, node.lam
-            counted = of.diagonal & (of.sign < 0) & (lam > _KEPT * lam.max(initial=0.0))
+            counted = of.diagonal[(of.sign[of.diagonal] < 0) & (lam[of.diagonal] > _KEPT * lam.max(initial=0.0))]
             diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
-        products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else ())
+        products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else (), node.triangles)
         lam, X = self._solved(products, box, root)
         self.n_sdp += 1
-        self.n_cuts = max(self.n_cuts, len(node.cuts))
+        self.n_cuts = max(self.n_cuts, len(node.cuts) + len(node.triangles))
         proof = product_bound(self.space, products, lam)
         if proof is None:
             return None, None
@@ -220,10 +239,23 @@ class Bounding:
         """Drop the cuts that do nothing, and take those that X violates most."""
         assert node.lam is not None
         n, lam = len(node.box.low), node.lam
-        first = len(lam) - len(node.cuts)
-        kept = [cut for cut, one in zip(node.cuts, lam[first:], strict=True) if one > _KEPT * lam.max(initial=0.0)]
+        first = len(lam) - len(node.cuts) - len(node.triangles)
+        kept = [cut for cut, one in zip(node.cuts, lam[first:], strict=False) if one > _KEPT * lam.max(initial=0.0)]
         count = int(min(self.per_round * n, max(self.most * n - len(kept), 0)))
         node.cuts = kept + separate(X, node.box, kept, count)
+        if self.triangles and not self.is_large:
+            self._cut_by_triangles(node, X, lam[len(lam) - len(node.triangles) :])
+
+    @staticmethod
+    def _cut_by_triangles(node: BoxNode, X: FloatArray, lam: FloatArray) -> None:
+        """Drop triangles that do little, and take those that X violates most."""
+        n, least = len(node.box.low), _KEPT_TRIANGLES * lam.max(initial=0.0)
+        kept = [triangle for triangle, one in zip(node.triangles, lam, strict=True) if one > least]
+        free = np.flatnonzero(node.box.labels == 0)
+        free = free[np.argsort(-node.cost()[free], kind="stable")[:_CANDIDATES]]
+        per_round, most = _TRIANGLES
+        count = int(min(per_round * n, max(most * n - len(kept), 0)))
+        node.triangles = kept + separate_triangles(X, free, kept, count)
 
     @staticmethod
     def is_small(node: BoxNode) -> bool:

@@ -1,11 +1,12 @@
 r"""Exact minimisation of S3VMs with the squared hinge: boxes, products of boxes, and few nodes.
 
 In x, decision plus slack (`MarginSpace`), all labels are one constraint, |x_j| >= 1. At a node the boxes that hold
-every better point (`MarginBox`) are cut by rigorous dual values, and their products (`Products`) tighten an SDP whose
-bound is proved by one Cholesky factor (`product_bound`). Programs with labels, which start from that bound, go on from
-there where they promise to close the node, and raise its bound where they do not (`LabelTree`); at the root they are
-tried before everything else. The open node of the lowest bound is next. It branches on the sample of largest
-theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs open.
+every better point (`MarginBox`) are cut by rigorous dual values, and their products and triangle inequalities of |x|
+>= 1 (`Products`) tighten an SDP whose bound is proved by one Cholesky factor (`product_bound`). Programs with labels,
+which start from that bound, go on from there where they promise to close the node, and raise its bound where they do
+not (`LabelTree`); at the root they are tried before everything else. The open node of the lowest bound is next. It
+branches on the sample of largest theta_j (1 - x_j^2), its share of what the relaxation gains by leaving the signs
+open.
 
 **Rounds.** The open nodes of the lowest bounds are branched `BATCH` at a time, and every part that this makes is
 bounded from the same incumbent: it does not matter in how many processes, nor in what order they end. What a round has
@@ -76,7 +77,8 @@ class BoxSearch:
         self.space, self.n_jobs = space, n_jobs
         self.log = BoxTreeLog(len(space.y)) if log else None
         self.search = MarginSearch(space, deadline)
-        self.bounding = Bounding(self.search, tol)
+        # The log has no place for triangles.
+        self.bounding = Bounding(self.search, tol, triangles=not log)
         if self.bounding.is_large:
             self.bounding.per_round, self.bounding.most = _FEW_CUTS
         self.history = History()

@@ -106,7 +106,8 @@ def _under(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 def _digest(search: BoxSearch) -> str:
     space = search.space
-    digest = hashlib.sha256(repr([space.offset, space.total, space.count, search.bounding.tol, space.unit]).encode())
+    given = ["triangles", space.offset, space.total, space.count, search.bounding.tol, space.unit]
+    digest = hashlib.sha256(repr(given).encode())
     for array in (space.A, space.C, space.y):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
@@ -124,7 +125,12 @@ def _packed(nodes: list[tuple[int, BoxNode]], n: int) -> dict[str, AnyArray]:
         "low": np.array([node.box.low for node in of]).reshape(-1, n),
         "high": np.array([node.box.high for node in of]).reshape(-1, n),
         "x": np.array([np.full(n, np.nan) if node.x is None else node.x for node in of]).reshape(-1, n),
-        "first_product": starts(len(one) for one in products),
+        "first_product": starts(len(one.i) for one in products),
+        "first_multiplier": starts(len(one) for one in products),
+        "first_own": starts(len(one.triangles) for one in products),
+        "own": joined([one.triangles for one in products], np.zeros((0, 4), dtype=np.int64)),
+        "first_triangle": starts(len(node.triangles) for node in of),
+        "triangles": np.array([one for node in of for one in node.triangles], dtype=np.int64).reshape(-1, 4),
         "first_cut": starts(len(node.cuts) for node in of),
         "cuts": np.array([cut for node in of for cut in node.cuts], dtype=np.int64).reshape(-1, 3),
         "lam": joined([np.zeros(0) if node.lam is None else node.lam for node in of], np.zeros(0)),
@@ -137,13 +143,16 @@ def _packed(nodes: list[tuple[int, BoxNode]], n: int) -> dict[str, AnyArray]:
 def _unpacked(a: dict[str, AnyArray]) -> list[tuple[int, BoxNode]]:
     nodes = []
     for k, count in enumerate(a["count"].tolist()):
-        m, c = slice(*a["first_product"][k : k + 2]), slice(*a["first_cut"][k : k + 2])
+        names = ("product", "multiplier", "cut", "own", "triangle")
+        m, l, c, o, t = (slice(*a[f"first_{name}"][k : k + 2]) for name in names)
         box = MarginBox(a["low"][k].copy(), a["high"][k].copy(), float(a["level"][k]))
         cuts = [(i, j, kind) for i, j, kind in a["cuts"][c].tolist()]
-        node = BoxNode(float(a["lower"][k]), box, cuts, number=int(a["number"][k]))
+        triangles = [(i, j, h, kind) for i, j, h, kind in a["triangles"][t].tolist()]
+        node = BoxNode(float(a["lower"][k]), box, cuts, triangles, number=int(a["number"][k]))
         if not np.isnan(a["x"][k]).any():
-            node.x, node.lam = a["x"][k].copy(), a["lam"][m].copy()
-            node.products = Products(len(box.low), *(a[name][m].copy() for name in _PRODUCTS))
+            node.x, node.lam = a["x"][k].copy(), a["lam"][l].copy()
+            i, j, p, q, sign = (a[name][m].copy() for name in _PRODUCTS)
+            node.products = Products(len(box.low), i, j, p, q, sign, a["own"][o].copy())
         nodes.append((count, node))
     return nodes
 

@@ -133,7 +133,8 @@ def branch_and_bound(
     log : bool, default False
         Whether to write down the proof, as the result's ``log``: the tree, and the multipliers that bound its leaves
         (`specmargin.results.ProofLog`), of the search by boxes also those that move the sides of its boxes
-        (`specmargin.results.BoxLog`).
+        (`specmargin.results.BoxLog`). Logs have no place for the triangle inequalities of the search by boxes: it takes
+        more nodes then.
     n_jobs : int, default 1
         Processes of the search by boxes, through joblib; -1 for one per core. It bounds the same nodes with the same
         result whatever their number, to the last bit where linear algebra has one thread: other processes have one.
@@ -145,15 +146,15 @@ def branch_and_bound(
     Returns
     -------
     SolveResult
-        Variables as of any S3VM solver, and ``n_nodes``; of a search by boxes also ``n_cuts`` (products in its largest
-        relaxation), ``n_programs`` (nodes of trees of labels, which ``n_nodes`` leaves out), ``n_fixed`` (labels that
-        the root's boxes fix, none where its labels closed it before) and ``root_bound``, with all that was done at the
-        root, and ``x`` where the balance is on slack. ``certificate.dual_objective`` is a proved lower bound
-        whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and that of J included;
-        else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch upon (exp(-s f^2)
-        with more than 300 labelled samples alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves
-        that were not solved to `tol`.
-        ``history`` records objective, bound and nodes whenever one of the former moves.
+        Variables as of any S3VM solver, and ``n_nodes``; of a search by boxes also ``n_cuts`` (products and triangles
+        in its largest relaxation), ``n_programs`` (nodes of trees of labels, which ``n_nodes`` leaves out),
+        ``n_fixed`` (labels that the root's boxes fix, none where its labels closed it before) and ``root_bound``, with
+        all that was done at the root, and ``x`` where the balance is on slack. ``certificate.dual_objective`` is a
+        proved lower bound whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and
+        that of J included; else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch
+        upon (exp(-s f^2) with more than 300 labelled samples alone), and NUMERICAL where the arithmetic failed: bounds
+        above J, or leaves that were not solved to `tol`. ``history`` records objective, bound and nodes whenever one
+        of the former moves.
 
     Raises
     ------

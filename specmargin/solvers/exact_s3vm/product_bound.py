@@ -130,7 +130,7 @@ def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[P
     S = -(F.T @ (N[:n, :n] @ F))
     S = (S + S.T) / 2.0
     S[np.diag_indices(n)] += 0.5
-    size = np.abs(F).T @ (np.abs(N[:n, :n]) @ np.abs(F).sum(axis=1))
+    size = np.abs(F).T @ (_sizes(space, products, lam)[0][:n, :n] @ np.abs(F).sum(axis=1))
     margin = weights * (1.0 + float(size.max())) + (n + 2) * _EPS * float(np.abs(S.diagonal()).sum())
     lowered = np.array(S, order="F")
     lowered[np.diag_indices(n)] -= 3.0 * margin
@@ -167,14 +167,16 @@ def _value(
     margin: float,
 ) -> tuple[float, float]:
     """Return a lower bound of min L from L and its gradient at v, all rounding to the worse; what the latter costs."""
+    sizes, unpriced = _sizes(space, products, lam)
+    products, lam = products.in_rows(lam)
     n, one = len(x), np.append(x, 1.0)
     unit = (n + 20) * _EPS
     moved = unit * (abs(space.offset) + np.abs(space.F) @ np.abs(v))  # by rounding, of x
-    first, second = x[products.i] - products.p, one[products.j] - products.q
+    first, second = one[products.i] - products.p, one[products.j] - products.q
     moves = np.append(moved, 0.0)
     size = np.abs(first) * np.abs(second)
     doubt = (
-        np.abs(first) * moves[products.j] + np.abs(second) * moved[products.i] + moved[products.i] * moves[products.j]
+        np.abs(first) * moves[products.j] + np.abs(second) * moves[products.i] + moves[products.i] * moves[products.j]
     )
     terms = 0.5 * float(v @ v) + float(lam @ size)
     value = 0.5 * float(v @ v) - float(lam @ (products.sign * first * second))
@@ -187,16 +189,17 @@ def _value(
         doubts += space.price * (2.0 * gap * off + off**2)
         terms += space.price * gap**2
     residual = 0.5 * v - space.F.T @ (N[:n] @ one)
-    absolute = np.abs(space.F).T @ (np.abs(N[:n]) @ (np.abs(one) + moves) + np.abs(N[:n, :n]) @ moved / unit)
+    absolute = np.abs(space.F).T @ (sizes[:n] @ (np.abs(one) + moves) + np.abs(N[:n, :n]) @ moved / unit)
     off = float(np.linalg.norm(residual)) + 4.0 * unit * float(np.linalg.norm(absolute + np.abs(v)))
-    off += len(lam) * _EPS * float(np.sqrt(n) * np.abs(space.F).sum(axis=0).max()) * _corner(products, lam)
+    off += len(lam) * _EPS * float(np.sqrt(n) * np.abs(space.F).sum(axis=0).max()) * 2.0 * float(unpriced[:n, n].max())
     lost = off**2 / margin
     value -= lost + 2.0 * doubts + (len(lam) + 2 * n + 40) * _EPS * terms
     return value - space.allowance, lost
 
 
-def _corner(products: Products, lam: FloatArray) -> float:
-    """Return a bound of what the entries of N in its last column are sums of."""
-    sums = np.bincount(products.i, lam * np.abs(products.q), products.n + 1)
-    sums += np.bincount(products.j, lam * np.abs(products.p), products.n + 1)
-    return float(sums[:-1].max(initial=0.0))
+def _sizes(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what the absolute values of all terms of N add up to, with the price and without it, entry by entry."""
+    rows, weights = products.in_rows(lam)
+    sizes = Products(rows.n, rows.i, rows.j, -np.abs(rows.p), -np.abs(rows.q), np.ones(len(rows))).matrix(weights)
+    row = np.append(space.balance, abs(space.total or 0.0))
+    return sizes + space.price * np.multiply.outer(row, row), sizes

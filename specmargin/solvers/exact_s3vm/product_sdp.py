@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import blas, lapack, solve_triangular
 
 from specmargin.objectives.rounding.cholesky import cholesky
@@ -28,6 +29,9 @@ from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["Multipliers", "product_sdp"]
+
+Side = tuple[IntArray, FloatArray]
+"""One factor of each product: variables, and what is taken off them."""
 
 _SHORT = 0.95
 _SPARSE = 150
@@ -104,6 +108,7 @@ class _State:
         F, c, kappa = space.priced
         n = len(c)
         self.products, self.n, self.kappa = products, n, kappa
+        self.sums = self._summed()
         self.F, self.c = np.asfortranarray(F), c
         self.U = np.zeros((n + 1, n + 1))
         self.U[:n, :n], self.U[:n, n], self.U[n, n] = F, c, 1.0
@@ -209,19 +214,13 @@ class _State:
         H_cd = sign_c sign_d / 4 (bXa bRa' + bXb aRa + aXa bRb + aXb bRa'), with the factors of c on the left and those
         of d on the right: entries of the products of X and R with all factors, gathered by whole rows.
         """
-        of, m = self.products, len(self.lam)
-        a, b, every = (of.i, of.p), (of.j, of.q), np.arange(m)
-        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (self.X, self.R) for side in (a, b))
+        (a, b, sign), X, R = self._factors()
+        m = len(sign)
+        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (X, R) for side in (a, b))
         terms = [(X, R, s, r) for X, R in ((Xa, Rb), (Xb, Ra)) for s, r in ((a, b), (b, a))]
-
-        def entry(M: FloatArray, side: tuple[IntArray, FloatArray]) -> FloatArray:
-            return np.asarray(M[side[0], every] - side[1] * M[-1])
-
-        diagonal = sum(entry(X, s) * entry(R, r) for X, R, s, r in terms)
-        corner = float(self.X[-1, -1] * self.R[-1, -1])
-        scale = 1.0 / np.sqrt(np.append(0.25 * diagonal + self.z / self.lam, corner))
-        weight = 0.5 * of.sign * scale[:-1]
+        weight = 0.5 * sign
         H = np.zeros((m + 1, m + 1))
+        H[m, m] = X[-1, -1] * R[-1, -1]
         for start in range(0, m, _BLOCK):
             c, rest = slice(start, start + _BLOCK), slice(start, m)
             block = H[:m, :m][c, rest]
@@ -231,13 +230,49 @@ class _State:
                 block += part
             block *= weight[rest]
             block *= weight[c, None]
-        H[:m, m] = weight * scale[-1] * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
+        H[:m, m] = weight * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
+        if self.sums is not None:
+            H = np.triu(H)
+            H += np.triu(H, 1).T
+            H = self.sums @ np.ascontiguousarray((self.sums @ H).T)
+        every = np.arange(len(H))
+        H[every[:-1], every[:-1]] += self.z / self.lam
+        scale = 1.0 / np.sqrt(H.diagonal())
+        H *= scale
+        H *= scale[:, None]
         for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-7):
-            H[np.arange(m + 1), np.arange(m + 1)] = 1.0 + ridge
+            H[every, every] = 1.0 + ridge
             factor = cholesky(H.T, clean=False)
             if factor is not None:
                 return factor, scale
         return None
+
+    def _factors(self) -> tuple[tuple[Side, Side, FloatArray], FloatArray, FloatArray]:
+        """Return the factors of all rows and their signs, X and R.
+
+        A triangle a_T is the square of one more variable, a_T'x, and three squares: rows that `sums` adds up.
+        """
+        of, n, k = self.products, self.n, len(self.products.triangles)
+        if self.sums is None:
+            return ((of.i, of.p), (of.j, of.q), of.sign), self.X, self.R
+        t, own = of.triangles[:, :3], np.append(np.arange(n), n + np.arange(k))
+        W = sp.vstack([sp.eye_array(n, n + 1), _scattered(of.signs, t, n + 1), sp.eye_array(1, n + 1, k=n)]).tocsr()
+        X, R = (np.asarray(W @ np.ascontiguousarray((W @ M).T)) for M in (self.X, self.R))
+        none, one = np.zeros(n + k), np.ones(n + k)
+        j = np.append(np.where(of.j == n, n + k, of.j), own)
+        a, b = (np.append(of.i, own), np.append(of.p, none)), (j, np.append(of.q, none))
+        return (a, b, np.append(of.sign, one)), X, R
+
+    def _summed(self) -> SparseArray | None:
+        """Return which rows of `_factors` and of t each multiplier is of; None where they are the same."""
+        t, n, rows, k = self.products.triangles[:, :3], self.n, len(self.products.i), len(self.products.triangles)
+        if not k:
+            return None
+        halves = 0.5 * _scattered(np.ones((k, 3)), t, n + 1)
+        corner = halves[:, [n]] - sp.csr_array(np.full((k, 1), 2.0))
+        triangles = sp.hstack([sp.csr_array((k, rows)), halves[:, :n], 0.5 * sp.eye_array(k), corner])
+        width = rows + n + k + 1
+        return sp.csr_array(sp.vstack([sp.eye_array(rows, width), triangles, sp.eye_array(1, width, k=width - 1)]))
 
     def step(self) -> bool:
         """Take a step; False where the arithmetic has come to its end."""
@@ -294,6 +329,12 @@ class _State:
                 return length
             length *= 0.88
         return 0.0
+
+
+def _scattered(values: FloatArray, columns: IntArray, n: int) -> SparseArray:
+    """Return the sparse matrix, n wide, with these values in the columns of each row."""
+    rows = np.repeat(np.arange(len(columns)), columns.shape[1])
+    return sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(len(columns), n))
 
 
 def _rows(M: FloatArray, k: IntArray, s: FloatArray) -> FloatArray:

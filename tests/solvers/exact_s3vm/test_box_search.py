@@ -131,7 +131,7 @@ def test_no_labeling_is_better_on_the_edges(kind, monkeypatch):
 
 def test_bounds_and_values_of_the_history_never_get_worse(monkeypatch):
     with_trees_of(monkeypatch, 0)
-    space = random_space(8, most=16, least=16)
+    space = random_space(4, most=26, least=26)
     search, seen = BoxSearch(space, 1e-6), []
     search.run(progress=lambda *values: seen.append(values))
     nodes, bounds, values = (np.array(column) for column in zip(*seen, strict=True))

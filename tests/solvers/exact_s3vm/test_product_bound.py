@@ -5,7 +5,7 @@ import pytest
 from flint import arb, arb_mat, ctx
 from margin_problems import column, exact, quadratic_form, random_space
 
-from specmargin.solvers.exact_s3vm.box_products import Products, separate
+from specmargin.solvers.exact_s3vm.box_products import Products, separate, separate_triangles
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.product_bound import product_bound
 from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
@@ -19,7 +19,8 @@ def solved(seed, tol=1e-8):
     level = 1.5 * product_sdp(space, Products.of(space.y, None)).value + 1.0
     box.meet(*space.quadratic.box(level), level)
     found = product_sdp(space, Products.of(space.y, box), box)
-    products = Products.of(space.y, box, None, separate(found.X, box, [], 3 * len(space.y)))
+    triangles = separate_triangles(found.X, space.free, [], 2 * len(space.y))
+    products = Products.of(space.y, box, None, separate(found.X, box, [], 3 * len(space.y)), triangles)
     return space, products, product_sdp(space, products, box, tol=tol)
 
 
@@ -35,7 +36,24 @@ def lagrangian(space, products, lam):
         H += a * a.transpose() * arb(space.price)
         h -= a * arb(space.price * 1.0) * arb(space.total)
         constant += arb(space.price) * arb(space.total) ** 2
-    columns = (products.i, products.j, products.p, products.q, products.sign, lam)
+    rows = len(products.i)
+    for t, signs, one in zip(
+        products.triangles[:, :3].tolist(), products.signs.tolist(), lam[rows:].tolist(), strict=True
+    ):
+        constant += 2 * arb(one)
+        for a in range(3):
+            for b in range(3):  # a pair counts from both sides; a square for the square of the sum, and by itself
+                weight = arb(one) * signs[a] * signs[b] / 2 * (2 if a == b else 1)
+                i, j = t[a], t[b]
+                if i == j == n:
+                    constant -= weight
+                elif j == n:
+                    h[i, 0] -= weight / 2
+                elif i == n:
+                    h[j, 0] -= weight / 2
+                else:
+                    H[i, j] -= weight
+    columns = (products.i, products.j, products.p, products.q, products.sign, lam[:rows])
     for i, j, p, q, sign, one in zip(*(x.tolist() for x in columns), strict=True):
         weight = arb(one) * sign
         if j == n:
@@ -101,9 +119,8 @@ def test_single_multipliers_bound_their_products():
     proof = product_bound(space, products, found.lam)
     level, box = proof.lower + 1e-3, MarginBox.of(space.y)
     assert proof.reduce(box, level)
-    squares = np.flatnonzero(products.squares)
-    for c in squares:
+    for c in products.squares:
         limit = np.sqrt(1 + 1e-3 / proof.lam[c])
         assert box.high[products.i[c]] == pytest.approx(limit, rel=1e-9) or limit > 1e6
-    lines = np.flatnonzero(products.lines & (products.sign > 0))
+    lines = products.lines[products.sign[products.lines] > 0]
     assert box.high[products.i[lines]] == pytest.approx(1 + 1e-3 / proof.lam[lines], rel=1e-6)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import random_space
 
-from specmargin.solvers.exact_s3vm.box_products import Products, separate
+from specmargin.solvers.exact_s3vm.box_products import Products, separate, separate_triangles
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.product_sdp import product_sdp
 
@@ -21,6 +21,9 @@ def relaxation(space, products):
     for i, j, p, q, sign in zip(products.i, products.j, products.p, products.q, products.sign, strict=True):
         product = x[i] - p if j == n else X[i, j] - p * x[j] - q * x[i] + p * q
         constraints.append(sign * product >= 0)
+    for (i, j, k), (r, s, t) in zip(products.triangles[:, :3].tolist(), products.signs.tolist(), strict=True):
+        sums = r * s * M[i, j] + r * t * M[i, k] + s * t * M[j, k] + M[i, i] + M[j, j] + M[k, k]
+        constraints.append(sums >= 2)
     if space.total is not None:
         a = space.balance
         constraints += [a @ x == space.total, X @ a == space.total * x]
@@ -47,6 +50,12 @@ def test_the_value_is_that_of_clarabel(seed, sparse, monkeypatch):
     assert better.value == pytest.approx(relaxation(space, products), rel=1e-5 if space.total is None else 3e-3)
     assert better.value >= found.value * (1 - 1e-6) >= value * (1 - 2e-6)
     assert (better.lam >= 0).all()
+    triangles = separate_triangles(better.X, space.free, [], 12)
+    products = Products.of(space.y, box, None, cuts, triangles)
+    best = product_sdp(space, products, box, tol=1e-7)
+    assert best.value == pytest.approx(relaxation(space, products), rel=1e-5 if space.total is None else 3e-3)
+    assert best.value >= better.value * (1 - 1e-6)
+    assert len(best.lam) == len(products)
 
 
 def test_a_level_that_is_reached_or_out_of_reach_ends_it_early():
