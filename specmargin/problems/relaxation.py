@@ -16,12 +16,14 @@ solvers.branch_and_bound`): with X the moments of (x, 1), Q = A A' + diag(1 / 2C
     min  1/2 <Q^-1, X - b (x 1' + 1 x') + b^2 1 1'>   s.t.  X >= 0,  X_jj >= 1 (unlabelled),  y_i x_i >= 1 (labelled).
 
 Points that are better than a level have |x_j - b| <= sqrt(2 level Q_jj): the products of two sides of this box, and of
-labels, are not negative there, and linear in X.
+labels, are not negative there, and linear in X. So are, at all |x| >= 1, the triangle inequalities of the cut polytope
+with the squares added: (a x_i + b x_j + c x_k)^2 + x_i^2 + x_j^2 + x_k^2 >= 4 for signs a, b, c.
 """
 
 from __future__ import annotations
 
 from functools import singledispatch
+from itertools import combinations
 from typing import Any, Literal
 
 import cvxpy as cp
@@ -39,7 +41,10 @@ __all__ = ["s3vm_relaxation"]
 
 
 def s3vm_relaxation(
-    obj: S3VM | S3VMRelaxation, *, cuts: Literal["diagonal", "products"] | None = None, level: float = np.inf
+    obj: S3VM | S3VMRelaxation,
+    *,
+    cuts: Literal["diagonal", "products", "triangles"] | None = None,
+    level: float = np.inf,
 ) -> BuiltProblem:
     """Build the semidefinite relaxation of an S3VM.
 
@@ -51,11 +56,11 @@ def s3vm_relaxation(
     ----------
     obj : S3VM or S3VMRelaxation
         The relaxation of an S3VM, or a relaxation some of whose labels are decided.
-    cuts : {"diagonal", "products"}, optional
-        The relaxation in x, of squared hinges, with (x_j - low_j)(high_j - x_j) >= 0 for the box of a level, and with
-        the four products of the sides of any two samples. Its variable is ``V`` (n + 1, n + 1), moments of (v, 1) with
-        x = b + F v, F F' = Q; constraints are ``psd``, ``corner``, ``square``, ``margin``, ``balance`` (on slack),
-        ``diagonal`` and ``products``.
+    cuts : {"diagonal", "products", "triangles"}, optional
+        The relaxation in x, of squared hinges, with (x_j - low_j)(high_j - x_j) >= 0 for the box of a level, with the
+        four products of the sides of any two samples as well, or also with all triangle inequalities. Its variable is
+        ``V`` (n + 1, n + 1), moments of (v, 1) with x = b + F v, F F' = Q; constraints are ``psd``, ``corner``,
+        ``square``, ``margin``, ``balance`` (on slack), ``diagonal``, ``products`` and ``triangles``.
     level : float, default inf
         Value of J that a better point would have to be below. With cuts the minimum of J is at least the smaller one of
         the level and the bound.
@@ -160,8 +165,8 @@ def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> Bui
             f"cuts={cuts!r} are of an S3VM with squared hinges, C_star > 0 and a finite level > 0, the best J that is "
             f"known, not of {type(obj).__name__} with {names} and level={level!r}."
         )
-    if cuts not in ("diagonal", "products"):
-        raise InvalidInputError(f"cuts={cuts!r} is unknown; take 'diagonal' or 'products'.")
+    if cuts not in ("diagonal", "products", "triangles"):
+        raise InvalidInputError(f"cuts={cuts!r} is unknown; take 'diagonal', 'products' or 'triangles'.")
     A, n, known, free = obj.features.dense(), obj.features.n_samples, obj.labels.labeled, obj.unlabeled
     b = 0.0 if obj.features.penalty is not None else obj.features.offset
     C = np.full(n, float(obj.C_star))
@@ -191,11 +196,16 @@ def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> Bui
         recover=lambda current: Recovered({}, Certificate(0.5 * float(np.trace(V.value[:n, :n])), -np.inf)),
     )
     more: dict[str, Any] = {"diagonal": cp.multiply(low + high, x) - squares - low * high >= 0}
-    if cuts == "products":
+    if cuts != "diagonal":
         i, j = np.triu_indices(n, 1)
         kinds = ((high, high, 1), (low, low, 1), (low, high, -1), (high, low, -1))
         values = [
             sign * (X[i, j] - cp.multiply(p[i], x[j]) - cp.multiply(q[j], x[i]) + p[i] * q[j]) for p, q, sign in kinds
         ]
         more["products"] = cp.hstack(values) >= 0
+    if cuts == "triangles":
+        i, j, k = np.array(list(combinations(range(n + 1), 3))).T
+        own = cp.diag(X)[i] + cp.diag(X)[j] + cp.diag(X)[k]
+        pairs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        more["triangles"] = cp.hstack([own + a * X[i, j] + b * X[i, k] + a * b * X[j, k] for a, b in pairs]) >= 2
     return base.with_(constraints=more)

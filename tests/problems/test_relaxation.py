@@ -184,8 +184,10 @@ def numpy_bound(obj, cuts, level):
     box = MarginBox.of(space.y)
     box.meet(*space.quadratic.reduced().box(level) if space.total is None else unbalanced(space, level), level)
     pairs = itertools.combinations(range(len(space.y)), 2)
-    chosen = [(i, j, kind) for i, j in pairs for kind in range(4)] if cuts == "products" else []
-    products = Products.of(space.y, box, None, chosen)
+    chosen = [(i, j, kind) for i, j in pairs for kind in range(4)] if cuts != "diagonal" else []
+    triples = itertools.combinations(range(len(space.y) + 1), 3)
+    triangles = [(*triple, kind) for triple in triples for kind in range(4)] if cuts == "triangles" else []
+    products = Products.of(space.y, box, None, chosen, triangles)
     found = product_sdp(space, products, box, tol=1e-9, max_iter=200)
     return product_bound(space, products, found.lam).lower
 
@@ -196,7 +198,7 @@ def unbalanced(space, level):
     return -radius, radius
 
 
-@pytest.mark.parametrize("cuts", ["diagonal", "products"])
+@pytest.mark.parametrize("cuts", ["diagonal", "products", "triangles"])
 @pytest.mark.parametrize("options", [{}, {"intercept": "regularized", "C_star": 3.0}, {"intercept": "none", "C": 1.0}])
 def test_cuts_are_those_of_the_exact_search(cuts, options, tight):
     obj = objective(u=4, d=3, **options)
@@ -216,7 +218,17 @@ def test_cuts_tighten_the_relaxation_of_the_labels(seed, C, d):
     assert 1.01 * plain < diagonal < products / 1.01 < level / 1.01
 
 
-@pytest.mark.parametrize("cuts", ["diagonal", "products"])
+def test_triangles_tighten_the_relaxation_of_products():
+    obj = objective(u=7, d=6, seed=3, C=1.0)
+    level = branch_and_bound(obj).certificate.primal_objective
+    products, triangles = (
+        solve(s3vm_relaxation(obj, cuts=cuts, level=level)).certificate.dual_objective
+        for cuts in ("products", "triangles")
+    )
+    assert 1.001 * products < triangles <= level * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("cuts", ["diagonal", "products", "triangles"])
 def test_a_balance_on_slack_is_an_equation_of_all_moments(cuts, tight):
     obj = objective(u=4, d=3, C=1.0, intercept="none", balance_on="slack")
     level = 1.05 * branch_and_bound(obj).certificate.primal_objective
@@ -232,7 +244,7 @@ def test_a_balance_on_slack_is_an_equation_of_all_moments(cuts, tight):
         ({"loss": "hinge"}, {"cuts": "products", "level": 1.0}, "squared hinges"),
         ({}, {"cuts": "products"}, "finite level"),
         ({}, {"cuts": "products", "level": -1.0}, "finite level"),
-        ({}, {"cuts": "triangles", "level": 1.0}, "take 'diagonal' or 'products'"),
+        ({}, {"cuts": "squares", "level": 1.0}, "take 'diagonal', 'products' or 'triangles'"),
         ({"C_star": 0.0}, {"cuts": "diagonal", "level": 1.0}, "C_star > 0"),
     ],
 )
