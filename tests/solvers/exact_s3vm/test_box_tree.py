@@ -106,6 +106,27 @@ def test_a_tree_that_lost_something_proves_something_else(tmp_path, monkeypatch,
     assert told(run(space, tmp_path / "it.npz")) != whole
 
 
+def test_triangles_are_kept(tmp_path, monkeypatch):
+    """A log leaves no room for them: a search without one, stopped after a round."""
+    with_trees_of(monkeypatch, 0)
+    space, tree = random_space(4, most=26, least=26), tmp_path / "it.npz"
+    stopped = BoxSearch(space, 1e-6)
+    stopped.run(max_nodes=3, keep=SavedTree(tree, stopped).keep)
+    again = BoxSearch(space, 1e-6)
+    SavedTree(tree, again)
+    nodes = [node for _, _, node in stopped.open_nodes]
+    assert sum(len(node.triangles) for node in nodes) > 0
+    assert sum(len(node.products.triangles) for node in nodes) > 0
+    for node, kept in zip(nodes, [node for _, _, node in again.open_nodes], strict=True):
+        assert kept.triangles == node.triangles
+        assert np.array_equal(kept.products.triangles, node.products.triangles)
+        assert np.array_equal(kept.lam, node.lam)
+    again.run()
+    stopped.run()
+    numbers = [(one.lower, one.search.value, one.nodes, one.bounding.n_sdp) for one in (again, stopped)]
+    assert numbers[0] == numbers[1]
+
+
 def test_the_file_of_another_search_is_refused(tmp_path, branching):
     tree = tmp_path / "it.npz"
     run(problem(8), tree)
