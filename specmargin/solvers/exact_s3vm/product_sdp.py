@@ -30,9 +30,6 @@ from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["Multipliers", "product_sdp"]
 
-Side = tuple[IntArray, FloatArray]
-"""One factor of each product: variables, and what is taken off them."""
-
 _SHORT = 0.95
 _SPARSE = 150
 """Samples from which on the zeros of F and of the products are worth leaving out."""
@@ -108,7 +105,7 @@ class _State:
         F, c, kappa = space.priced
         n = len(c)
         self.products, self.n, self.kappa = products, n, kappa
-        self.sums = self._summed()
+        self.squared, self.sums = self._triangles()
         self.F, self.c = np.asfortranarray(F), c
         self.U = np.zeros((n + 1, n + 1))
         self.U[:n, :n], self.U[:n, n], self.U[n, n] = F, c, 1.0
@@ -214,13 +211,12 @@ class _State:
         H_cd = sign_c sign_d / 4 (bXa bRa' + bXb aRa + aXa bRb + aXb bRa'), with the factors of c on the left and those
         of d on the right: entries of the products of X and R with all factors, gathered by whole rows.
         """
-        (a, b, sign), X, R = self._factors()
-        m = len(sign)
-        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (X, R) for side in (a, b))
+        of = self.products
+        a, b, m = (of.i, of.p), (of.j, of.q), len(of.i)
+        Xa, Xb, Ra, Rb = (np.ascontiguousarray(_rows(M, *side).T) for M in (self.X, self.R) for side in (a, b))
         terms = [(X, R, s, r) for X, R in ((Xa, Rb), (Xb, Ra)) for s, r in ((a, b), (b, a))]
-        weight = 0.5 * sign
-        H = np.zeros((m + 1, m + 1))
-        H[m, m] = X[-1, -1] * R[-1, -1]
+        weight = 0.5 * of.sign
+        H = np.zeros((len(self.lam) + 1,) * 2)
         for start in range(0, m, _BLOCK):
             c, rest = slice(start, start + _BLOCK), slice(start, m)
             block = H[:m, :m][c, rest]
@@ -230,11 +226,16 @@ class _State:
                 block += part
             block *= weight[rest]
             block *= weight[c, None]
-        H[:m, m] = weight * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
-        if self.sums is not None:
-            H = np.triu(H)
-            H += np.triu(H, 1).T
-            H = self.sums @ np.ascontiguousarray((self.sums @ H).T)
+        H[:m, -1] = weight * (Xa[-1] * Rb[-1] + Xb[-1] * Ra[-1])
+        H[-1, -1] = self.X[-1, -1] * self.R[-1, -1]
+        if len(of.triangles):
+            # Their matrices are sums of squares: those of x, of the sums of three x, and of the constant.
+            squared, sums = self.squared, self.sums
+            mixed = (squared @ Xa) * (squared @ Rb) + (squared @ Xb) * (squared @ Ra)
+            H[:m, m:-1] = (sums @ (mixed * weight)).T
+            X, R = (squared @ np.ascontiguousarray((squared @ M).T) for M in (self.X, self.R))
+            own = sums @ (X * R)
+            H[m:-1, m:-1], H[m:-1, -1] = sums @ np.ascontiguousarray(own.T), own[:, -1]
         every = np.arange(len(H))
         H[every[:-1], every[:-1]] += self.z / self.lam
         scale = 1.0 / np.sqrt(H.diagonal())
@@ -247,32 +248,14 @@ class _State:
                 return factor, scale
         return None
 
-    def _factors(self) -> tuple[tuple[Side, Side, FloatArray], FloatArray, FloatArray]:
-        """Return the factors of all rows and their signs, X and R.
-
-        A triangle a_T is the square of one more variable, a_T'x, and three squares: rows that `sums` adds up.
-        """
+    def _triangles(self) -> tuple[SparseArray, SparseArray]:
+        """Return whose squares the triangles are sums of, in (x, 1), and how much of each is in each of them."""
         of, n, k = self.products, self.n, len(self.products.triangles)
-        if self.sums is None:
-            return ((of.i, of.p), (of.j, of.q), of.sign), self.X, self.R
-        t, own = of.triangles[:, :3], np.append(np.arange(n), n + np.arange(k))
-        W = sp.vstack([sp.eye_array(n, n + 1), _scattered(of.signs, t, n + 1), sp.eye_array(1, n + 1, k=n)]).tocsr()
-        X, R = (np.asarray(W @ np.ascontiguousarray((W @ M).T)) for M in (self.X, self.R))
-        none, one = np.zeros(n + k), np.ones(n + k)
-        j = np.append(np.where(of.j == n, n + k, of.j), own)
-        a, b = (np.append(of.i, own), np.append(of.p, none)), (j, np.append(of.q, none))
-        return (a, b, np.append(of.sign, one)), X, R
-
-    def _summed(self) -> SparseArray | None:
-        """Return which rows of `_factors` and of t each multiplier is of; None where they are the same."""
-        t, n, rows, k = self.products.triangles[:, :3], self.n, len(self.products.i), len(self.products.triangles)
-        if not k:
-            return None
-        halves = 0.5 * _scattered(np.ones((k, 3)), t, n + 1)
-        corner = halves[:, [n]] - sp.csr_array(np.full((k, 1), 2.0))
-        triangles = sp.hstack([sp.csr_array((k, rows)), halves[:, :n], 0.5 * sp.eye_array(k), corner])
-        width = rows + n + k + 1
-        return sp.csr_array(sp.vstack([sp.eye_array(rows, width), triangles, sp.eye_array(1, width, k=width - 1)]))
+        rows, t = np.repeat(np.arange(k), 3), of.triangles[:, :3].ravel()
+        three = sp.csr_array((of.signs.ravel(), (rows, t)), shape=(k, n + 1))
+        lines = sp.csr_array(([-2.0] * k, (np.arange(k), [n] * k)), shape=(k, n + 1))
+        sums = sp.hstack([0.5 * sp.eye_array(k), 0.5 * abs(three) + lines])
+        return sp.csr_array(sp.vstack([three, sp.eye_array(n + 1)])), sp.csr_array(sums)
 
     def step(self) -> bool:
         """Take a step; False where the arithmetic has come to its end."""
@@ -329,12 +312,6 @@ class _State:
                 return length
             length *= 0.88
         return 0.0
-
-
-def _scattered(values: FloatArray, columns: IntArray, n: int) -> SparseArray:
-    """Return the sparse matrix, n wide, with these values in the columns of each row."""
-    rows = np.repeat(np.arange(len(columns)), columns.shape[1])
-    return sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(len(columns), n))
 
 
 def _rows(M: FloatArray, k: IntArray, s: FloatArray) -> FloatArray:
