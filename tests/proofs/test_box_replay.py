@@ -26,7 +26,7 @@ from specmargin.proofs.box_replay import Box, replay
 from specmargin.proofs.files import verify_file
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import tree_record_of
-from specmargin.results import BoxLog
+from specmargin.results import BoxLog, Status
 from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
 
@@ -174,7 +174,12 @@ def test_logs_are_saved_and_verified(i: int, tmp_path: Any) -> None:
     assert verify_file(tmp_path / "it.npz").outcome == "proved"
 
 
-def test_a_log_changes_nothing_else() -> None:
+def test_a_log_changes_nothing_but_that_there_are_no_triangles(monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in (0, 3):
+        (_, plain), (_, logged) = searched(i, 5, log=False), searched(i, 5)
+        assert plain.status is logged.status is Status.OPTIMAL
+        assert plain.certificate.primal_objective == pytest.approx(logged.certificate.primal_objective, rel=1e-6)
+    monkeypatch.setattr("specmargin.solvers.exact_s3vm.box_nodes._TRIANGLES", (0.0, 0.0))
     for i in (0, 3):
         (_, plain), (_, logged) = searched(i, 5, log=False), searched(i, 5)
         assert plain.log is None
