@@ -162,9 +162,9 @@ def test_nodes_without_a_relaxation_and_heaps_are_kept(tmp_path):
 def many_nodes():
     """An objective whose search takes a few seconds and some dozens of nodes."""
     rng = np.random.default_rng(4)
-    y = np.arange(34) % 2
-    X = rng.standard_normal((34, 8)) + 0.8 * (2 * y[:, None] - 1) * (np.arange(8) == 0)
-    return S3VM(X, encode_labels(np.where(np.arange(34) < 6, y, -1)), C=0.3, balance=0.0)
+    y = np.arange(40) % 2
+    X = rng.standard_normal((40, 8)) + 0.8 * (2 * y[:, None] - 1) * (np.arange(8) == 0)
+    return S3VM(X, encode_labels(np.where(np.arange(40) < 6, y, -1)), C=0.3, balance=0.0)
 
 
 def say(*what):
@@ -205,7 +205,7 @@ def test_a_process_that_is_killed_at_any_moment_proves_the_same_when_it_goes_on(
     for _ in range(6):
         with begun(tree) as process:
             reached += [int(process.stdout.readline()) for _ in range(int(rng.integers(1, 5)))]
-            time.sleep(rng.uniform(0.0, 0.3))  # within a node, or while the file is written
+            time.sleep(rng.uniform(0.0, 0.2))  # within a node, or while the file is written
             process.kill()
         assert process.returncode < 0
     assert max(reached) > 4  # further than any of them came alone
