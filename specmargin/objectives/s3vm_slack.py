@@ -18,20 +18,32 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
 
-__all__ = ["require_slack_balance", "require_squared_hinges", "slack_certificate", "slack_value"]
+__all__ = [
+    "has_slacks",
+    "require_slack_balance",
+    "require_squared_hinges",
+    "slack_certificate",
+    "slack_costs",
+    "slack_value",
+]
 
 _EPS = float(np.finfo(float).eps)
 _VIOLATED = 1e-6
 """Violation, relative to the margin of 1, beyond which a point has no value."""
 
 
+def has_slacks(obj: Any) -> bool:
+    """Whether J is a minimum over signed slacks: squared hinges, and unlabelled samples that cost something."""
+    names = [getattr(one, "name", None) for one in (obj.loss, obj.unlabeled_loss)]
+    return names == ["squared_hinge", "symmetric_squared_hinge"] and not obj.is_supervised
+
+
 def require_squared_hinges(obj: Any) -> None:
     """Raise where a balance that is not on the decisions is asked for of other losses, or of no unlabelled samples."""
-    names = tuple(getattr(one, "name", None) or type(one).__name__ for one in (obj.loss, obj.unlabeled_loss))
-    if names != ("squared_hinge", "symmetric_squared_hinge") or obj.is_supervised:
+    if not has_slacks(obj):
         raise InvalidInputError(
-            f"balance_on={obj.balance_on!r} is for squared hinges and C_star > 0, not for {names[0]!r} and "
-            f"{names[1]!r} with C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
+            f"balance_on={obj.balance_on!r} is for squared hinges and C_star > 0, not for {obj.loss!r} and "
+            f"{obj.unlabeled_loss!r} with C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
             "solvers.branch_and_bound takes it."
         )
 
@@ -54,9 +66,7 @@ def slack_value(obj: Any, w: FloatArray, x: FloatArray | None) -> float:
             "with balance_on='slack' J is a function of w and x, the decisions plus slacks; only "
             "solvers.branch_and_bound minimises it."
         )
-    if max(_violations(obj, x).values()) > _VIOLATED:
-        return np.inf
-    return _value(obj, w, x)
+    return np.inf if max(_violations(obj, x).values()) > _VIOLATED else _value(obj, w, x)
 
 
 def slack_certificate(obj: Any, w: FloatArray, x: FloatArray, lower: float = -np.inf) -> Certificate:
@@ -73,21 +83,22 @@ def slack_certificate(obj: Any, w: FloatArray, x: FloatArray, lower: float = -np
         A proved lower bound of J.
     """
     errors = obj.features.decision_errors(w) + _EPS * np.abs(x) + np.maximum(1.0 - _margins(obj, x), 0.0)
-    slack, C = np.abs(x - obj.decisions_at(w)), _costs(obj)
+    slack, C = np.abs(x - obj.decisions_at(w)), slack_costs(obj)
     value = _value(obj, w, x)
     rounding = float(C @ (2.0 * slack * errors + errors**2)) + (len(x) + len(w) + 8) * _EPS * value
     violations = _violations(obj, x)
     return Certificate(value, lower, primal_residual=max(violations.values()), rounding=rounding, violations=violations)
 
 
-def _costs(obj: Any) -> FloatArray:
+def slack_costs(obj: Any) -> FloatArray:
+    """Return what the square of each slack costs, (n,)."""
     C = np.full(obj.features.n_samples, float(obj.C_star))
     C[obj.labels.labeled] = obj.costs
     return C
 
 
 def _value(obj: Any, w: FloatArray, x: FloatArray) -> float:
-    return 0.5 * float(w @ w) + float(_costs(obj) @ (x - obj.decisions_at(w)) ** 2)
+    return 0.5 * float(w @ w) + float(slack_costs(obj) @ (x - obj.decisions_at(w)) ** 2)
 
 
 def _margins(obj: Any, x: FloatArray) -> FloatArray:

@@ -33,6 +33,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.objectives.s3vm_slack import has_slacks, slack_costs
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.results import Certificate
@@ -158,24 +159,19 @@ def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> Bui
     """Build the relaxation in x with the products of the box of a level."""
     if type(obj) is S3VM and obj.count is not None:
         obj.require_weights()
-    hinges = ("squared_hinge", "symmetric_squared_hinge")
-    names = (getattr(obj.loss, "name", None), getattr(obj.unlabeled_loss, "name", None)) if type(obj) is S3VM else ()
-    if type(obj) is not S3VM or names != hinges or obj.is_supervised or not 0 < level < np.inf:
+    if type(obj) is not S3VM or not has_slacks(obj) or not 0 < level < np.inf:
         raise InvalidInputError(
-            f"cuts={cuts!r} are of an S3VM with squared hinges, C_star > 0 and a finite level > 0, the best J that is "
-            f"known, not of {type(obj).__name__} with {names} and level={level!r}."
+            f"cuts={cuts!r} are for an S3VM with squared hinges, C_star > 0 and a finite level > 0, the best J that is "
+            f"known, not for {type(obj).__name__} with {getattr(obj, 'unlabeled_loss', None)!r} and level={level!r}."
         )
     if cuts not in ("diagonal", "products", "triangles"):
         raise InvalidInputError(f"cuts={cuts!r} is unknown; take 'diagonal', 'products' or 'triangles'.")
     A, n, known, free = obj.features.dense(), obj.features.n_samples, obj.labels.labeled, obj.unlabeled
     b = 0.0 if obj.features.penalty is not None else obj.features.offset
-    C = np.full(n, float(obj.C_star))
-    C[known] = obj.costs
-    Q = A @ A.T + np.diag(0.5 / C)
+    Q = A @ A.T + np.diag(0.5 / slack_costs(obj))
     U = np.block([[np.linalg.cholesky(Q), np.full((n, 1), b)], [np.zeros((1, n)), np.ones((1, 1))]])
     radius = np.sqrt(2.0 * level * Q.diagonal())
-    low, high = np.minimum(b - radius, 1.0), np.maximum(b + radius, -1.0)
-    low, high = np.where(low > -1.0, 1.0, low), np.where(high < 1.0, -1.0, high)
+    low, high = np.where(b - radius > -1.0, 1.0, b - radius), np.where(b + radius < 1.0, -1.0, b + radius)
     low[known] = np.where(obj.labels.sign > 0, 1.0, low[known])
     high[known] = np.where(obj.labels.sign < 0, -1.0, high[known])
     V = cp.Variable((n + 1, n + 1), symmetric=True, name="V")
@@ -185,8 +181,7 @@ def _in_margin_space(obj: S3VM | S3VMRelaxation, cuts: str, level: float) -> Bui
     constraints["square"] = squares[free] >= 1
     constraints["margin"] = cp.multiply(obj.labels.sign, x[known]) >= 1
     if obj.total is not None:
-        a = np.append(np.isin(np.arange(n), free).astype(float), -obj.total)
-        constraints["balance"] = X @ a == 0
+        constraints["balance"] = cp.sum(X[:, free], axis=1) == obj.total * X[:, n]
     base = BuiltProblem(
         name="S3VM relaxation in x",
         problem=cp.Problem(cp.Minimize(0.5 * cp.trace(V[:n, :n])), list(constraints.values())),

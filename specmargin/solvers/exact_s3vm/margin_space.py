@@ -28,6 +28,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_slack import has_slacks, slack_costs
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["MarginSpace", "Quadratic", "has_margin_space"]
@@ -39,9 +40,7 @@ _PRICE = 1e-3
 
 def has_margin_space(obj: S3VM) -> bool:
     """Whether an objective is a quadratic in x: squared hinges that all cost something, and no free intercept."""
-    names = (getattr(obj.loss, "name", None), getattr(obj.unlabeled_loss, "name", None))
-    hinges = names == ("squared_hinge", "symmetric_squared_hinge")
-    return hinges and not obj.is_supervised and obj.features.penalty != 0.0 and bool(np.all(np.asarray(obj.costs) > 0))
+    return has_slacks(obj) and obj.features.penalty != 0.0 and bool(np.all(np.asarray(obj.costs) > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +212,8 @@ class MarginSpace:
             raise InvalidInputError(
                 "only squared hinges of positive weights without a free intercept are quadratic in decision plus slack."
             )
-        y, C = np.zeros(n), np.full(n, float(obj.C_star))
-        y[obj.labels.labeled], C[obj.labels.labeled] = obj.labels.sign, obj.costs
+        y, C = np.zeros(n), slack_costs(obj)
+        y[obj.labels.labeled] = obj.labels.sign
         errors = None
         if features.is_sparse and features.mu is not None:
             lengths = np.sqrt(np.asarray(features.X.multiply(features.X).sum(axis=1)).ravel())
