@@ -239,12 +239,13 @@ class Bounding:
         """Drop the cuts that do nothing, and take those that X violates most."""
         assert node.lam is not None
         n, lam = len(node.box.low), node.lam
-        first = len(lam) - len(node.cuts) - len(node.triangles)
-        kept = [cut for cut, one in zip(node.cuts, lam[first:], strict=False) if one > _KEPT * lam.max(initial=0.0)]
+        last = len(lam) - len(node.triangles)
+        _, of_cuts, of_triangles = np.split(lam, [last - len(node.cuts), last])
+        kept = [cut for cut, one in zip(node.cuts, of_cuts, strict=True) if one > _KEPT * lam.max(initial=0.0)]
         count = int(min(self.per_round * n, max(self.most * n - len(kept), 0)))
         node.cuts = kept + separate(X, node.box, kept, count)
         if self.triangles and not self.is_large:
-            self._cut_by_triangles(node, X, lam[len(lam) - len(node.triangles) :])
+            self._cut_by_triangles(node, X, of_triangles)
 
     @staticmethod
     def _cut_by_triangles(node: BoxNode, X: FloatArray, lam: FloatArray) -> None:

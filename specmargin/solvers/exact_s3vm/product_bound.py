@@ -122,7 +122,7 @@ def product_bound(space: MarginSpace, products: Products, lam: FloatArray) -> Pr
 def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[ProductBound | None, float]:
     """Return the bound that multipliers prove, and what of it their residual has cost."""
     F, n = space.F, len(space.y)
-    weights, c = 2.0 * (n + 20) * _EPS, np.full(n, space.offset)
+    unit, c = 2.0 * (n + 20) * _EPS, np.full(n, space.offset)
     N = products.matrix(lam)
     if space.price:
         row = np.append(space.balance, -float(space.total or 0.0))
@@ -130,8 +130,10 @@ def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[P
     S = -(F.T @ (N[:n, :n] @ F))
     S = (S + S.T) / 2.0
     S[np.diag_indices(n)] += 0.5
-    size = np.abs(F).T @ (_sizes(space, products, lam)[0][:n, :n] @ np.abs(F).sum(axis=1))
-    margin = weights * (1.0 + float(size.max())) + (n + 2) * _EPS * float(np.abs(S.diagonal()).sum())
+    rows, weights = products.in_rows(lam)
+    sizes = _sizes(space, rows, weights)
+    size = np.abs(F).T @ (sizes[0][:n, :n] @ np.abs(F).sum(axis=1))
+    margin = unit * (1.0 + float(size.max())) + (n + 2) * _EPS * float(np.abs(S.diagonal()).sum())
     lowered = np.array(S, order="F")
     lowered[np.diag_indices(n)] -= 3.0 * margin
     factor = cholesky(lowered, overwrite=True)
@@ -140,7 +142,7 @@ def _attempt(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[P
     h = F.T @ (N[:n, :n] @ c + N[:n, n])
     v = _solved(S, factor, h)
     x = c + F @ v
-    lower, lost = _value(space, products, lam, N, v, x, margin)
+    lower, lost = _value(space, rows, weights, sizes, N, v, x, margin)
     return ProductBound(space, products, lower, lam, x, factor, margin), lost
 
 
@@ -161,15 +163,14 @@ def _value(
     space: MarginSpace,
     products: Products,
     lam: FloatArray,
+    all_sizes: tuple[FloatArray, FloatArray],
     N: FloatArray,
     v: FloatArray,
     x: FloatArray,
     margin: float,
 ) -> tuple[float, float]:
     """Return a lower bound of min L from L and its gradient at v, all rounding to the worse; what the latter costs."""
-    sizes, unpriced = _sizes(space, products, lam)
-    products, lam = products.in_rows(lam)
-    n, one = len(x), np.append(x, 1.0)
+    (sizes, unpriced), n, one = all_sizes, len(x), np.append(x, 1.0)
     unit = (n + 20) * _EPS
     moved = unit * (abs(space.offset) + np.abs(space.F) @ np.abs(v))  # by rounding, of x
     first, second = one[products.i] - products.p, one[products.j] - products.q
@@ -199,7 +200,7 @@ def _value(
 
 def _sizes(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what the absolute values of all terms of N add up to, with the price and without it, entry by entry."""
-    rows, weights = products.in_rows(lam)
-    sizes = Products(rows.n, rows.i, rows.j, -np.abs(rows.p), -np.abs(rows.q), np.ones(len(rows))).matrix(weights)
+    p, q = -np.abs(products.p), -np.abs(products.q)
+    sizes = Products(products.n, products.i, products.j, p, q, np.ones(len(products))).matrix(lam)
     row = np.append(space.balance, abs(space.total or 0.0))
     return sizes + space.price * np.multiply.outer(row, row), sizes
