@@ -92,11 +92,14 @@ class BoxLog(_Tree):
 
         weight (x_i - p)(x_j - q) >= 0,      (i, j) = ``pair``, (p, q) = ``ends``,
 
-    hold in the box as it is before the step, and J less their sum is a quadratic below J; a step may have those of the
-    step ``like[s]`` instead of its own. Its rows are multipliers of
-    known labels, y_i x_i >= 1 for the samples ``index``: of a bound of J where ``side`` is 0, of the high side of x_j
-    where it is j + 1, and of the low one where it is -(j + 1). The sides ``claim`` of the box, numbered so too, are at
-    ``end`` after the step, where J <= ``level``.
+    hold in the box as it is before the step, and its triangles
+
+        weight ((a x_i + b x_j + c x_k)^2 + x_i^2 + x_j^2 + x_k^2 - 4) / 2 >= 0,      (i, j, k, kind) = ``triangle``,
+
+    wherever all |x| >= 1. J less the sum of both is a quadratic below J; a step may have those of the step ``like[s]``
+    instead of its own. Its rows are multipliers of known labels, y_i x_i >= 1 for the samples ``index``: of a bound
+    where ``side`` is 0, of the high side of x_j where it is j + 1, and of the low one where it is -(j + 1). The sides
+    ``claim`` of the box, numbered so too, are at ``end`` after the step, where J <= ``level``.
 
     Parameters
     ----------
@@ -109,12 +112,17 @@ class BoxLog(_Tree):
         Infinite where no side is claimed.
     like : ndarray of int, (n_steps,)
         The step whose products are meant: s itself, or one before it.
-    first_product, first_row, first_claim : ndarray of int, (n_steps + 1,)
-        Places where the products, the rows and the claims of a step start, and where the last ones end.
+    first_product, first_triangle, first_row, first_claim : ndarray of int, (n_steps + 1,)
+        Places where the products, triangles, rows and claims of a step start, and where the last ones end.
     pair : ndarray of int, (n_products, 2)
         j = n stands for the factor 1; q is 0 then.
     ends : ndarray of shape (n_products, 2)
     weight : ndarray of shape (n_products,)
+    triangle : ndarray of int, (n_triangles, 4)
+        An index n stands for the constant 1. The signs a, b, c are alike where the kind is 0; where it is 1, 2 or 3,
+        that of x_k, x_j or x_i differs.
+    triangle_weight : ndarray of shape (n_triangles,)
+        Weights of the triangles, >= 0.
     side : ndarray of int, (n_rows,)
     first_entry : ndarray of int, (n_rows + 1,)
         Places where the multipliers of a row start, and where the last ones end.
@@ -128,9 +136,9 @@ class BoxLog(_Tree):
     --------
     >>> import numpy as np
     >>> none, pairs, one = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64), np.array([0])
-    >>> steps = (none, np.zeros(0), none), (one, pairs, np.zeros((0, 2)), np.zeros(0))
+    >>> steps = (none, np.zeros(0), none), (one, pairs, np.zeros((0, 2)), np.zeros(0)), (one, np.zeros((0, 4)), none)
     >>> rows = (one, none), (one, none, np.zeros(0)), (one, none, np.zeros(0))
-    >>> BoxLog(5, one, np.array([3]), *steps[0], *steps[1], *rows[0], *rows[1], *rows[2])
+    >>> BoxLog(5, one, np.array([3]), *steps[0], *steps[1], *steps[2], *rows[0], *rows[1], *rows[2])
     BoxLog: 2 leaves of 3 nodes, 0 steps
     """
 
@@ -144,6 +152,9 @@ class BoxLog(_Tree):
     pair: IntArray
     ends: FloatArray
     weight: FloatArray
+    first_triangle: IntArray
+    triangle: IntArray
+    triangle_weight: FloatArray
     first_row: IntArray
     side: IntArray
     first_entry: IntArray

@@ -9,8 +9,8 @@ with x and its ``total``. What is proved, in balls, of the floats as they are, n
 
 1. *Its box* is at first that of the node above, less one label.
 2. *Products*, its own or those of a step before, are not negative in that box: their factors have one sign there, or
-   x^2 >= 1. J less their sum is a
-   quadratic, m + (x - c)'W^-1 (x - c) with W positive definite, and m a bound of J.
+   x^2 >= 1; *triangles* (a x_i + b x_j + c x_k)^2 + x_i^2 + x_j^2 + x_k^2 >= 4, signs a, b, c, hold wherever all
+   |x| >= 1. J less the sum of both is a quadratic, m + (x - c)'W^-1 (x - c) with W positive definite, and m a bound.
 3. *Rows* of multipliers a >= 0 of labels that the box knows, p = y o a (+ e_j), give
 
        J >= m + 1'a - p'c - p'Wp / 4,        x_j <= p'c - 1'a + sqrt((t - m) p'Wp)      where J <= t.
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from itertools import product
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -60,9 +61,9 @@ PRICE = 4096
 """What (sum x - total)^2 costs in a quadratic below J, in units of the largest weight; nothing at feasible points."""
 KINDS = {
     **dict.fromkeys(("parent", "sample", "node", "like", "side", "index", "claim"), ("i", 1)),
-    **dict.fromkeys(("first_product", "first_row", "first_entry", "first_claim"), ("i", 1)),
-    **dict.fromkeys(("level", "weight", "value", "end"), ("f", 1)),
-    "pair": ("i", 2),
+    **dict.fromkeys(("first_product", "first_triangle", "first_row", "first_entry", "first_claim"), ("i", 1)),
+    **dict.fromkeys(("level", "weight", "triangle_weight", "value", "end"), ("f", 1)),
+    **dict.fromkeys(("pair", "triangle"), ("i", 2)),
     "ends": ("f", 2),
 }
 """Arrays of a log: integers or floats, and how many indices they have."""
@@ -147,19 +148,20 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         ((log.parent > 2 * np.arange(splits)).any() or (log.parent < 0).any(), "a node is split before it is there"),
         (not np.isin(log.sample, r.free).all(), "a split is by no unlabelled sample"),
         (len(log.level) != steps or (log.node < 0).any() or (log.node >= log.count).any(), "a step is of no node"),
-        (
-            len(log.like) != steps or not ((log.like >= 0) & (log.like <= np.arange(steps))).all(),
-            "products are of no step",
-        ),
+        (len(log.like) != steps or (log.like < 0).any(), "products are of no step"),
+        ((log.like > np.arange(steps)).any(), "products are of no step"),
         (not parted(log.first_product, steps, log.weight, log.pair, log.ends), "products are not complete"),
+        (not parted(log.first_triangle, steps, log.triangle, log.triangle_weight), "triangles are not complete"),
         (not parted(log.first_row, steps, log.side), "rows are not complete"),
         (not parted(log.first_entry, len(log.side), log.index, log.value), "multipliers are not complete"),
         (not parted(log.first_claim, steps, log.claim, log.end), "claims are not complete"),
         (log.pair.shape[1:] != (2,) or log.ends.shape[1:] != (2,), "a product has not two factors"),
         ((log.pair < 0).any() or (log.pair > [n - 1, n]).any(), "a product is of no sample"),
+        ((log.triangle < 0).any() or (log.triangle > [n, n, n, 3]).any(), "a triangle is of no sample or no kind"),
+        ((log.triangle_weight < 0).any(), "a triangle has a negative weight"),
         ((log.index < 0).any() or (log.index >= n).any(), "a multiplier is of no sample"),
         ((np.abs(np.append(log.side, log.claim)) > n).any() or (log.claim == 0).any(), "a side is of no sample"),
-        (not all(np.isfinite(x).all() for x in (log.weight, log.ends, log.value, log.end)), "a number is infinite"),
+        (any(np.isinf(getattr(log, name)).any() for name in KINDS if name != "level"), "a number is infinite"),
     )
     log.below = lru_cache(maxsize=_KEPT)(partial(quadratic, r, log))
     return log
@@ -232,7 +234,8 @@ def after(r: SimpleNamespace, log: SimpleNamespace, s: int, box: Box) -> Box:
     for (i, j), (p, q), weight in products(log, of):
         if not holds(box, i, j, p, q, weight):
             raise Refuted(f"a product of samples {i} and {j} in step {s} is negative in the box")
-    below = r.whole if log.first_product[of] == log.first_product[of + 1] else log.below(of)
+    is_plain = all(first[of] == first[of + 1] for first in (log.first_product, log.first_triangle))
+    below = r.whole if is_plain else log.below(of)
     level, bound = float(log.level[s]), max(box.bound, outward(below.m)[0])
     most = arb(level) - below.m if level < np.inf else arb.pos_inf()
     sides = np.full((2, len(box.low)), np.inf)  # upper bounds of x and of -x
@@ -269,28 +272,28 @@ def products(log: SimpleNamespace, s: int) -> Iterator[tuple[list[int], list[flo
 
 
 def quadratic(r: SimpleNamespace, log: SimpleNamespace, s: int) -> Below:
-    """Return J less the products of a step that has its own."""
+    """Return J less the products and the triangles of a step that has its own."""
     n = r.Q.nrows()
-    N, h, k = arb_mat(n, n), balls(np.zeros(n)), ZERO
+    M = arb_mat(n + 1, n + 1)  # of (x, 1): the sum, doubled once its transpose is added
     for (i, j), ends, factor in products(log, s):
         (p, q), weight = map(arb, ends), arb(factor)
-        if j == n:
-            h[i] += weight / 2
-            k += weight * p
-            continue
-        for a, b, end in ((i, j, q), (j, i, p)):  # which may be the same sample
-            N[a, b] += weight / 2
-            h[a] -= weight * end / 2
-        k -= weight * p * q
+        for at, part in (((i, j), weight), ((i, n), -weight * q), ((n, j), -weight * p), ((n, n), weight * p * q)):
+            M[at] += part
+    own = slice(*log.first_triangle[s : s + 2])
+    for (*three, kind), factor in zip(log.triangle[own].tolist(), log.triangle_weight[own].tolist(), strict=True):
+        M[n, n] -= 2 * arb(factor)
+        for a, b in product(range(3), repeat=2):  # half of the product of two signs, and of each square
+            M[three[a], three[b]] += arb(factor) * (1 if a == b else -0.5 if 3 - kind in (a, b) else 0.5)
+    N = entries(M + M.transpose()) / 2
     c = balls(np.zeros(n)) + r.b
     slope = times(r.inverse, c) / 2
-    H, h, k = r.inverse / 2 - N, h + slope, k + c @ slope
+    H, h, k = r.inverse / 2 - arb_mat(N[:n, :n].tolist()), N[:n, n] + slope, c @ slope - N[n, n]
     if r.total is not None:
         price = PRICE * max(float(r.C), float(r.C_star)) / len(r.free)
         H += column(r.a) * column(r.a).transpose() * price
         h, k = h + r.a * (price * r.total[0]), k + price * r.total[0] ** 2
     if not is_definite(H):
-        raise Refuted(f"J less the products of step {s} is not proved to be convex")
+        raise Refuted(f"J less the products and triangles of step {s} is not proved to be convex")
     W = H.inv()
     c = times(W, h)
     return balanced(r, Below(W, c, k - h @ c))

@@ -87,13 +87,14 @@ def at(x: Any, k: int, value: Any) -> Any:
 
 
 def without(record: ProofRecord, s: int) -> ProofRecord:
-    """Return the record less a step: its level, products, rows and claims are no more."""
+    """Return the record less a step: its level, products, triangles, rows and claims are no more."""
     a = record.arrays
     kept = np.arange(len(a["node"])) != s
     new = {"node": a["node"][kept], "level": a["level"][kept]}
     new["like"] = np.minimum(np.cumsum(kept) - 1, np.arange(len(kept)))[a["like"]][kept]
     for first, names in (
         ("first_product", ("pair", "ends", "weight")),
+        ("first_triangle", ("triangle", "triangle_weight")),
         ("first_row", ("side",)),
         ("first_claim", ("claim", "end")),
     ):
@@ -124,8 +125,9 @@ def tampered(record: ProofRecord, other: ProofRecord) -> Iterator[tuple[str, Pro
 
 
 LOG = (
-    *("parent", "sample", "node", "level", "like", "first_product", "pair", "ends", "weight", "first_row", "side"),
-    *("first_entry", "index", "value", "first_claim", "claim", "end"),
+    *("parent", "sample", "node", "level", "like", "first_product", "pair", "ends", "weight", "first_triangle"),
+    *("triangle", "triangle_weight", "first_row", "side", "first_entry", "index", "value", "first_claim"),
+    *("claim", "end"),
 )
 
 
@@ -149,7 +151,7 @@ def tampered_form(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]]
     """Yield logs that are none."""
     a, n = record.arrays, len(record.arrays["X"])
     steps = len(a["node"])
-    for name in ("first_product", "first_row", "first_entry", "first_claim"):
+    for name in ("first_product", "first_triangle", "first_row", "first_entry", "first_claim"):
         yield f"{name} begins late", changed(record, **{name: a[name] + 1}), "not complete"
         yield f"{name} lacks its end", changed(record, **{name: a[name][:-1]}), "not complete"
     for name, wrong, sentence in (
@@ -162,11 +164,17 @@ def tampered_form(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]]
         ("end", np.inf, "infinite"),
         ("value", np.inf, "infinite"),
         ("weight", np.inf, "infinite"),
+        ("triangle_weight", np.inf, "infinite"),
+        ("triangle_weight", -1e-3, "negative weight"),
+        ("triangle", [0, 1, n + 1, 0], "of no sample"),
+        ("triangle", [-1, 1, n, 0], "of no sample"),
+        ("triangle", [0, 1, 2, 4], "no kind"),
+        ("triangle", [0, 1, 2, -1], "no kind"),
         ("parent", 2 * len(a["parent"]), "before it is there"),
         ("sample", int(a["J"][0]), "no unlabelled sample"),
     ):
         if len(a[name]):
-            yield f"{name} out of range", changed(record, **{name: at(a[name], -1, wrong)}), sentence
+            yield f"{name} out of range: {wrong}", changed(record, **{name: at(a[name], -1, wrong)}), sentence
     yield "floats for nodes", changed(record, node=a["node"] + 0.0), "no proper array node"
     yield "levels missing", changed(record, level=a["level"][: steps - 1]), "of no node"
     yield "no weights", replace(record, arrays={name: x for name, x in a.items() if name != "weight"}), "no proper"
@@ -218,6 +226,10 @@ def tampered_steps(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]
             changed(record, index=at(a["index"], int(a["first_entry"][r]), int(free[0]))),
             "known there",
         )
+    if a["triangle_weight"].max(initial=0.0) > 1e-3:
+        k = int(np.argmax(a["triangle_weight"]))
+        heavier = at(a["triangle_weight"], k, 1e4 * a["triangle_weight"][k])
+        yield "a heavy triangle", changed(record, triangle_weight=heavier), "convex|proves"
     lines = np.flatnonzero((a["pair"][:, 1] == len(a["X"])) & np.isin(a["pair"][:, 0], a["J"]))
     if len(lines):
         k, j = int(lines[0]), a["pair"][lines[0], 1]

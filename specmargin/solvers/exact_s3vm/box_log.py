@@ -1,7 +1,7 @@
 r"""What the exact search in x writes down of its proof: a `specmargin.results.BoxLog`.
 
-Everything that it proves of a part of the tree is a *step*: products that are not negative there with their
-multipliers, for a bound; rows of multipliers of the labels that are known there (`specmargin.solvers.exact_s3vm.
+Everything that it proves of a part of the tree is a *step*: products and triangles that are not negative there with
+their multipliers, for a bound; rows of multipliers of the labels that are known there (`specmargin.solvers.exact_s3vm.
 margin_boxes.Row`), for bounds and for sides of the box; and the sides that both have moved, below a level.
 """
 
@@ -24,29 +24,34 @@ __all__ = ["BoxTreeLog", "Evidence", "Step", "joined", "starts"]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What is proved of a node at once, by products and rows; sides of its box are at their ends, below a level."""
+    """What products, triangles and rows prove of a node at once; sides of its box are at their ends, below a level."""
 
     node: int
     level: float
     pair: IntArray
     ends: FloatArray
     weight: FloatArray
+    triangle: IntArray
+    triangle_weight: FloatArray
     rows: Sequence[Row]
     claim: IntArray
     end: FloatArray
     like: Step | None = None
-    """The step whose products are meant, where it has none of its own."""
+    """The step whose products and triangles are meant, where it has none of its own."""
 
     @classmethod
     def of(cls, node: int, products: Products | None, lam: FloatArray | None, rows: Sequence[Row] = ()) -> Step:
         """Return a step that moves no side of a box."""
-        pair, ends, weight = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2)), np.zeros(0)
+        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        pair, ends, weight = none.reshape(0, 2), nothing.reshape(0, 2), nothing
+        triangle, strength = none.reshape(0, 4), nothing
         if products is not None and lam is not None:
-            lam = lam[: len(products.i)]  # a search with a log has no triangles
+            lam, strength = np.split(lam, [len(products.i)])
             used = products.chosen(lam > 0)
             pair, ends = np.column_stack([used.i, used.j]), np.column_stack([used.p, used.q])
             weight = used.sign * lam[lam > 0]
-        return cls(node, np.inf, pair, ends, weight, rows, np.zeros(0, dtype=np.int64), np.zeros(0))
+            triangle, strength = products.triangles[strength > 0], strength[strength > 0]
+        return cls(node, np.inf, pair, ends, weight, triangle, strength, rows, none, nothing)
 
     def moving(self, before: MarginBox, after: MarginBox) -> Step:
         """Return it with the sides that have changed."""
@@ -117,6 +122,9 @@ class BoxTreeLog(Evidence):
             pair=joined([step.pair for step in steps], np.zeros((0, 2), dtype=np.int64)),
             ends=joined([step.ends for step in steps], np.zeros((0, 2))),
             weight=joined([step.weight for step in steps], np.zeros(0)),
+            first_triangle=starts(len(step.triangle_weight) for step in steps),
+            triangle=joined([step.triangle for step in steps], np.zeros((0, 4), dtype=np.int64)),
+            triangle_weight=joined([step.triangle_weight for step in steps], np.zeros(0)),
             first_row=starts(len(step.rows) for step in steps),
             side=np.array([side for side, _, _ in rows], dtype=np.int64),
             first_entry=starts(len(index) for _, index, _ in rows),
@@ -137,8 +145,10 @@ class BoxTreeLog(Evidence):
             (side, log.index[at], log.value[at]) for side, at in zip(log.side.tolist(), entries, strict=True)
         ]
         for k, (node, level) in enumerate(zip(log.node.tolist(), log.level.tolist(), strict=True)):
-            m, r, c = (slice(*at[k : k + 2]) for at in (log.first_product, log.first_row, log.first_claim))
-            step = Step(node, level, log.pair[m], log.ends[m], log.weight[m], rows[r], log.claim[c], log.end[c])
+            firsts = (log.first_product, log.first_triangle, log.first_row, log.first_claim)
+            m, t, r, c = (slice(*first[k : k + 2]) for first in firsts)
+            products = (log.pair[m], log.ends[m], log.weight[m], log.triangle[t], log.triangle_weight[t])
+            step = Step(node, level, *products, rows[r], log.claim[c], log.end[c])
             like = int(log.like[k])
             self.steps.append(step if like == k else replace(step, like=self.steps[like]))
         return self

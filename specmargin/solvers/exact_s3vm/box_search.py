@@ -77,8 +77,7 @@ class BoxSearch:
         self.space, self.n_jobs = space, n_jobs
         self.log = BoxTreeLog(len(space.y)) if log else None
         self.search = MarginSearch(space, deadline)
-        # The log has no place for triangles.
-        self.bounding = Bounding(self.search, tol, triangles=not log)
+        self.bounding = Bounding(self.search, tol)
         if self.bounding.is_large:
             self.bounding.per_round, self.bounding.most = _FEW_CUTS
         self.history = History()

@@ -133,8 +133,7 @@ def branch_and_bound(
     log : bool, default False
         Whether to write down the proof, as the result's ``log``: the tree, and the multipliers that bound its leaves
         (`specmargin.results.ProofLog`), of the search by boxes also those that move the sides of its boxes
-        (`specmargin.results.BoxLog`). Logs have no place for the triangle inequalities of the search by boxes: it takes
-        more nodes then.
+        (`specmargin.results.BoxLog`).
     n_jobs : int, default 1
         Processes of the search by boxes, through joblib; -1 for one per core. It bounds the same nodes with the same
         result whatever their number, to the last bit where linear algebra has one thread: other processes have one.

@@ -17,10 +17,19 @@ def test_a_step_holds_products_with_multipliers_and_the_sides_that_moved():
     assert step.ends.tolist() == [[1, -1], [1, 3], [1, 2]]
     assert step.weight.tolist() == [0.5, -2.0, -1.0]
     assert (step.node, step.level, step.claim.tolist()) == (4, np.inf, [])
+    assert (step.triangle.tolist(), step.triangle_weight.tolist()) == ([], [])
     after = MarginBox(np.array([1.0, 1.0]), np.array([2.5, 2.0]), 7.0)
     moved = step.moving(box, after)
     assert (moved.level, moved.claim.tolist(), moved.end.tolist()) == (7.0, [1, -2], [2.5, 1.0])
     assert moved.weight.tolist() == step.weight.tolist()
+
+
+def test_a_step_holds_triangles_with_multipliers_after_the_products():
+    products = Products.of(np.array([1.0, 0.0]), None, triangles=[(0, 1, 2, 0), (0, 1, 2, 3)])
+    step = Step.of(0, products, np.array([0.5, 0.25, 0.0, 2.0]))
+    assert step.weight.tolist() == [0.5, 0.25]
+    assert step.triangle.tolist() == [[0, 1, 2, 3]]
+    assert step.triangle_weight.tolist() == [2.0]
 
 
 def test_parts_get_the_numbers_of_the_whole():
@@ -38,7 +47,7 @@ def test_parts_get_the_numbers_of_the_whole():
 
 def test_a_log_comes_back_from_its_arrays(monkeypatch):
     with_trees_of(monkeypatch, 0)
-    search = BoxSearch(random_space(3, most=14, least=14), 1e-6, log=True)
+    search = BoxSearch(random_space(10, most=14, least=14), 1e-6, log=True)
     search.run()
     log = search.log.finished()
     again = BoxTreeLog.of(log).finished()
@@ -48,9 +57,10 @@ def test_a_log_comes_back_from_its_arrays(monkeypatch):
         assert x.dtype == again.arrays[name].dtype, name
     assert len(log.side) > 0
     assert len(log.weight) > 0
+    assert len(log.triangle_weight) > 0
     nothing = BoxTreeLog(3).finished()
     assert {name: len(x) for name, x in nothing.arrays.items() if len(x)} == dict.fromkeys(
-        ("first_product", "first_row", "first_entry", "first_claim"), 1
+        ("first_product", "first_triangle", "first_row", "first_entry", "first_claim"), 1
     )
     assert BoxTreeLog.of(nothing).finished().n_nodes == 1
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from margin_problems import with_trees_of
+from threadpoolctl import threadpool_limits
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -21,12 +22,14 @@ from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 @pytest.fixture(autouse=True)
 def branching(monkeypatch):
     with_trees_of(monkeypatch, 2)
+    with threadpool_limits(1):  # several threads of linear algebra round by chance
+        yield
 
 
 def objective():
-    """A problem that takes some ten nodes."""
+    """A problem that takes some twenty nodes."""
     rng = np.random.default_rng(1)
-    return S3VM(rng.standard_normal((28, 6)), encode_labels(np.append([0, 1, 0, 1], np.full(24, -1))), C=0.1)
+    return S3VM(rng.standard_normal((34, 10)), encode_labels(np.append([0, 1, 0, 1], np.full(30, -1))), C=0.1)
 
 
 def told(result):
@@ -47,11 +50,8 @@ def test_results_do_not_depend_on_the_number_of_workers():
 
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes():
-    """To the last bit where the parent has one thread for linear algebra, as the processes have."""
-    from threadpoolctl import threadpool_limits
-
     # Forked processes know that trees of labels are to be small.
-    with threadpool_limits(1), parallel_config(backend="multiprocessing"):
+    with parallel_config(backend="multiprocessing"):
         assert told(branch_and_bound(objective(), tol=1e-6, log=True, time_limit=np.inf, n_jobs=2)) == told(
             branch_and_bound(objective(), tol=1e-6, log=True, time_limit=np.inf)
         )
