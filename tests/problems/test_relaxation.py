@@ -188,7 +188,7 @@ def numpy_bound(obj, cuts, level):
     triples = itertools.combinations(range(len(space.y) + 1), 3)
     triangles = [(*triple, kind) for triple in triples for kind in range(4)] if cuts == "triangles" else []
     products = Products.of(space.y, box, None, chosen, triangles)
-    found = product_sdp(space, products, box, tol=1e-9, max_iter=200)
+    found = product_sdp(space, products, tol=1e-9, max_iter=200)
     return product_bound(space, products, found.lam).lower
 
 

@@ -180,7 +180,7 @@ class Bounding:
             counted = of.diagonal[(of.sign[of.diagonal] < 0) & (lam[of.diagonal] > _KEPT * lam.max(initial=0.0))]
             diagonal = np.union1d(of.i[counted], np.flatnonzero(node.box.labels == 0))
         products = Products.of(node.box.labels, box, diagonal, node.cuts if box is not None else (), node.triangles)
-        lam, X = self._solved(products, box, root)
+        lam, X = self._solved(node, products, box is None, root)
         self.n_sdp += 1
         self.n_cuts = max(self.n_cuts, len(node.cuts) + len(node.triangles))
         proof = product_bound(self.space, products, lam)
@@ -192,13 +192,18 @@ class Bounding:
         node.products, node.lam = products, proof.lam
         return X, proof
 
-    def _solved(self, products: Products, box: MarginBox | None, root: bool) -> tuple[FloatArray, FloatArray | None]:
+    def _solved(
+        self, node: BoxNode, products: Products, plain: bool, root: bool
+    ) -> tuple[FloatArray, FloatArray | None]:
         """Return multipliers, and moments of (x, 1) where they come with them."""
-        if box is None and self.multipliers is not None:
+        if plain and self.multipliers is not None:
             return self.multipliers(), None
-        level, deadline = self.level if box is not None else np.inf, self.search.deadline
-        tol = _ROUGH if box is None and self.is_large else _TOLERANCE[root]
-        relaxed = product_sdp(self.space, products, box, tol=tol, level=level, hopeless=not root, deadline=deadline)
+        start = None if node.products is None or node.lam is None else products.taken(node.products, node.lam)
+        level, until = np.inf if plain else self.level, self.search.deadline
+        tol = _ROUGH if plain and self.is_large else _TOLERANCE[root]
+        relaxed = product_sdp(
+            self.space, products, start=start, tol=tol, level=level, hopeless=not root, deadline=until
+        )
         return relaxed.lam, relaxed.X
 
     def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +29,7 @@ import scipy.sparse as sp
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.typing import BoolArray, FloatArray, IntArray, SparseArray
 
-__all__ = ["Cut", "Products", "Triangle", "separate", "separate_triangles"]
+__all__ = ["ROWS", "Cut", "Products", "Triangle", "separate", "separate_triangles"]
 
 Cut = tuple[int, int, int]
 """Samples i < j and the kind of the product: 0 (high, high), 1 (low, low), 2 (low, high), 3 (high, low)."""
@@ -36,6 +37,8 @@ Cut = tuple[int, int, int]
 Triangle = tuple[int, int, int, int]
 """Samples i < j < k, of which k may be the constant 1, and the one whose sign differs: 0 none, 1 k, 2 j, 3 i."""
 
+ROWS = ("i", "j", "p", "q", "sign", "kind")
+"""Arrays of `Products` with an entry for each product of two factors."""
 _LEAST = 1e-3
 """Violation of a product that is worth a cut."""
 _SIGNS = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]])
@@ -47,12 +50,14 @@ _OFTEN = 3
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Functions sign (x_i - p)(x_j - q), one a row of the arrays i, j, p, q, sign.
+    """Functions sign (x_i - p)(x_j - q), one a row of the arrays i, j, p, q, sign, kind.
 
     Parameters
     ----------
     n : int
         Samples; j = n stands for the constant 1 (then q = 0).
+    kind : ndarray of int
+        What a row is, whatever its numbers: 4 of x_j^2 >= 1 and labels, 5 of both sides of a box, else that of a cut.
     triangles : ndarray of shape (k, 4), optional
         Triangles; their multipliers come after those of the rows.
 
@@ -70,6 +75,7 @@ class Products:
     p: FloatArray
     q: FloatArray
     sign: FloatArray
+    kind: IntArray
     triangles: IntArray = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
 
     @classmethod
@@ -97,17 +103,18 @@ class Products:
         n = len(labels)
         free, known = np.flatnonzero(labels == 0), np.flatnonzero(labels)
         one, zero, y = np.ones(len(free)), np.zeros(len(known)), labels[known]
-        parts = [(free, free, one, -one, one), (known, np.full(len(known), n), y, zero, y)]
+        last, four = np.full(len(known), n), np.full(n, 4)
+        parts = [(free, free, one, -one, one, four[: len(free)]), (known, last, y, zero, y, four[: len(known)])]
         if box is not None:
             finite = np.isfinite(box.low) & np.isfinite(box.high)
             k = np.flatnonzero(finite) if diagonal is None else diagonal[finite[diagonal]]
-            parts.append((k, k, box.low[k], box.high[k], -np.ones(len(k))))
+            parts.append((k, k, box.low[k], box.high[k], -np.ones(len(k)), np.full(len(k), 5)))
             i, j, kind = (np.array(list(cuts), dtype=np.intp).reshape(-1, 3)).T
             p = np.where((kind == 0) | (kind == 3), box.high[i], box.low[i])
             q = np.where((kind == 0) | (kind == 2), box.high[j], box.low[j])
-            parts.append((i, j, p, q, np.where(kind < 2, 1.0, -1.0)))
-        i, j, p, q, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return cls(n, i, j, p, q, sign, np.array(list(triangles), dtype=np.int64).reshape(-1, 4))
+            parts.append((i, j, p, q, np.where(kind < 2, 1.0, -1.0), kind))
+        i, j, p, q, sign, kinds = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(n, i, j, p, q, sign, kinds, np.array(list(triangles), dtype=np.int64).reshape(-1, 4))
 
     def __len__(self) -> int:
         return len(self.i) + len(self.triangles)
@@ -134,7 +141,19 @@ class Products:
 
     def chosen(self, which: BoolArray | IntArray) -> Products:
         """Return some of them, without the triangles."""
-        return Products(self.n, self.i[which], self.j[which], self.p[which], self.q[which], self.sign[which])
+        rows: dict[str, Any] = {name: getattr(self, name)[which] for name in ROWS}
+        return Products(self.n, **rows)
+
+    def taken(self, other: Products, lam: FloatArray) -> FloatArray:
+        """Return the multipliers that the same products and triangles have in another relaxation; NaN for new ones."""
+        known = dict(zip(other._keys(), lam.tolist(), strict=True))
+        return np.array([known.get(key, np.nan) for key in self._keys()])
+
+    def _keys(self) -> list[tuple[int, ...]]:
+        return [
+            *zip(self.i.tolist(), self.j.tolist(), self.kind.tolist(), strict=True),
+            *map(tuple, self.triangles.tolist()),
+        ]
 
     def in_rows(self, lam: FloatArray) -> tuple[Products, FloatArray]:
         """Return rows and multipliers that add up to the same as the triangles: products of two x, squares and -2."""
@@ -146,7 +165,7 @@ class Products:
         sign = np.concatenate([self.sign, (signs[:, first] * signs[:, second]).ravel(), -np.ones(len(t))])
         p, q = (np.append(x, np.zeros(7 * len(t))) for x in (self.p, self.q))
         weights = np.concatenate([lam[:rows], np.repeat(lam[rows:], 6), 2.0 * lam[rows:]])
-        return Products(self.n, i, j, p, q, sign), weights
+        return Products(self.n, i, j, p, q, sign, np.zeros_like(i)), weights
 
     def matrix(self, lam: FloatArray) -> FloatArray:
         """Return symmetric N with sum lam_c g_c(x) = (x, 1)' N (x, 1)."""

@@ -15,7 +15,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.results import BoxLog, History
 from specmargin.solvers.exact_s3vm.box_log import BoxTreeLog, joined, starts
 from specmargin.solvers.exact_s3vm.box_nodes import BoxNode
-from specmargin.solvers.exact_s3vm.box_products import Products
+from specmargin.solvers.exact_s3vm.box_products import ROWS, Products
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint
@@ -29,7 +29,6 @@ _BETWEEN = 20.0
 _KIND = "tree of an exact search"
 _NUMBERS = ("nodes", "closed", "plain", "root", "count")
 _COUNTS = ("n_sdp", "n_cuts", "n_programs")
-_PRODUCTS = ("i", "j", "p", "q", "sign")
 
 
 class SavedTree:
@@ -106,7 +105,7 @@ def _under(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 def _digest(search: BoxSearch) -> str:
     space = search.space
-    given = ["triangles", space.offset, space.total, space.count, search.bounding.tol, space.unit]
+    given = ["kinds", space.offset, space.total, space.count, search.bounding.tol, space.unit]
     digest = hashlib.sha256(repr(given).encode())
     for array in (space.A, space.C, space.y):
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -135,7 +134,7 @@ def _packed(nodes: list[tuple[int, BoxNode]], n: int) -> dict[str, AnyArray]:
         "cuts": np.array([cut for node in of for cut in node.cuts], dtype=np.int64).reshape(-1, 3),
         "lam": joined([np.zeros(0) if node.lam is None else node.lam for node in of], np.zeros(0)),
     }
-    for name in _PRODUCTS:
+    for name in ROWS:
         given[name] = joined([getattr(one, name) for one in products], getattr(_none(n), name))
     return {f"open/{name}": x for name, x in given.items()}
 
@@ -151,12 +150,12 @@ def _unpacked(a: dict[str, AnyArray]) -> list[tuple[int, BoxNode]]:
         node = BoxNode(float(a["lower"][k]), box, cuts, triangles, number=int(a["number"][k]))
         if not np.isnan(a["x"][k]).any():
             node.x, node.lam = a["x"][k].copy(), a["lam"][l].copy()
-            i, j, p, q, sign = (a[name][m].copy() for name in _PRODUCTS)
-            node.products = Products(len(box.low), i, j, p, q, sign, a["own"][o].copy())
+            rows: dict[str, Any] = {name: a[name][m].copy() for name in ROWS}
+            node.products = Products(len(box.low), **rows, triangles=a["own"][o].copy())
         nodes.append((count, node))
     return nodes
 
 
 def _none(n: int) -> Products:
     index, number = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return Products(n, index, index, number, number, number)
+    return Products(n, index, index, number, number, number, index)

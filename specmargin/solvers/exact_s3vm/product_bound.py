@@ -15,7 +15,7 @@ what is solved with the factor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -200,7 +200,7 @@ def _value(
 
 def _sizes(space: MarginSpace, products: Products, lam: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what the absolute values of all terms of N add up to, with the price and without it, entry by entry."""
-    p, q = -np.abs(products.p), -np.abs(products.q)
-    sizes = Products(products.n, products.i, products.j, p, q, np.ones(len(products))).matrix(lam)
+    p, q, sign = -np.abs(products.p), -np.abs(products.q), np.abs(products.sign)
+    sizes = replace(products, p=p, q=q, sign=sign).matrix(lam)
     row = np.append(space.balance, abs(space.total or 0.0))
     return sizes + space.price * np.multiply.outer(row, row), sizes

@@ -20,17 +20,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack
 
 from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.solvers.exact_s3vm.box_products import Products
-from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["Multipliers", "product_sdp"]
 
 _SHORT = 0.95
+_INSIDE = 1.2
+"""How much longer than the first multipliers those may be that leave S positive definite."""
+_FIRST = 3.0
+"""The first mu, which all products and directions have, in units of a share of the bound's terms for each."""
+_TAKEN, _MORE, _NEW = 0.8, 0.1, 0.5
+"""Share of a multiplier at the start that is taken, and of the mean one, for products that have one and for others."""
 _SPARSE = 150
 """Samples from which on the zeros of F and of the products are worth leaving out."""
 _BLOCK = 128
@@ -52,8 +57,8 @@ class Multipliers:
 def product_sdp(
     space: MarginSpace,
     products: Products,
-    box: MarginBox | None = None,
     *,
+    start: FloatArray | None = None,
     tol: float = 2e-3,
     level: float = np.inf,
     hopeless: bool = False,
@@ -66,8 +71,8 @@ def product_sdp(
     ----------
     space, products
         The problem, and what is not negative in it.
-    box : MarginBox, optional
-        The box that the products are of: the start lies inside of it.
+    start : ndarray of shape (m,), optional
+        Multipliers of a problem like it, NaN where there are none.
     tol : float, default 2e-3
         Gap of the relaxation, relative to its bound, at which it is solved.
     level : float, default inf
@@ -79,7 +84,7 @@ def product_sdp(
     max_iter : int, default 60
         Steps.
     """
-    state = _State(space, products, box)
+    state = _State(space, products, start)
     best = Multipliers(state.lam, -np.inf, state.X, 0)
     for n_iter in range(max_iter + 1):
         value = state.bound()
@@ -101,7 +106,7 @@ def product_sdp(
 class _State:
     """An interior point: lam, t, S; Y and the slacks z of the products."""
 
-    def __init__(self, space: MarginSpace, products: Products, box: MarginBox | None) -> None:
+    def __init__(self, space: MarginSpace, products: Products, start: FloatArray | None) -> None:
         F, c, kappa = space.priced
         n = len(c)
         self.products, self.n, self.kappa = products, n, kappa
@@ -109,57 +114,39 @@ class _State:
         self.F, self.c = np.asfortranarray(F), c
         self.U = np.zeros((n + 1, n + 1))
         self.U[:n, :n], self.U[:n, n], self.U[n, n] = F, c, 1.0
-        x, spread = self._middle(space, box)
-        v = solve_triangular(F, x - c, lower=True)
-        self.Y = spread * np.eye(n + 1)
-        self.Y[:n, :n] += np.multiply.outer(v, v)
-        self.Y[:n, n] = self.Y[n, :n] = v
-        self.Y[n, n] = 1.0
-        self.X = self._moments(self.Y)
-        g = products.values(self.X)
-        self.z = np.maximum(g, 0.3 * float(np.median(np.abs(g))) + 1e-12)
-        mu = 0.5 * spread
-        self.lam = mu / self.z
         self.form: Callable[[FloatArray], FloatArray | SparseArray] = (
             products.sparse_matrix if n >= _SPARSE else products.matrix
         )
+        self.lam = self._begun(start)
         D = self._down(self.form(self.lam) @ self.U)
-        quarter = 0.25 * np.eye(n)
-        while cholesky(np.asfortranarray(quarter - D[:n, :n]), clean=False) is None:
-            self.lam, D = 0.6 * self.lam, 0.6 * D
+        half = 0.5 * np.eye(n)
+        while cholesky(np.asfortranarray(half - _INSIDE * D[:n, :n]), clean=False) is None:
+            self.lam, D = 0.7 * self.lam, 0.7 * D
         self.S = -D
         self.S[np.arange(n), np.arange(n)] += 0.5
         self.S[n, n] += kappa
         top = cholesky(np.asfortranarray(self.S[:n, :n]))
         assert top is not None
-        h = self.S[:n, n]
-        least = float(self.S[n, n] - h @ lapack.dpotrs(top, h, lower=1)[0])
-        self.t = least - max(mu, float(self.lam @ self.z) / len(self.lam))
+        h, corner = self.S[:n, n], float(self.S[n, n])
+        square = float(h @ lapack.dpotrs(top, h, lower=1)[0])
+        mu = max(_FIRST * (abs(corner) + square) / (n + len(self.lam)), 1e-12)
+        self.t = corner - square - mu
         self.S[n, n] -= self.t
         self._factored()
+        # On the central path but for the products: Y_ee is 1.
+        self.Y, self.X, self.z = mu * self.inverse, mu * self.R, mu / self.lam
 
-    @staticmethod
-    def _middle(space: MarginSpace, box: MarginBox | None) -> tuple[FloatArray, float]:
-        """Return a mean of x inside the boxes, and the spread (of v, in all directions) that the start has there.
-
-        The spread is to satisfy most of x^2 >= 1 without leaving most of the boxes.
-        """
-        own, n = (space.priced[0] ** 2).sum(axis=1), len(space.y)
-        free = space.y == 0
-        if box is None:
-            x = 1.2 * space.y
-            return x, 1.15 / float(np.quantile(own[free], 0.1)) if free.any() else 1.0
-        width = box.high - box.low
-        finite = np.isfinite(width)
-        low = np.where(finite, box.low + 0.3 * width, np.where(np.isfinite(box.low), box.low + 0.3, -np.inf))
-        high = np.where(finite, box.high - 0.3 * width, np.where(np.isfinite(box.high), box.high - 0.3, np.inf))
-        x = np.clip(np.zeros(n), low, high)
-        open_ = (box.low < 0) & (box.high > 0)
-        spread = 1.15 / float(np.quantile(own[open_], 0.1)) if open_.any() else np.inf
-        if finite.any():
-            room = 0.9 * (x - box.low)[finite] * (box.high - x)[finite] / own[finite]
-            spread = min(spread, float(np.median(room)))
-        return x, max(spread, 1e-8) if np.isfinite(spread) else 1.0
+    def _begun(self, start: FloatArray | None) -> FloatArray:
+        """Return positive multipliers: some of those at the start, and such that all products weigh the same."""
+        of, t = self.products, self.products.triangles[:, :3]
+        own, c = np.append((self.F**2).sum(axis=1), 0.0), np.append(self.c, 1.0)
+        sizes = np.sqrt((own[of.i] + (c[of.i] - of.p) ** 2) * (own[of.j] + (c[of.j] - of.q) ** 2))
+        even = 1.0 / np.append(sizes, (own + c**2)[t].sum(axis=1))
+        if start is None:
+            return even
+        known = np.isfinite(start)
+        even *= float(np.mean(start[known] / even[known])) or 1.0
+        return np.where(known, _TAKEN * start + _MORE * even, _NEW * even)
 
     def _down(self, B: FloatArray) -> FloatArray:
         """Return U' B for B by rows: F is a triangle, and half the work of a full matrix where work is what counts."""

@@ -18,10 +18,10 @@ def solved(seed, tol=1e-8):
     box = MarginBox.of(space.y)
     level = 1.5 * product_sdp(space, Products.of(space.y, None)).value + 1.0
     box.meet(*space.quadratic.box(level), level)
-    found = product_sdp(space, Products.of(space.y, box), box)
+    found = product_sdp(space, Products.of(space.y, box))
     triangles = separate_triangles(found.X, space.free, [], 2 * len(space.y))
     products = Products.of(space.y, box, None, separate(found.X, box, [], 3 * len(space.y)), triangles)
-    return space, products, product_sdp(space, products, box, tol=tol)
+    return space, products, product_sdp(space, products, tol=tol)
 
 
 def lagrangian(space, products, lam):
