@@ -146,10 +146,11 @@ class Products:
 
     def taken(self, other: Products, lam: FloatArray) -> FloatArray:
         """Return the multipliers that the same products and triangles have in another relaxation; NaN for new ones."""
-        known = dict(zip(other._keys(), lam.tolist(), strict=True))
-        return np.array([known.get(key, np.nan) for key in self._keys()])
+        known = dict(zip(other.keys(), lam.tolist(), strict=True))
+        return np.array([known.get(key, np.nan) for key in self.keys()])
 
-    def _keys(self) -> list[tuple[int, ...]]:
+    def keys(self) -> list[tuple[int, ...]]:
+        """Return what tells products and triangles apart, whatever the box."""
         return [
             *zip(self.i.tolist(), self.j.tolist(), self.kind.tolist(), strict=True),
             *map(tuple, self.triangles.tolist()),

@@ -9,6 +9,9 @@ The direction is that of Helmberg, Rendl, Vanderbei & Wolkowicz and of Kojima, S
 predictor and corrector; S and lam are feasible all along, Y becomes so. With X = U Y U', R = U S^-1 U', U = (F c; 0 1),
 the Schur matrix consists of entries of X and R alone: B_c has rank two.
 
+It starts from multipliers of a relaxation like it, or from those that give all products the same weight: with Y =
+mu S^-1 and z = mu / lam it is on the central path but for the products, whose slacks z are other than their values.
+
 Nothing here proves a bound: `specmargin.solvers.exact_s3vm.product_bound` does, from the multipliers.
 """
 
@@ -142,9 +145,9 @@ class _State:
         own, c = np.append((self.F**2).sum(axis=1), 0.0), np.append(self.c, 1.0)
         sizes = np.sqrt((own[of.i] + (c[of.i] - of.p) ** 2) * (own[of.j] + (c[of.j] - of.q) ** 2))
         even = 1.0 / np.append(sizes, (own + c**2)[t].sum(axis=1))
-        if start is None:
+        known = np.isfinite(np.full(len(even), np.nan) if start is None else start)
+        if start is None or not known.any():
             return even
-        known = np.isfinite(start)
         even *= float(np.mean(start[known] / even[known])) or 1.0
         return np.where(known, _TAKEN * start + _MORE * even, _NEW * even)
 

@@ -52,6 +52,23 @@ def test_a_side_that_is_nowhere_has_no_products():
     assert cuts == [(0, 1, 3)]
 
 
+def test_multipliers_are_those_of_the_same_products_and_triangles():
+    cuts, triangles = [(0, 1, 0), (0, 1, 1), (1, 2, 3)], [(0, 1, 2, 0), (0, 1, 4, 3)]
+    old = Products.of(LABELS, BOX, cuts=cuts, triangles=triangles)
+    lam = np.arange(1.0, len(old) + 1)
+    wider = MarginBox(BOX.low - 1.0, BOX.high + 1.0)
+    same = Products.of(LABELS, wider, cuts=cuts, triangles=triangles)
+    assert same.taken(old, lam).tolist() == lam.tolist()
+    # Sample 1 has a label; one of its cuts, the one with other sides, and one triangle are left.
+    new = Products.of(np.array([1.0, 1.0, -1.0, 0.0]), BOX, cuts=[(0, 1, 1), (0, 1, 2)], triangles=triangles[1:])
+    taken = dict(zip(new.keys(), new.taken(old, lam).tolist(), strict=True))
+    known = dict(zip(old.keys(), lam.tolist(), strict=True))
+    assert {key: x for key, x in taken.items() if x == x} == {key: known[key] for key in taken if key in known}
+    assert [key for key, x in taken.items() if x != x] == [(1, 4, 4), (0, 1, 2)]
+    assert taken[0, 1, 1] == lam[old.keys().index((0, 1, 1))]
+    assert taken[0, 1, 4, 3] == lam[-1]
+
+
 ALL = [(i, j, k, kind) for i, j, k in itertools.combinations(range(5), 3) for kind in range(4)]
 """The triangles of four samples and the constant 1."""
 

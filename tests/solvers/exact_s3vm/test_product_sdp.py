@@ -58,6 +58,29 @@ def test_the_value_is_that_of_clarabel(seed, sparse, monkeypatch):
     assert len(best.lam) == len(products)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_value_does_not_depend_on_the_start(seed):
+    """From none, from what is known of another relaxation, from nonsense; the own multipliers are the quickest."""
+    space = random_space(seed, most=20, least=16)
+    plain = Products.of(space.y, None)
+    found = product_sdp(space, plain)
+    level = 2.0 * found.value + 0.1
+    box = MarginBox.of(space.y)
+    assert box.meet(*space.quadratic.box(level), level)
+    products = Products.of(
+        space.y, box, None, separate(found.X, box, [], 10), separate_triangles(found.X, space.free, [], 20)
+    )
+    known = products.taken(plain, found.lam)
+    assert np.isfinite(known).sum() == len(plain) < len(products)
+    best, rng = product_sdp(space, products, tol=1e-7), np.random.default_rng(seed)
+    starts = [known, 0.0 * known, best.lam, np.full(len(known), np.nan), 1e8 * best.lam]
+    for start in (*starts, np.where(rng.random(len(known)) < 0.5, best.lam, 0.0)):
+        again = product_sdp(space, products, start=start, tol=1e-7)
+        assert again.value == pytest.approx(best.value, rel=1e-6)
+        assert (again.lam >= 0).all()
+    assert product_sdp(space, products, start=best.lam).n_iter < product_sdp(space, products).n_iter
+
+
 def test_a_level_that_is_reached_or_out_of_reach_ends_it_early():
     space = random_space(2)
     products = Products.of(space.y, None)
