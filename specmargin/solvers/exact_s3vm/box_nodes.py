@@ -226,7 +226,7 @@ class Bounding:
             if not (node.box.labels == 0).any() or self.search.late:
                 return False
             self.cut(node, X)
-            if round_ > 0 and node.lower - before < _GAIN[root] * (self.level - node.lower):
+            if (round_ > 0 or self.is_large) and node.lower - before < _GAIN[root] * (self.level - node.lower):
                 break
         return False
 
