@@ -103,8 +103,10 @@ class Products:
         n = len(labels)
         free, known = np.flatnonzero(labels == 0), np.flatnonzero(labels)
         one, zero, y = np.ones(len(free)), np.zeros(len(known)), labels[known]
-        last, four = np.full(len(known), n), np.full(n, 4)
-        parts = [(free, free, one, -one, one, four[: len(free)]), (known, last, y, zero, y, four[: len(known)])]
+        parts = [
+            (free, free, one, -one, one, np.full(len(free), 4)),
+            (known, np.full(len(known), n), y, zero, y, np.full(len(known), 4)),
+        ]
         if box is not None:
             finite = np.isfinite(box.low) & np.isfinite(box.high)
             k = np.flatnonzero(finite) if diagonal is None else diagonal[finite[diagonal]]

@@ -145,9 +145,9 @@ class _State:
         own, c = np.append((self.F**2).sum(axis=1), 0.0), np.append(self.c, 1.0)
         sizes = np.sqrt((own[of.i] + (c[of.i] - of.p) ** 2) * (own[of.j] + (c[of.j] - of.q) ** 2))
         even = 1.0 / np.append(sizes, (own + c**2)[t].sum(axis=1))
-        known = np.isfinite(np.full(len(even), np.nan) if start is None else start)
-        if start is None or not known.any():
+        if start is None or np.isnan(start).all():
             return even
+        known = np.isfinite(start)
         even *= float(np.mean(start[known] / even[known])) or 1.0
         return np.where(known, _TAKEN * start + _MORE * even, _NEW * even)
 
