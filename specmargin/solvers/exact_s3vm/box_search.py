@@ -38,8 +38,8 @@ __all__ = ["BATCH", "BoxSearch"]
 
 BATCH = 4
 """Nodes that are branched at a time."""
-_ROOT_ROUNDS = (2, 6)
-"""Rounds of the root, each time before its labels are tried."""
+_ROOT_ROUNDS, _LARGE_ROUNDS = (2, 6), (8,)
+"""Rounds of the root, each time before its labels are tried; those of problems where relaxations take the time."""
 _FEW_CUTS = 0.5, 1.0
 """Cuts per sample that a round may add, and a node may have, where relaxations are what the time goes to."""
 _SMALL = 0.02
@@ -207,7 +207,7 @@ class BoxSearch:
         node.closed = node.lower >= bounding.level or not bounding.tighten(node, root=True)
         if not node.closed and X is not None and bounding.is_large:
             bounding.cut(node, X)
-        for rounds in _ROOT_ROUNDS:
+        for rounds in _LARGE_ROUNDS if bounding.is_large else _ROOT_ROUNDS:
             if not node.closed:
                 node.closed = (
                     not bounding.is_small(node) and bounding.bound(node, rounds, root=True)

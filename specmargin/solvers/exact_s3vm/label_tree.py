@@ -35,8 +35,8 @@ _SHARES = (0.98, 0.8, 0.6, 0.4, 0.2)
 """Shares of the multipliers on the ladder, J itself after them."""
 _TRIED, _MOST = 128, 8192.0
 """Nodes before the tree is judged, and those that it may be expected to take."""
-_PER_SQUARE = 1 / 128
-"""Nodes, per n^2, that a tree has in any case where a relaxation was solved: they take about as long as that did."""
+_PER_SQUARE, _PER_SAMPLE = 1 / 128, 3.0
+"""Nodes, per n^2 and per n, that a tree has in any case where a relaxation was solved: they take no longer than it."""
 _BEYOND = 1e-9
 """What a margin may be short of 1 where a point counts as one of its labels."""
 _LESSER = 1e-3
@@ -105,7 +105,8 @@ class LabelTree:
         """Nodes that were split."""
         self.closed = np.inf
         """The lowest bound of the labelings that are done."""
-        self._tried = _TRIED if products is None else max(_TRIED, int(_PER_SQUARE * len(labels) ** 2))
+        n = len(labels)
+        self._tried = _TRIED if products is None else max(_TRIED, int(n * min(_PER_SQUARE * n, _PER_SAMPLE)))
         self._shares = () if products is None else _SHARES
         self._rungs: dict[int, _Rung | None] = {len(self._shares): _Rung(search.programs, None)}
         self._heap: list[_Node] = []
@@ -144,7 +145,7 @@ class LabelTree:
         """Return how many nodes the tree takes if their doubling raises the bound by what it last did."""
         pace, left = self._open - ago, self.level - self._open
         doublings = left / pace if pace > 0 else np.inf
-        return min(2.0 ** np.count_nonzero(self.labels == 0), self.n_nodes * 2.0 ** min(doublings, 500.0))
+        return float(min(2.0 ** min(np.sum(self.labels == 0), 500.0), self.n_nodes * 2.0 ** min(doublings, 500.0)))
 
     def _split(self, node: _Node) -> None:
         """Bound both parts of a node."""

@@ -74,6 +74,18 @@ def test_a_tree_that_takes_too_long_keeps_its_bound(nodes, monkeypatch):
     assert start < tree.lower <= enumerated(space)[1].min() * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("per_square, per_sample", [(1.0, 0.4), (0.03, 100.0)])
+def test_the_fewer_of_nodes_per_square_and_per_sample_are_tried(per_square, per_sample, monkeypatch):
+    with_trees_of(monkeypatch, 0)
+    monkeypatch.setattr(label_tree, "_PER_SQUARE", per_square)
+    monkeypatch.setattr(label_tree, "_PER_SAMPLE", per_sample)
+    space = random_space(8, most=8, least=8)
+    n, tree = len(space.y), tree_of(space, 1e-6)
+    assert not tree.run()
+    tried = min(per_square * n**2, per_sample * n)
+    assert tree.n_nodes / 2 < int(tried) <= tree.n_nodes  # judged when nodes have doubled
+
+
 def test_the_effort_is_expected_from_the_last_doubling():
     tree = tree_of(random_space(8, most=8, least=8))
     tree._bound(tree.labels, None, 0, 0, -np.inf)
@@ -81,6 +93,9 @@ def test_the_effort_is_expected_from_the_last_doubling():
     assert tree._expected(tree.lower - gap / 3) == pytest.approx(64.0)
     assert tree._expected(tree.lower) == 2.0**8
     assert tree._expected(tree.lower - 10 * gap) == pytest.approx(8 * 2**0.1)
+    tree.labels = np.zeros(1100)
+    with np.errstate(all="raise"):  # more labelings than a float holds
+        assert 2.0**490 < tree._expected(tree.lower) < np.inf
 
 
 def test_a_tree_whose_time_is_up_proves_what_it_has():
