@@ -74,7 +74,7 @@ def test_a_tree_that_takes_too_long_keeps_its_bound(nodes, monkeypatch):
     assert start < tree.lower <= enumerated(space)[1].min() * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("per_square, per_sample", [(1.0, 0.4), (0.03, 100.0)])
+@pytest.mark.parametrize(("per_square", "per_sample"), [(1.0, 0.4), (0.03, 100.0)])
 def test_the_fewer_of_nodes_per_square_and_per_sample_are_tried(per_square, per_sample, monkeypatch):
     with_trees_of(monkeypatch, 0)
     monkeypatch.setattr(label_tree, "_PER_SQUARE", per_square)
