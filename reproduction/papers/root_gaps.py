@@ -12,10 +12,13 @@ problems it is not the optimum.
    of the products so far; labels that an interval fixes, and the relaxation with those, up to `ROUNDS` times;
 3. ``diagonal``: with (x_j - low_j)(high_j - x_j) >= 0 of each sample, relaxation and intervals by turns;
 4. ``products``: with those of the four products of the sides of two intervals that are violated most, up to five a
+   sample, again by turns;
+5. ``triangles``: with the triangle inequalities of three samples, for |x| >= 1, that are violated most, up to four a
    sample, again by turns.
 
-The root of `specmargin.solvers.branch_and_bound` does the same, and more: it looks for better incumbents on the way,
-enumerates where twelve labels or fewer are left open, and takes fewer products where the plain gap is below 2 %.
+The root of `specmargin.solvers.branch_and_bound` does the same, and more: it takes triangles from the first round on,
+looks for better incumbents on the way, bounds labelings in a tree, and takes fewer products where the plain gap is
+below 2 %.
 
 **Gap**: (optimum - bound) / optimum. Intervals hold the points below the incumbent less 0.1 %, so that no stage proves
 more than that: a gap of at most 0.1 % is closed, as far as the optimum itself is known. Relaxations are solved to
@@ -83,6 +86,7 @@ STAGES: Mapping[str, str] = {
     "boxes": "with boxes",
     "diagonal": "with diagonal cuts",
     "products": "with products of box sides",
+    "triangles": "with triangle inequalities",
 }
 """The stages by what their columns are called."""
 _TRACE = 0.99
@@ -134,9 +138,7 @@ def stages(space: MarginSpace, incumbent: float) -> Iterator[tuple[str, BoxNode]
     """
     space.highest = incumbent
     search = _Given(space, incumbent)
-    # Triangles, which the search has as well, are none of the stages.
     without = Bounding(search, TOL, per_round=0.0, most=0.0, triangles=False)
-    bounding = Bounding(search, TOL, per_round=3.0, most=5.0, triangles=False)
     root = BoxNode(search.known.lower, MarginBox.of(space.y, incumbent))
     without.relax(root, None, root=True)
     yield "plain", root
@@ -153,9 +155,10 @@ def stages(space: MarginSpace, incumbent: float) -> Iterator[tuple[str, BoxNode]
     yield "boxes", root
     closed = closed or without.bound(root, ROUNDS, root=True)
     yield "diagonal", root
-    if not closed:
-        bounding.bound(root, ROUNDS, root=True)
-    yield "products", root
+    for name in ("products", "triangles"):
+        bounding = Bounding(search, TOL, per_round=3.0, most=5.0, triangles=name == "triangles")
+        closed = closed or bounding.bound(root, ROUNDS, root=True)
+        yield name, root
 
 
 def measured(problem: Problem, optimum: float, incumbent: float) -> Row:
@@ -343,7 +346,7 @@ def _answer(frame: pd.DataFrame, told: Mapping[str, Interval]) -> list[str]:
     second = f"Closed of the plain gap, mean over the problems: {', '.join(closed)}."
     left: dict[str, dict[str, float]] = {}
     for by, part, some in parts_of(frame):
-        left.setdefault(by, {})[part] = float(some["gap_products"].mean())
+        left.setdefault(by, {})[part] = float(some[f"gap_{[*STAGES][-1]}"].mean())
     by = max(left, key=lambda name: max(left[name].values()) - min(left[name].values()))
     means = [f"{mean:.1f} % ({part})" for part, mean in left[by].items()]
     third = f"What the last stage leaves differs most by {by}: mean gaps of {', '.join(means)}."
@@ -359,4 +362,4 @@ S3VM_TIGHTNESS = Experiment(
     _report,
     quick="two pairs of digits, 24 samples, 20 % labels, two draws, solved on the way",
 )
-"""The root of the exact search in stages: plain relaxation, boxes, diagonal cuts, products of box sides."""
+"""The root of the exact search in stages: plain relaxation, boxes, diagonal cuts, products of box sides, triangles."""
