@@ -39,7 +39,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes
+from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes, judged
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
@@ -209,16 +209,7 @@ def branch_and_bound(
         seconds=time.perf_counter() - start,
         n_nodes=np.asarray(n_nodes),
     )
-    if certificate.is_optimal(tol):
-        status, reason = Status.OPTIMAL, "global optimum proved"
-    elif not certificate.gap >= 0:
-        status, reason = Status.NUMERICAL, "a lower bound above the objective"
-    elif search.stopped:
-        status, reason = Status.MAX_ITER, "stopped"
-    elif search.exact or search.boxes is not None:
-        status, reason = Status.NUMERICAL, "leaves not solved to the tolerance"
-    else:
-        status, reason = Status.STATIONARY, "nothing left to branch upon"
+    status, reason = judged(certificate, tol, search.stopped, search.exact or search.boxes is not None)
     message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes{'; ' + cause if cause else ''}"
     proofs = None if written is None else written.finished()
     return replace(result, status=status, certificate=certificate, message=message, log=proofs)

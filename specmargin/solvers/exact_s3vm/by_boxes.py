@@ -19,7 +19,7 @@ from specmargin.solvers.exact_s3vm.box_tree import SavedTree
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_space
 from specmargin.typing import FloatArray
 
-__all__ = ["SAMPLES", "by_boxes", "is_for_boxes"]
+__all__ = ["SAMPLES", "by_boxes", "is_for_boxes", "judged"]
 
 SAMPLES = 1200
 """Samples up to which the relaxation with products is the one to take: at a thousand it takes half a minute."""
@@ -83,7 +83,7 @@ def by_boxes(
         **own,
     )
     certificate = replace(result.certificate, dual_objective=max(search.lower, search.search.known.lower, 0.0))
-    status, reason = _judged(certificate, tol, search)
+    status, reason = judged(certificate, tol, search.stopped)
     message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {search.nodes} nodes"
     proofs = None if search.log is None else search.log.finished()
     return replace(result, status=status, certificate=certificate, message=message, log=proofs)
@@ -99,14 +99,17 @@ def _multipliers(obj: S3VM, deadline: float = np.inf) -> FloatArray:
     return np.concatenate([theta * C / (2.0 * C + theta), obj.costs * bound.variables["beta"]])
 
 
-def _judged(certificate: Certificate, tol: float, search: BoxSearch) -> tuple[Status, str]:
+def judged(certificate: Certificate, tol: float, stopped: bool, exact: bool = True) -> tuple[Status, str]:
+    """Return the status of a search, and why: whether it had more to do, and whether its leaves were to be exact."""
     if certificate.is_optimal(tol):
         return Status.OPTIMAL, "global optimum proved"
     if not certificate.gap >= 0:
         return Status.NUMERICAL, "a lower bound above the objective"
-    if search.stopped:
+    if stopped:
         return Status.MAX_ITER, "stopped"
-    return Status.NUMERICAL, "leaves not solved to the tolerance"
+    if exact:
+        return Status.NUMERICAL, "leaves not solved to the tolerance"
+    return Status.STATIONARY, "nothing left to branch upon"
 
 
 def _numerical(obj: S3VM, start: float) -> SolveResult:

@@ -131,7 +131,7 @@ class MarginBox:
             for side, end in ((1.0, self.high), (-1.0, self.low)):
                 if sides.labels[j] * side < 0:
                     continue
-                bound, a = sides.bound(j, side)
+                bound, a = sides.bound(j, side, side * float(end[j]))
                 if bound < side * end[j]:
                     end[j] = side * bound
                     rows.append(sides.row(int(side) * (j + 1), a))
@@ -166,8 +166,8 @@ class _Sides:
         used = np.flatnonzero(a)
         return side, self.rows[used], a[used]
 
-    def bound(self, j: int, side: float) -> tuple[float, FloatArray]:
-        """Return an upper bound of side * x_j, and the multipliers of the known labels that prove it."""
+    def bound(self, j: int, side: float, end: float) -> tuple[float, FloatArray]:
+        """Return an upper bound of side * x_j, inf if not below `end`, and multipliers of the labels that prove it."""
         plain, own = self.plain, float(self.plain.Q[j, j])
         row = side * self.s * plain.Q[j, self.rows]
         if not own > 0 or not self.rho > 0:
@@ -190,6 +190,8 @@ class _Sides:
             last = tau, squared
             a_rest, b_rest = squared - b * tau**2, 2.0 * self.rho - b
             tau = float(np.sqrt(a_rest / b_rest if min(a_rest, b_rest) > 0 else squared / (2.0 * self.rho)))
+        if least >= end:
+            return np.inf, best
         total = float(best.sum())
         bound = self.below.support(self._combined(j, side, best), self.level) - total
         return bound + (len(best) + 20) * _EPS * (abs(bound) + 2.0 * total), best

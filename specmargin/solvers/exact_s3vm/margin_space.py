@@ -115,6 +115,12 @@ class Quadratic:
         rest = 2.0 * (level - self.kappa) - self.total**2 / self._weight
         return (radius * self.total / np.sqrt(max(rest, 1e-300)) - along) / self._weight
 
+    def _squared(self, p: FloatArray) -> float:
+        """Return an upper bound of p'Qp for what Q is a rounded copy of; of the entries of p that are none of 0."""
+        used = np.flatnonzero(p)
+        some, Q = (p[used], self.Q[np.ix_(used, used)]) if 4 * len(used) < len(p) else (p, self.Q)
+        return max(float(some @ (Q @ some)), 0.0) + float(self.spread @ np.abs(p)) ** 2
+
     def support(self, p: FloatArray, level: float) -> float:
         """Return an upper bound of p'x where J <= level, rounding included."""
         nu = 0.0
@@ -124,8 +130,7 @@ class Quadratic:
             nu = float(self._multiple(along, np.sqrt(max(squared, 0.0)), level))
             p = p + nu * self.balance
         size = np.abs(p)
-        squared = max(float(p @ (self.Q @ p)), 0.0) + float(self.spread @ size) ** 2
-        radius = float(np.sqrt(2.0 * max(level - self.kappa, 0.0) * squared))
+        radius = float(np.sqrt(2.0 * max(level - self.kappa, 0.0) * self._squared(p)))
         terms = float(size @ np.abs(self.c)) + abs(nu * self.total) + radius
         value = float(p @ self.c) - nu * self.total + float(self.shift @ size) + radius
         return value + (len(p) + 20) * _EPS * terms
@@ -141,8 +146,7 @@ class Quadratic:
         completed = self.completed(p)
         if self.balance is not None:
             gain += float((completed - p) @ self.balance) / float(self.balance @ self.balance) * self.total
-        p, size = completed, np.abs(completed)
-        squared = max(float(p @ (self.Q @ p)), 0.0) + float(self.spread @ size) ** 2
+        p, size, squared = completed, np.abs(completed), self._squared(completed)
         terms = abs(gain) + float(size @ (np.abs(self.c) + self.shift)) + squared + abs(self.kappa)
         value = self.kappa + gain - float(p @ self.c) - float(self.shift @ size) - 0.5 * squared
         return value - (len(p) + 20) * _EPS * terms
