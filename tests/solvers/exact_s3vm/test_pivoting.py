@@ -1,5 +1,6 @@
 """Block pivoting against Clarabel and the optimality conditions; labels that a balance forbids."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from margin_problems import enumerated, random_space
@@ -36,6 +37,22 @@ def test_values_of_all_labelings_are_those_of_another_solver(seed):
         assert point.x == pytest.approx(x, abs=1e-3)
         warm = point
     assert programs.solve(space.y).lower <= values.min()
+
+
+@pytest.mark.parametrize("seed", range(6))  # every second one with a balance on x
+def test_the_point_of_few_labels_is_where_j_is_least(seed):
+    space = random_space(seed, most=30, least=30)
+    rows = np.flatnonzero(space.y)
+    point = LabelPrograms(space).solve(space.y)
+    x = cp.Variable(len(space.y))
+    inverse = np.linalg.inv(space.Q)
+    constraints = [cp.multiply(space.y[rows], x[rows]) >= 1]
+    if space.total is not None:
+        constraints.append(space.balance @ x == space.total)
+    J = 0.5 * cp.quad_form(x - space.offset, cp.psd_wrap(0.5 * (inverse + inverse.T)))
+    assert point.value == pytest.approx(cp.Problem(cp.Minimize(J), constraints).solve("CLARABEL"), rel=1e-5)
+    np.testing.assert_allclose(point.x, x.value, rtol=1e-3, atol=1e-3)
+    assert point.lower <= point.value * (1 + 1e-9)
 
 
 def test_labels_of_one_sign_have_no_point_under_a_balance():
