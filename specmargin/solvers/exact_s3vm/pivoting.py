@@ -64,8 +64,8 @@ def nonnegative_qp(
         rows = np.flatnonzero(active)
         a = np.zeros(m)
         if len(rows):
-            a[rows] = _solved(H[np.ix_(rows, rows)], d[rows])
-        slope = H[:, rows] @ a[rows] - d
+            a[rows] = _solved(H.take(rows, 0).take(rows, 1), d[rows])
+        slope = H @ a - d
         wrong = np.where(active, a < -_PRECISION * float(np.abs(a).max(initial=0.0)), slope < -unit)
         count = int(wrong.sum())
         if not count:
@@ -157,8 +157,9 @@ class LabelPrograms:
         quadratic, rows = self.reduced, np.flatnonzero(labels)
         s = labels[rows]
         d = 1.0 - s * quadratic.c[rows]
-        H = quadratic.Q[np.ix_(rows, rows)] * np.multiply.outer(s, s)
-        a, chosen = nonnegative_qp(H, d, None if warm is None else warm.active[rows])
+        H = quadratic.Q[rows[:, None], rows] * np.multiply.outer(s, s)
+        binding = None if warm is None else warm.active[rows] | (s * warm.x[rows] < 1.0 - _FEASIBLE)
+        a, chosen = nonnegative_qp(H, d, binding)
         p, active = np.zeros(len(labels)), np.zeros(len(labels), dtype=bool)
         p[rows], active[rows] = s * a, chosen
         image = p[rows] @ quadratic.Q[rows] if 4 * len(rows) < len(p) else quadratic.Q @ p
