@@ -201,9 +201,7 @@ class Bounding:
         start = None if node.products is None or node.lam is None else products.taken(node.products, node.lam)
         level, until = np.inf if plain else self.level, self.search.deadline
         tol = _ROUGH if plain and self.is_large else _TOLERANCE[root]
-        relaxed = product_sdp(
-            self.space, products, start=start, tol=tol, level=level, hopeless=not root, deadline=until
-        )
+        relaxed = product_sdp(self.space, products, start=start, tol=tol, level=level, deadline=until)
         return relaxed.lam, relaxed.X
 
     def bound(self, node: BoxNode, rounds: int, root: bool = False) -> bool:

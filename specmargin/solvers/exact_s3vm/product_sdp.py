@@ -43,8 +43,8 @@ _SPARSE = 150
 """Samples from which on the zeros of F and of the products are worth leaving out."""
 _BLOCK = 128
 """Rows of the Schur matrix that are made at once."""
-_HOPELESS = 0.05
-"""Share of what is missing to the level, below which the primal value says that it will not be reached."""
+_SOLVED = 0.1
+"""Gap of the relaxation, relative to the distance from its bound to the level, that is small enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,6 @@ def product_sdp(
     start: FloatArray | None = None,
     tol: float = 2e-3,
     level: float = np.inf,
-    hopeless: bool = False,
     deadline: float = np.inf,
     max_iter: int = 60,
 ) -> Multipliers:
@@ -77,11 +76,10 @@ def product_sdp(
     start : ndarray of shape (m,), optional
         Multipliers of a problem like it, NaN where there are none.
     tol : float, default 2e-3
-        Gap of the relaxation, relative to its bound, at which it is solved.
+        Gap of the relaxation, relative to its bound, at which it is solved; a tenth of the distance from the bound to
+        `level`, where that is less.
     level : float, default inf
         A bound above it is good enough.
-    hopeless : bool, default False
-        Whether to stop as well when the primal value shows that the level is out of reach.
     deadline : float, default inf
         Time of `time.perf_counter` to stop at.
     max_iter : int, default 60
@@ -97,9 +95,8 @@ def product_sdp(
         gap = primal - best.value
         if best.value > level or time.perf_counter() > deadline:
             break
-        if missed < 1e-4 and gap < (tol if primal < level else 1e-9) * abs(best.value):
-            break
-        if hopeless and missed < 1e-3 and primal < level < np.inf and gap < _HOPELESS * (level - best.value):
+        small = min(tol * abs(best.value), _SOLVED * (level - best.value)) if primal < level else 1e-9 * abs(best.value)
+        if missed < 1e-4 and gap < small:
             break
         if not state.step():
             break

@@ -81,14 +81,14 @@ def test_the_value_does_not_depend_on_the_start(seed):
     assert product_sdp(space, products, start=best.lam).n_iter < product_sdp(space, products).n_iter
 
 
-def test_a_level_that_is_reached_or_out_of_reach_ends_it_early():
+def test_a_level_that_is_reached_ends_it_early_and_one_that_is_near_does_not():
     space = random_space(2)
     products = Products.of(space.y, None)
     full = product_sdp(space, products, tol=1e-8)
     reached = product_sdp(space, products, tol=1e-8, level=0.5 * full.value)
     assert 0.5 * full.value < reached.value
     assert reached.n_iter < full.n_iter
-    missed = product_sdp(space, products, tol=1e-8, level=3.0 * full.value, hopeless=True)
-    assert missed.value < 3.0 * full.value
-    assert missed.n_iter < full.n_iter
+    near, far = (product_sdp(space, products, tol=0.5, level=share * full.value) for share in (1.01, 3.0))
+    assert full.value - near.value < 0.1 * (1.01 * full.value - near.value)
+    assert near.n_iter > far.n_iter
     assert product_sdp(space, products, deadline=0.0).n_iter == 0
