@@ -116,7 +116,7 @@ class Quadratic:
         return (radius * self.total / np.sqrt(max(rest, 1e-300)) - along) / self._weight
 
     def _squared(self, p: FloatArray) -> float:
-        """Return an upper bound of p'Qp for what Q is a rounded copy of; of the entries of p that are none of 0."""
+        """Return an upper bound of p'Qp, rounding of Q included; a sparse p needs its own rows alone."""
         used = np.flatnonzero(p)
         some, Q = (p[used], self.Q[np.ix_(used, used)]) if 4 * len(used) < len(p) else (p, self.Q)
         return max(float(some @ (Q @ some)), 0.0) + float(self.spread @ np.abs(p)) ** 2
