@@ -39,10 +39,10 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes, judged
+from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
-from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, judged, root_node
 from specmargin.solvers.exact_s3vm.tree_log import TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.label_qp import PIVOTED

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
-from specmargin.results import Certificate, SolveResult, Status
+from specmargin.results import SolveResult, Status
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_tree import SavedTree
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_space
+from specmargin.solvers.exact_s3vm.nodes import judged
 from specmargin.typing import FloatArray
 
-__all__ = ["SAMPLES", "by_boxes", "is_for_boxes", "judged"]
+__all__ = ["SAMPLES", "by_boxes", "is_for_boxes"]
 
 SAMPLES = 1200
 """Samples up to which the relaxation with products is the one to take: at a thousand it takes half a minute."""
@@ -97,19 +98,6 @@ def _multipliers(obj: S3VM, deadline: float = np.inf) -> FloatArray:
     bound = s3vm_bound(obj, time_limit=deadline - time.perf_counter())
     theta, C = bound.variables["theta"], obj.C_star
     return np.concatenate([theta * C / (2.0 * C + theta), obj.costs * bound.variables["beta"]])
-
-
-def judged(certificate: Certificate, tol: float, stopped: bool, exact: bool = True) -> tuple[Status, str]:
-    """Return the status of a search, and why: whether it had more to do, and whether its leaves were to be exact."""
-    if certificate.is_optimal(tol):
-        return Status.OPTIMAL, "global optimum proved"
-    if not certificate.gap >= 0:
-        return Status.NUMERICAL, "a lower bound above the objective"
-    if stopped:
-        return Status.MAX_ITER, "stopped"
-    if exact:
-        return Status.NUMERICAL, "leaves not solved to the tolerance"
-    return Status.STATIONARY, "nothing left to branch upon"
 
 
 def _numerical(obj: S3VM, start: float) -> SolveResult:

@@ -115,18 +115,21 @@ class Quadratic:
         rest = 2.0 * (level - self.kappa) - self.total**2 / self._weight
         return (radius * self.total / np.sqrt(max(rest, 1e-300)) - along) / self._weight
 
-    def _squared(self, p: FloatArray) -> float:
-        """Return an upper bound of p'Qp, rounding of Q included; a sparse p needs its own rows alone."""
+    def image(self, p: FloatArray) -> FloatArray:
+        """Return Qp; a sparse p needs its own rows alone."""
         used = np.flatnonzero(p)
-        some, Q = (p[used], self.Q[np.ix_(used, used)]) if 4 * len(used) < len(p) else (p, self.Q)
-        return max(float(some @ (Q @ some)), 0.0) + float(self.spread @ np.abs(p)) ** 2
+        return np.asarray(p[used] @ self.Q[used] if 4 * len(used) < len(p) else self.Q @ p)
+
+    def _squared(self, p: FloatArray) -> float:
+        """Return an upper bound of p'Qp, rounding of Q included."""
+        return max(float(p @ self.image(p)), 0.0) + float(self.spread @ np.abs(p)) ** 2
 
     def support(self, p: FloatArray, level: float) -> float:
         """Return an upper bound of p'x where J <= level, rounding included."""
         nu = 0.0
         if self.balance is not None:
             along = float(p @ self._row)
-            squared = float(p @ (self.Q @ p)) - along**2 / self._weight
+            squared = float(p @ self.image(p)) - along**2 / self._weight
             nu = float(self._multiple(along, np.sqrt(max(squared, 0.0)), level))
             p = p + nu * self.balance
         size = np.abs(p)

@@ -9,7 +9,7 @@ import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.results import Certificate
+from specmargin.results import Certificate, Status
 from specmargin.solvers.exact_s3vm.tree_log import Evidence, TreeLog
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import LabelPoint
@@ -17,7 +17,7 @@ from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.one_flip import flip_once
 from specmargin.typing import FloatArray
 
-__all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "root_node"]
+__all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "judged", "root_node"]
 
 
 @dataclass
@@ -116,6 +116,19 @@ def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[Certif
         f"of J {cost:.2g} is the hinge of margins that must be 1 and that rounding misses; take a smaller "
         "C, a balance nearer to zero, or the squared hinge"
     )
+
+
+def judged(certificate: Certificate, tol: float, stopped: bool, exact: bool = True) -> tuple[Status, str]:
+    """Return the status of a search, and why: whether it had more to do, and whether its leaves were to be exact."""
+    if certificate.is_optimal(tol):
+        return Status.OPTIMAL, "global optimum proved"
+    if not certificate.gap >= 0:
+        return Status.NUMERICAL, "a lower bound above the objective"
+    if stopped:
+        return Status.MAX_ITER, "stopped"
+    if exact:
+        return Status.NUMERICAL, "leaves not solved to the tolerance"
+    return Status.STATIONARY, "nothing left to branch upon"
 
 
 def _rounded_margins(obj: S3VM, w: FloatArray) -> float:

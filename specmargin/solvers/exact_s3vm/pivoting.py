@@ -162,7 +162,7 @@ class LabelPrograms:
         a, chosen = nonnegative_qp(H, d, binding)
         p, active = np.zeros(len(labels)), np.zeros(len(labels), dtype=bool)
         p[rows], active[rows] = s * a, chosen
-        image = p[rows] @ quadratic.Q[rows] if 4 * len(rows) < len(p) else quadratic.Q @ p
+        image = quadratic.image(p)
         x = quadratic.c + image
         lower = self.quadratic.dual_bound(p, float(a.sum()))
         value = quadratic.kappa + 0.5 * float(p @ image)

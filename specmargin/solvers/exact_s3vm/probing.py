@@ -16,8 +16,8 @@ import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.results import History, SolveResult
+from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, judged, root_node
 from specmargin.solvers.exact_s3vm.tree_log import Evidence, TreeLog
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
@@ -113,18 +113,13 @@ def probe(
         weights,
         solver="probe",
         history=history,
-        status=Status.MAX_ITER if probing.late() else Status.STATIONARY,
         n_iter=count,
         seconds=time.perf_counter() - start,
         message=f"{np.count_nonzero(node.signs)} of {u} labels proved by {count} bounds{'; ' + cause if cause else ''}",
         proved=node.signs,
         bounds=probing.bounds,
     )
-    status = result.status
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    elif not certificate.gap >= 0:
-        status = Status.NUMERICAL
+    status, _ = judged(certificate, tol, probing.late(), exact=False)
     return replace(result, status=status, certificate=certificate, log=None if written is None else written.finished())
 
 
