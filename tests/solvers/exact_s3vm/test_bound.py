@@ -512,6 +512,12 @@ def test_time_limit_leaves_a_valid_bound():
     assert probe(obj, time_limit=0.3).status is Status.MAX_ITER
 
 
+def test_probing_that_ends_without_a_proof_is_stationary():
+    result = probe(problem("linear", C=1.0, unlabeled_loss="exp"))
+    assert result.certificate.relative_gap > 1e-5
+    assert result.status is Status.STATIONARY
+
+
 def test_a_bound_that_is_cut_off_holds():
     obj = problem("gaussians", C=10.0, u=6)
     optimum = enumerated(obj)[1].min()
