@@ -13,21 +13,4 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-_loaded, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-_SEARCHES = {
-    "AnnealedS3VM": "annealing",
-    "CCCPS3VM": "cccp",
-    "ContinuationS3VM": "continuation",
-    "GradientS3VM": "gradient",
-    "LabelSwitchingS3VM": "label_switching",
-    "MultiSwitchTSVM": "multi_switch",
-    "QuasiNewtonS3VM": "quasi_newton",
-}
-"""Classes of earlier versions, which are searches of one class now."""
-
-
-def __getattr__(name: str) -> object:
-    if name in _SEARCHES:
-        raise AttributeError(f"specmargin has no {name}; write specmargin.S3VM(search={_SEARCHES[name]!r}).")
-    return _loaded(name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -135,12 +134,3 @@ def test_without_docstrings_and_asserts_every_estimator_can_be_fitted() -> None:
     assert done.returncode == 0, done.stderr
     count = sum(hasattr(getattr(estimators, name), "fit") for name in estimators.__all__)
     assert done.stdout == f"{count} fitted\n"
-
-
-@pytest.mark.parametrize("name", ["ContinuationS3VM", "QuasiNewtonS3VM", "MultiSwitchTSVM"])
-def test_a_class_of_earlier_versions_is_told_by_what_to_write(name: str) -> None:
-    with pytest.raises(AttributeError, match=rf"has no {name}; write specmargin.S3VM\(search='\w+'\)") as caught:
-        getattr(specmargin, name)
-    search = re.search(r"'(\w+)'", str(caught.value))
-    assert search is not None
-    assert specmargin.S3VM(search=search[1])._check_parameters() is None

@@ -73,8 +73,6 @@ _LOGS = (BoxLog, ConeProof, ProofLog)
 _PARTS = (*_CONES, *_LOGS, BlockKernel, Features, Labels, LaplacianOperator, LowRankKernel, RowSpace, Spectrum)
 PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
 """All classes that a file can hold, by name."""
-_FORMER = {"Laplacian": LaplacianOperator}
-"""Names of classes in files of earlier versions."""
 
 _SPARSE: dict[str, tuple[str, ...]] = {
     "csr": ("data", "indices", "indptr"),

@@ -1,8 +1,8 @@
 """Parameters of estimators: numbers and texts by rules of their names, parts by what reads their short forms.
 
 A parameter is checked whether or not it is used. What depends on the data (q at most n) is checked where it is used.
-`Composed` is the base of all estimators: it reads parts, sets parameters inside of them by nested names, and says what
-to write instead of a name that earlier versions had.
+`Composed` is the base of all estimators: it reads parts, sets parameters inside of them by nested names, and names the
+part that has a parameter which the estimator itself has not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from specmargin.checks import (
     seed,
     shown,
 )
-from specmargin.estimators._base.former_names import in_grid, now_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
 from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
@@ -250,8 +249,6 @@ class Composed(BaseEstimator):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     """Rules of the class instead of `RULES`."""
-    _searched: ClassVar[tuple[str, ...]] = ()
-    """Parameters of its estimator that a search can try."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         if not given.keys() <= set(_known(cls)):
@@ -261,48 +258,13 @@ class Composed(BaseEstimator):
 
     @classmethod
     def _require_known(cls, name: str, value: Any) -> None:
-        """Raise for the name of a parameter that there is not, with what to write."""
+        """Raise for the name of a parameter that there is not; name the part that has it."""
         known = _known(cls)
         if name in known or "**" in known:
             return
-        try:
-            now = cls._instead_of(name, value, known)
-        except InvalidInputError as error:
-            raise InvalidTypeError(
-                f"{cls.__name__} has no parameter {name!r}; a part has it now, and {error}"
-            ) from error
-        remedy = f"it takes {among(name, known)}" if now is None else f"write {now}."
+        held = [one for one in cls().get_params() if one.endswith(f"__{name}")]
+        remedy = f"a part has it: set_params({held[0]}={shown(value)})." if held else f"it takes {among(name, known)}"
         raise InvalidTypeError(f"{cls.__name__} has no parameter {name!r}; {remedy}")
-
-    @classmethod
-    def _instead_of(cls, name: str, value: Any, known: tuple[str, ...]) -> str | None:
-        """Return what to write instead of a parameter that earlier versions had; None of what they had not."""
-        if "grid" in known:
-            grid = in_grid(name, value, cls._searched)
-            if grid is not None:
-                return f"grid={{{', '.join(f'{key!r}: {shown(one)}' for key, one in grid.items())}}}"
-            usual = cls._usual()
-            own = _known(type(usual))
-            now = (name, value) if name in own else now_of(name, value, own)
-            text = None if now is None else " ".join(f"estimator={usual.set_params(**dict([now]))!r}".split())
-        elif name == "gamma_A" and "gamma_I" in known:
-            return f"gamma_I=gamma_I / {shown(value)}; their ratio is all that counts"
-        else:
-            now, own = now_of(name, value, known), known
-            text = None if now is None else cls._written(*now)
-        drawn = text is not None and name == "random_state" and name not in own and "functions" in own
-        return f"{text}; Landmarks and Eigenvectors have one, too" if drawn else text
-
-    @classmethod
-    def _written(cls, nested: str, value: Any) -> str:
-        """Return a parameter as it is written, on the defaults of the class."""
-        root, _, inner = nested.partition("__")
-        if not inner:
-            return f"{root}={value!r}"
-        part = PARTS[root](root, inspect.signature(cls).parameters[root].default)
-        if isinstance(value, list | tuple) and root in ("graph", "laplacian"):
-            return f"{root}={[changed(root, part, {inner: one}) for one in value]!r}"
-        return f"{root}={changed(root, part, {inner: value})!r}"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` those of parts, too, such as ``kernel__gamma``.
