@@ -176,7 +176,8 @@ def _attempt(
     answer = _failed(built.name, name, "failed")
     try:
         with _heard(name, solver_params):
-            problem.solve(solver=name, **{"canon_backend": conic.backend_for(problem), **solver_params})
+            solver = conic.solver_for(problem, name)
+            problem.solve(solver=solver, **{"canon_backend": conic.backend_for(problem), **solver_params})
     except cp.SolverError as error:
         return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
     reported = str(problem.status)

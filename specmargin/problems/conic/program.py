@@ -8,11 +8,12 @@ What is compiled is taken as it is: a certificate of it speaks of the problem as
 from __future__ import annotations
 
 import math
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +26,7 @@ from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled"]
+__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "solver_for"]
 
 _ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
@@ -216,13 +217,7 @@ class Compiled:
                     value = value.reshape(-1, 3)[:, [0, 2, 1]].ravel()  # CVXPY's order; the rows have the solver's
                 z[at : at + size] = value
             at += size
-        z = np.nan_to_num(z)
-        if at < m:  # bounds that the solver takes apart: the reduced costs
-            program = self.program
-            reduced = program.P @ x + program.q + program.A[:at].T @ z[:at]
-            rows = program.A[at:].tocsr()
-            z[at:] = np.maximum(-rows.data * reduced[rows.indices], 0.0)
-        return Answer(str(solution.status), np.nan_to_num(x), z, solution)
+        return Answer(str(solution.status), np.nan_to_num(x), np.nan_to_num(z), solution)
 
 
 def _divided(dual: Any, scale: float) -> Any:
@@ -235,6 +230,30 @@ def backend_for(problem: cp.Problem) -> str | None:
     """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
     many = sum(parameter.size for parameter in problem.parameters()) > _FEW
     return cp.COO_CANON_BACKEND if many else None
+
+
+def solver_for(problem: cp.Problem, name: str) -> Any:
+    """Return what CVXPY shall be passed as the solver: a name, or the solver of that name without bounds.
+
+    For solvers that take bounds of columns apart, CVXPY derives some of its own. Those of 1.9.0 to 1.9.3 may be wrong:
+    a product of which either sign is possible has the bounds inf - inf, which become zero, and a hinge is then closed.
+    Of a solver of one's own that takes none, the bounds that the user wrote are rows, and there are no others.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CVXPY warns when it compiles
+        kind: Any = type(problem._construct_chain(solver=name).solver)
+    return _without_bounds(kind) if kind.BOUNDED_VARIABLES else name
+
+
+@cache
+def _without_bounds(kind: Any) -> Any:
+    name = f"{kind().name()} (bounds as rows)"  # CVXPY wants another name of a solver that is not its own
+    reduced = {
+        "BOUNDED_VARIABLES": False,
+        "name": lambda self: name,
+        "__reduce__": lambda self: (_without_bounds, (kind,)),
+    }
+    return type(kind.__name__, (kind,), reduced)()
 
 
 def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
@@ -259,7 +278,7 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    data, chain, inverse = problem.get_problem_data(solver, canon_backend=backend_for(problem))
+    data, chain, inverse = problem.get_problem_data(solver_for(problem, solver), canon_backend=backend_for(problem))
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)
@@ -273,7 +292,6 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
             if isinstance(cone, cones.Zero):
                 flip[cone.rows] = -1.0
         A, b = sp.diags(flip) @ A, flip * b
-    A, b, parts = _with_bounds(form, A, b, parts)
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     program = ConeProgram(
         _symmetric(P, len(q)), np.ravel(q).astype(float), sp.csc_matrix(A), b, tuple(parts), float(np.ravel(d)[0]), sign
@@ -315,17 +333,6 @@ def _shapes(constraint: Any, solver: Any) -> Iterator[tuple[tuple[Any, ...], int
             alpha = np.asarray(constraint.alpha.value)
             for column in np.atleast_2d(alpha.T if constraint.axis == 0 else alpha).tolist():
                 yield (cones.Power, tuple(column)), 1, len(column) + 1
-
-
-def _with_bounds(form: Any, A: Matrix, b: FloatArray, parts: list[Cone]) -> tuple[Matrix, FloatArray, list[Cone]]:
-    """Add the bounds that some solvers take apart as rows."""
-    for side, bounds in ((-1.0, form.lower_bounds), (1.0, form.upper_bounds)):
-        at = np.flatnonzero(np.isfinite(bounds)) if bounds is not None else np.zeros(0, dtype=int)
-        if len(at):
-            rows = sp.csc_matrix((np.full(len(at), side), (np.arange(len(at)), at)), (len(at), A.shape[1]))
-            parts = [*parts, cones.Nonnegative(len(b) + np.arange(len(at))[:, None])]
-            A, b = sp.vstack([A, rows]), np.concatenate([b, side * np.asarray(bounds, dtype=float)[at]])
-    return A, b, parts
 
 
 def _symmetric(P: Matrix | None, n: int) -> Matrix:

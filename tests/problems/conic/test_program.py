@@ -1,5 +1,6 @@
 """What CVXPY compiles, read off for every solver: one optimum, and multipliers that fit."""
 
+import pickle
 from dataclasses import replace
 
 import cvxpy as cp
@@ -10,7 +11,7 @@ from conic_programs import KINDS, random_program
 
 from specmargin.problems.conic import cones
 from specmargin.problems.conic import program as program_module
-from specmargin.problems.conic.program import compiled
+from specmargin.problems.conic.program import compiled, solver_for
 
 QUADRATIC = ("OSQP", "HIGHS")
 
@@ -126,7 +127,7 @@ def test_sparse_elimination_knows_singular_matrices(rng):
 
 
 @pytest.mark.parametrize("solver", ["HIGHS", "CLARABEL"])
-def test_bounds_that_a_solver_takes_apart_are_rows_of_the_right_side(solver):
+def test_bounds_that_the_user_wrote_are_rows_of_the_right_side(solver):
     x = cp.Variable(2, bounds=[np.array([1.0, -2.0]), np.array([3.0, 5.0])])
     form = compiled(cp.Problem(cp.Minimize(np.array([1.0, -1.0]) @ x)), solver)
     program = form.program
@@ -137,3 +138,51 @@ def test_bounds_that_a_solver_takes_apart_are_rows_of_the_right_side(solver):
     np.testing.assert_allclose(answer.x, [1.0, 5.0], atol=1e-6)
     np.testing.assert_allclose(program.q + program.A.T @ answer.z, 0.0, atol=1e-6)
     assert program.b @ answer.z == pytest.approx(4.0, abs=1e-5)
+
+
+PIECES = {
+    "hinge": (lambda t: cp.sum(cp.pos(1 - t)), lambda t: np.maximum(1 - t, 0).sum()),
+    "quantile": (lambda t: cp.sum(cp.maximum(0.3 * t, -0.7 * t)), lambda t: np.maximum(0.3 * t, -0.7 * t).sum()),
+    "absolute": (lambda t: cp.sum(cp.abs(3 * t - 1)), lambda t: np.abs(3 * t - 1).sum()),
+    "norm1": (lambda t: cp.norm1(t + 2), lambda t: np.abs(t + 2).sum()),
+    "norm_inf": (lambda t: cp.norm_inf(2 * t), lambda t: np.abs(2 * t).max()),
+    "max": (lambda t: cp.max(-t) + cp.max(t), lambda t: np.ptp(t)),
+    "minimum": (lambda t: -cp.sum(cp.minimum(t, 1, -2 * t)), lambda t: -np.minimum(np.minimum(t, 1), -2 * t).sum()),
+    "largest": (lambda t: cp.sum_largest(t, 2), lambda t: np.sort(t)[-2:].sum()),
+    "nested": (lambda t: cp.sum(cp.pos(cp.abs(t) - 1)), lambda t: np.maximum(np.abs(t) - 1, 0).sum()),
+    "variation": (cp.tv, lambda t: np.abs(np.diff(t)).sum()),
+    "huber": (lambda t: cp.sum(cp.huber(t)), lambda t: np.where(abs(t) <= 1, t**2, 2 * abs(t) - 1).sum()),
+    "squares": (lambda t: cp.sum_squares(cp.pos(t)), lambda t: (np.maximum(t, 0) ** 2).sum()),
+}
+"""Piecewise linear and quadratic functions with their values by numpy."""
+BOUNDED = [name for name in ("HIGHS", "SCIPY", "PIQP", "DAQP") if name in cp.installed_solvers()]
+"""Solvers that take bounds; PROXQP does, too, and calls feasible linear programs infeasible."""
+
+
+@pytest.mark.parametrize("solver", BOUNDED)
+@pytest.mark.parametrize("atom", PIECES)
+def test_no_bound_that_was_derived_is_part_of_the_program(atom, solver):
+    """At any point, over products of both signs, the program has the value of the function, for all solvers."""
+    written, value = PIECES[atom]
+    rng = np.random.default_rng(0)
+    M, x, at = rng.standard_normal((6, 3)), cp.Variable(3), 2 * rng.standard_normal(3)
+    problem = cp.Problem(cp.Minimize(written(M @ x) + 0.1 * x[0]), [x == at])
+    try:
+        form = compiled(problem, solver)
+    except cp.SolverError:
+        pytest.skip(f"{solver} does not take it")
+    assert form.data["param_prob"].lower_bounds is form.data["param_prob"].upper_bounds is None
+    answer = form.solved()
+    assert answer.status == "optimal"
+    assert form.program.value(answer.x) == pytest.approx(value(M @ at) + 0.1 * at[0], rel=1e-5)
+
+
+def test_the_solver_without_bounds_is_one_and_travels():
+    """CVXPY keeps what it has compiled by the solver."""
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.norm1(x)), [cp.sum(x) == 2])
+    solver = solver_for(problem, "HIGHS")
+    assert solver is solver_for(problem, "HIGHS") is pickle.loads(pickle.dumps(solver))
+    assert solver_for(problem, "CLARABEL") == "CLARABEL"
+    first = problem.get_problem_data(solver)[0]["param_prob"]
+    assert problem.get_problem_data(solver)[0]["param_prob"] is first
