@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
@@ -21,7 +22,7 @@ from specmargin.problems.relabel import LabelData
 from specmargin.results import Certificate
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["BuiltProblem", "Recovered", "dual_of", "parts_of"]
+__all__ = ["BuiltProblem", "Recovered", "dual_of", "parts_of", "value_of"]
 
 Constraint = Any
 
@@ -220,18 +221,18 @@ class BuiltProblem:
             named[label] = constraint
         return named
 
-    def duals(self) -> dict[str, FloatArray]:
+    def duals(self) -> dict[str, AnyArray]:
         """Return the multipliers by the label of their constraint, of an added cone its parts one after the other."""
         values, held = {}, _ids(self.problem)
         for label, constraint in self.constraints.items():
             if any(part.id not in held for part in (constraint if isinstance(constraint, list) else [constraint])):
                 continue  # taken out: what it holds is of another solve
             if isinstance(constraint, list):
-                parts = [part.dual_value for part in constraint]
-                if all(part is not None for part in parts):
-                    values[label] = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
-            elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
-                values[label] = np.asarray(constraint.dual_value, dtype=float)
+                parts = [part for part in map(dual_of, constraint) if part is not None]
+                if len(parts) == len(constraint):
+                    values[label] = np.concatenate([np.ravel(part) for part in parts])
+            elif (dual := dual_of(constraint)) is not None and not isinstance(constraint.dual_value, list):
+                values[label] = dual
         added = {label: dual_of(constraint) for label, constraint in self.added().items()}
         return values | {label: dual for label, dual in added.items() if dual is not None}
 
@@ -241,13 +242,23 @@ def parts_of(held: Any) -> list[Any]:
     return held if isinstance(held, list) else [held]
 
 
-def dual_of(constraint: Any) -> FloatArray | None:
+def dual_of(constraint: Any) -> AnyArray | None:
     """Return CVXPY's multipliers of a constraint, of a cone its parts one after the other; None where it has none."""
     parts = parts_of(constraint.dual_value)
     if any(part is None for part in parts):
         return None
-    whole = [np.asarray(part, dtype=float) for part in parts]
+    whole = [np.asarray(part, dtype=complex if np.iscomplexobj(part) else float) for part in map(_dense, parts)]
     return whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
+
+
+def value_of(part: Any) -> AnyArray | None:
+    """Return the value of a variable or an expression as an array; None where it has none."""
+    value = part.value if getattr(part, "sparse_idx", None) is None else part.value_sparse
+    return None if value is None else np.asarray(_dense(value))
+
+
+def _dense(value: Any) -> Any:
+    return value.toarray() if sp.issparse(value) else value
 
 
 def _ids(problem: cp.Problem) -> set[int]:

@@ -31,7 +31,7 @@ from specmargin.exceptions import (
     SolverNotInstalledError,
 )
 from specmargin.problems import conic
-from specmargin.problems.base import BuiltProblem
+from specmargin.problems.base import BuiltProblem, value_of
 from specmargin.results import CHANGED, Certificate, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray
 
@@ -227,13 +227,14 @@ def _of_changed(
     answer = replace(answer, problem=f"{built.name}{CHANGED}", message=message)
     if not answer.status.has_solution:
         return answer
-    ours = {id(variable): symbol for symbol, variable in built.variables.items()}
+    ours = _ids_of_variables(built.original) | {variable.id for variable in built.variables.values()}
     values: dict[str, AnyArray] = {symbol: np.asarray(one.value) for symbol, one in built.variables.items()}
+    names = [variable.name() for variable in built.problem.variables()]
     for variable in built.problem.variables():
-        if id(variable) not in ours and variable.id not in _ids_of_variables(built.original):
-            if variable.name() in values:
+        if variable.id not in ours:
+            if variable.name() in values or names.count(variable.name()) > 1:
                 raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
-            values[variable.name()] = np.asarray(variable.value)
+            values[variable.name()] = np.asarray(value_of(variable))
     derived = built.derived(objective)
     if isinstance(answer.log, ConeProof):
         columns = {name: at for name, at in answer.log.columns.items() if name in values and name not in derived}

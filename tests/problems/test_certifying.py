@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.constraints import FiniteSet
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError
@@ -116,7 +117,13 @@ x, k, p = cp.Variable(name="x"), cp.Variable(name="k", integer=True), cp.Paramet
 BAD = {
     "not convex": (cp.Problem(cp.Maximize(cp.square(x))), r"not convex by CVXPY's rules \(DCP\)"),
     "integer": (cp.Problem(cp.Minimize(k), [k >= 0]), r"\['k'\] are integer.*Relax"),
+    "finite": (
+        cp.Problem(cp.Minimize(cp.square(x - 5)), [x >= 1, FiniteSet(x, np.array([0, 10])).set_label("tens")]),
+        r"\['tens'\] are finite sets.*Relax",
+    ),
     "parameter": (cp.Problem(cp.Minimize(p * x)), r"\['p'\] have no values"),
+    "constant": (cp.Problem(cp.Minimize(cp.Constant(3))), "no variables"),
+    "empty": (cp.Problem(cp.Minimize(cp.sum(cp.Variable(0)))), "no variables, or empty ones"),
 }
 
 
@@ -127,6 +134,69 @@ def test_what_has_no_certificate_is_refused_by_name(name):
         sm.solve(problem)
     with pytest.raises(ValueError, match=message):
         sm.certify(problem)
+
+
+def test_a_hermitian_matrix_is_judged_by_its_eigenvalues():
+    Z = cp.Variable((2, 2), hermitian=True, name="Z")
+    C = np.array([[1, 1j], [-1j, 0]])
+    lmi = (Z >> 0).set_label("lmi")
+    problem = cp.Problem(cp.Minimize(cp.real(cp.trace(C @ Z))), [lmi, cp.real(cp.trace(Z)) == 2])
+    result = sm.solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(2 * np.linalg.eigvalsh(C)[0], rel=1e-6)
+    slack = C + result.duals["constraint_1"] * np.eye(2)  # the multiplier of the matrix, by stationarity
+    np.testing.assert_allclose(result.duals["lmi"], slack, atol=1e-6)
+    Z.value = np.array([[1, 2j], [-2j, 1]])  # eigenvalues -1 and 3
+    certificate = sm.certify(problem)
+    assert certificate.violations["lmi"] == pytest.approx(1.0)
+    assert not certificate.is_optimal(0.5)
+
+
+def test_what_a_variable_says_of_itself_is_judged():
+    x, Z = cp.Variable(2, name="x", nonneg=True), cp.Variable((2, 2), name="Z", PSD=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(x) + cp.trace(Z)), [x[1] + Z[0, 0] >= 1])
+    problem.solve()
+    assert sm.certify(problem).violation <= 1e-6
+    x.save_value(np.array([-0.5, 1.0]))
+    Z.save_value(np.diag([0.0, -0.25]))
+    certificate = sm.certify(problem)
+    assert (certificate.violations["x"], certificate.violations["Z"]) == (0.5, 0.25)
+    assert certificate.primal_residual == 0.5
+
+
+def test_complex_equalities_and_diagonal_variables_are_solved():
+    z = cp.Variable(2, complex=True, name="z")
+    problem = cp.Problem(cp.Minimize(cp.norm(z - np.array([3 + 4j, 1j]))), [(z[1] == 0.5j).set_label("half")])
+    result = sm.solve(problem)
+    assert result.certificate.primal_objective == pytest.approx(0.5)
+    np.testing.assert_allclose(result.variables["z"], [3 + 4j, 0.5j], atol=1e-6)
+    assert abs(result.duals["half"]) == pytest.approx(1.0, rel=1e-6)  # what a move of the right side is worth
+    D = cp.Variable((2, 2), diag=True, name="D")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(D - np.array([[1.0, 5], [5, 2]]))), [D <= 1.5])
+    result = sm.solve(problem)
+    assert result.certificate.primal_objective == pytest.approx(50.25)
+    np.testing.assert_allclose(result.variables["D"], np.diag([1.0, 1.5]), atol=1e-5)
+
+
+def test_parts_of_one_name_are_told_apart(tmp_path):
+    one, two = cp.Variable(2, name="w"), cp.Variable(2, name="w")
+    held = [(one[0] <= 0.5).set_label("c_2"), (two[0] <= 1).set_label("c"), (two[1] <= 1.5).set_label("c")]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(one - 1) + cp.sum_squares(two - 2)), held)
+    result = sm.solve(problem)
+    np.testing.assert_allclose(result.variables["w"], [0.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(result.variables["w_1"], [1.0, 1.5], atol=1e-6)
+    multipliers = {name: float(dual) for name, dual in result.duals.items()}
+    assert multipliers == pytest.approx({"c_2": 1.0, "c": 2.0, "c_2_2": 1.0}, abs=1e-5)
+    sm.save_result(tmp_path / "two.npz", problem, result)
+    kept = sm.load_result(tmp_path / "two.npz")[1]
+    np.testing.assert_array_equal(kept.variables["w_1"], result.variables["w_1"])
+    assert str(sm.verify(problem, result)).startswith("proved")
+
+
+def test_a_constraint_that_is_false_contradicts_by_itself():
+    message = sm.solve(cp.Problem(cp.Minimize(cp.square(x)), [x <= 1, cp.Constant(3) <= 2])).message
+    assert "'constraint_1'" in message
+    assert "'constraint_0'" not in message
 
 
 def test_what_is_not_solved_is_refused():

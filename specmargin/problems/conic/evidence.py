@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, PowCone3D, PowConeND
 
+from specmargin.problems.base import value_of
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.attempts import Attempt
 from specmargin.problems.conic.certificate import RADIUS
 from specmargin.problems.conic.cones import Cone
 from specmargin.problems.conic.program import Compiled, compiled
 from specmargin.results import ConeProof
-from specmargin.typing import IntArray, Matrix
+from specmargin.typing import AnyArray, IntArray, Matrix
 
-__all__ = ["evidence", "evidence_of_ray", "is_of"]
+__all__ = ["evidence", "evidence_of_ray", "is_of", "told_apart", "violation"]
+
+
+def told_apart(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a mapping of all that is named: one whose name is taken has its place behind it."""
+    held: dict[str, Any] = {}
+    for k, (name, part) in enumerate(named):
+        while name in held:
+            name = f"{name}_{k}"
+        held[name] = part
+    return held
+
+
+def violation(constraint: Any) -> float:
+    """Return how far the values of the variables are outside of a constraint, by the rule of the rows of its cone.
+
+    CVXPY's own number for a complex matrix rests on its transpose, which is not its adjoint, and that for an
+    exponential or a power cone on the answer of a solver.
+    """
+    values = [np.asarray(value_of(part)) for part in constraint.args]
+    match constraint:
+        case Equality():
+            outside = np.abs(values[0] - values[1])
+        case Inequality():
+            outside = values[0] - values[1]
+        case PSD():
+            outside = -np.linalg.eigvalsh((values[0] + np.conj(np.swapaxes(values[0], -2, -1))) / 2)
+        case SOC():
+            outside = np.linalg.norm(np.atleast_1d(values[1]), axis=constraint.axis) - values[0]
+        case ExpCone():
+            slacks = np.stack([np.ravel(part) for part in values], axis=1)
+            outside = cones.Exponential(np.zeros((0, 3), dtype=np.intp), (0, 1, 2)).violation(slacks)
+        case PowCone3D() | PowConeND():
+            X, powers = _powers(constraint, values)
+            product = np.prod(np.maximum(X, 0.0) ** powers, axis=0)
+            outside = np.concatenate([np.abs(np.ravel(values[-1])) - product, -np.ravel(X)])
+        case _:
+            outside = constraint.violation()
+    return float(np.max(outside, initial=0.0))
+
+
+def _powers(constraint: PowCone3D | PowConeND, values: list[AnyArray]) -> tuple[AnyArray, AnyArray]:
+    """Return the factors of power cones and their exponents, a column for each cone."""
+    alpha = np.asarray(constraint.alpha.value)
+    if isinstance(constraint, PowCone3D):
+        return np.stack([np.ravel(part) for part in values[:2]]), np.stack([np.ravel(alpha), 1 - np.ravel(alpha)])
+    columns = [np.atleast_2d(part.T if constraint.axis == 0 else part).T for part in (values[0], alpha)]
+    return columns[0], columns[1]
 
 
 def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:
@@ -123,15 +172,15 @@ def _columns(form: Compiled) -> dict[str, IntArray]:
     """Return where the entries of the variables stand; of the variables whose entries CVXPY keeps."""
     lowered = [inverse[0] for inverse in form.inverse if isinstance(inverse, tuple) and inverse]
     starts, columns = form.data["param_prob"].var_id_to_col, dict[str, IntArray]()
-    for variable in form.problem.variables():
+    for name, variable in told_apart((one.name(), one) for one in form.problem.variables()).items():
         leaf = lowered[0].get(variable.id, variable) if lowered else variable
         if leaf.id not in starts:
             continue
         at = starts[leaf.id] + np.arange(leaf.size)
         if leaf.size == variable.size:
-            columns[variable.name()] = at.reshape(variable.shape, order="F")
+            columns[name] = at.reshape(variable.shape, order="F")
         elif variable.ndim == 2 and variable.is_symmetric() and 2 * leaf.size > variable.size:
             whole = np.zeros(variable.shape, dtype=np.intp)
             whole[np.triu_indices(len(whole))] = at
-            columns[variable.name()] = np.maximum(whole, whole.T)
+            columns[name] = np.maximum(whole, whole.T)
     return columns

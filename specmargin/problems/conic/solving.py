@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints import FiniteSet
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.problems.base import dual_of
+from specmargin.problems.base import dual_of, value_of
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
-from specmargin.problems.conic.evidence import evidence, evidence_of_ray
+from specmargin.problems.conic.evidence import evidence, evidence_of_ray, told_apart, violation
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
@@ -81,7 +82,12 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
             f"the variables {empty} have no values: the problem is not solved. Call problem.solve() before, or "
             "specmargin.solve(problem)."
         )
-    return _certificate(problem, attempted(problem, solver.upper(), tol), interval)
+    certificate = _certificate(problem, attempted(problem, solver.upper(), tol), interval)
+    named = told_apart((variable.name(), variable) for variable in problem.variables())
+    far = {name: max(map(violation, variable.domain), default=0.0) for name, variable in named.items()}
+    outside = {name: worst for name, worst in far.items() if worst > 0}  # of what was said of the variable itself
+    worst = max(certificate.primal_residual, *outside.values(), 0.0)
+    return replace(certificate, primal_residual=worst, violations={**certificate.violations, **outside})
 
 
 def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Mapping[str, Any]) -> SolveResult:
@@ -109,7 +115,8 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
     if attempt.proof is None:
         return _timed(result, start, **_without_a_point(problem, attempt))
-    if not all(_is_finite(variable.value) for variable in problem.variables()):
+    values = told_apart((variable.name(), value_of(variable)) for variable in problem.variables())
+    if not all(_is_finite(value) for value in values.values()):
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
     status = certificate.status(tol, _STOPPED.get(reported))
@@ -118,7 +125,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         result,
         start,
         status=status,
-        variables={variable.name(): np.asarray(variable.value) for variable in problem.variables()},
+        variables=values,
         duals={label: dual for label, dual in duals.items() if dual is not None},
         certificate=certificate,
         log=log,
@@ -137,14 +144,14 @@ def require_convex(problem: Any) -> None:
     """Raise for what is no convex program with values."""
     if not isinstance(problem, cp.Problem):
         raise InvalidTypeError(f"the problem is a {type(problem).__name__}; pass a cvxpy.Problem.")
-    integer = [
-        variable.name()
-        for variable in problem.variables()
-        if variable.attributes["integer"] or variable.attributes["boolean"]
-    ]
-    if integer:
+    if not sum(variable.size for variable in problem.variables()):
+        raise InvalidInputError("the problem has no variables, or empty ones alone: there is nothing to solve for.")
+    integer = [one.name() for one in problem.variables() if one.attributes["integer"] or one.attributes["boolean"]]
+    finite = [name for name, one in named_constraints(problem).items() if isinstance(one, FiniteSet)]
+    if integer or finite:
+        which = f"the variables {integer} are integer" if integer else f"the constraints {finite} are finite sets"
         raise InvalidInputError(
-            f"the variables {integer} are integer: such a problem has no multipliers that bound its optimum. Relax "
+            f"{which}: such a problem has no multipliers that bound its optimum. Relax "
             "them to an interval; the bound then holds for the integer problem, too."
         )
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
@@ -163,11 +170,9 @@ def named_constraints(problem: cp.Problem) -> dict[str, Any]:
 
     Of two with one label the second has its place behind it.
     """
-    named: dict[str, Any] = {}
-    for k, constraint in enumerate(problem.constraints):
-        label = f"constraint_{k}" if constraint.label is None else str(constraint.label)
-        named[label if label not in named else f"{label}_{k}"] = constraint
-    return named
+    labels = (one.label for one in problem.constraints)
+    names = (f"constraint_{k}" if label is None else str(label) for k, label in enumerate(labels))
+    return told_apart(zip(names, problem.constraints, strict=True))
 
 
 def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certificate:
@@ -176,12 +181,15 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
     sense: Literal["minimize", "maximize"] = "minimize" if program.sign > 0 else "maximize"
     value = float(problem.objective.value)
     named = named_constraints(problem)
-    violations = {label: float(np.max(one.violation(), initial=0.0)) for label, one in named.items()}
+    violations = {label: violation(one) for label, one in named.items()}
     if proof is None:
         bound = -math.inf if program.sign > 0 else math.inf
         return Certificate(value, bound, sense=sense, kind="cone program", violations=violations)
     attained = proved_upper_end(attempt) if interval else upper_end(Outward(program), attempt.answer.x)
-    sides = [max(1.0, *(float(np.abs(part.value).max(initial=0)) for part in one.args)) for one in named.values()]
+    sides = [
+        max(1.0, *(float(np.abs(np.asarray(value_of(part))).max(initial=0)) for part in one.args))
+        for one in named.values()
+    ]
     return Certificate(
         value,
         program.sign * proof.bound,
@@ -256,7 +264,7 @@ def _has_no_point(constraints: list[Any]) -> bool:
     """Whether Clarabel's first answer proves that no point satisfies the constraints."""
     problem = cp.Problem(cp.Minimize(0), constraints)
     if not problem.variables():
-        return False
+        return not all(one.value() for one in constraints)
     form = compiled(problem)
     try:
         answer = form.solved()
