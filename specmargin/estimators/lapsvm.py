@@ -256,7 +256,6 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         X, labels, graph = self._remembered()
         apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
         apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
-        apart._place = self._place
         return apart, apart._objective(X, labels, graph)
 
     def _refits(self, X: Matrix | None) -> Answers:

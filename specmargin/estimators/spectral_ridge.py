@@ -22,6 +22,7 @@ from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
+from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.parts import laplacian_of
@@ -199,7 +200,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         if not isinstance(graph, Spectrum):
             return super()._graph(X, graph)
         self._place = None
-        return reused(graph, X.shape[0], q=self.q, normalized=self._normalized)
+        return own_spectrum(reused(graph, X.shape[0], q=self.q, normalized=self._normalized))
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
         _, self._place = opened(part_of("graph", self.graph), self._place, X)

@@ -176,6 +176,7 @@ class ManifoldModel:
         self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
         self._functions.forget()
+        self._place = None  # functions that ask for neighbours of new samples have the search themselves
 
     def _unlearned_ratio(self: Any, K: Any, L: LaplacianOperator | None) -> float:
         """Return gamma_I / gamma_A before any label is asked."""

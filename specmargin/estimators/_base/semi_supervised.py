@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,6 +36,9 @@ from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
+
+_FITS: ContextVar[int] = ContextVar("_FITS", default=0)
+"""Fits that are under way, one within the other: what the outermost one copied, the others need not copy."""
 
 
 class Training(NamedTuple):
@@ -266,9 +271,19 @@ def columns(parts: list[FloatArray]) -> FloatArray:
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Matrix:
-    """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
+    """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares.
+
+    Those that a fit learns from are a copy, which stays as it is when the caller changes the array that was given.
+    """
     options |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
+    if reset and _FITS.get() <= 1:
+        options |= {"copy": True, "order": "C"}
     return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
+
+
+def own_spectrum(spectrum: Spectrum) -> Spectrum:
+    """Return the eigenpairs that a fit is given as a copy, as `check_features` does the features."""
+    return deepcopy(spectrum) if _FITS.get() <= 1 else spectrum
 
 
 def require_rows(n: int, given: int, what: str) -> None:
@@ -290,6 +305,7 @@ def in_batches(values: Callable[[Matrix], FloatArray], X: Matrix, n: int) -> Flo
 def fitting(estimator: Any) -> Iterator[None]:
     """Leave an estimator whose fit fails, or is stopped, as it was: with what it had learned, or with nothing."""
     before = dict(vars(estimator))
+    fits = _FITS.set(_FITS.get() + 1)
     try:
         with numerical_failures(estimator):
             yield
@@ -297,6 +313,8 @@ def fitting(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+    finally:
+        _FITS.reset(fits)
 
 
 @contextmanager

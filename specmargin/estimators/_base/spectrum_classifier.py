@@ -19,7 +19,7 @@ from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.parameters import RULES, part_of, per_graph
-from specmargin.estimators._base.semi_supervised import columns, solved_by_cvxpy, unpacked
+from specmargin.estimators._base.semi_supervised import columns, own_spectrum, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, check_adjacency
 from specmargin.graphs.parts import built
@@ -176,7 +176,9 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
             self._refuse_several(len(graphs))
         self._places = [X] * len(described)
         return [
-            reused(W, X.shape[0], q=own.q, normalized=bool(own.laplacian.normalized), power=own.laplacian.power)
+            own_spectrum(
+                reused(W, X.shape[0], q=own.q, normalized=bool(own.laplacian.normalized), power=own.laplacian.power)
+            )
             if isinstance(W, Spectrum)
             else check_adjacency(W, X.shape[0])
             for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True)

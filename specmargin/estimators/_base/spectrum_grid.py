@@ -17,6 +17,7 @@ from specmargin import solvers
 from specmargin.estimators._base.bound import within_bound
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.label_search import LabelSearch, Settings, Space
+from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.estimators._base.spectrum_classifier import Graph, is_graph
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs.parts import built_each
@@ -70,7 +71,7 @@ class SpectrumCV(LabelSearch):
     def _graph(self, X: Matrix, graph: Any) -> Graph | None:
         if isinstance(graph, list | tuple) and len(graph) and all(map(is_graph, graph)):
             raise InvalidInputError(f"{type(self).__name__} searches over one graph, got {len(graph)}; pass one.")
-        return graph if isinstance(graph, Spectrum) else super()._graph(X, graph)
+        return own_spectrum(graph) if isinstance(graph, Spectrum) else super()._graph(X, graph)
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None, sample_weight: Any) -> None:
         neighborhoods = list(self._neighborhoods(X, graph, self._space()))
