@@ -143,10 +143,11 @@ class BuiltProblem:
         return changed(self, dict(constraints or {}), dict(terms or {}), without)
 
     def relabel(self, labels: Labels | Targets) -> None:
-        """Give the problem other labels in place, as many as it has: nothing is compiled anew.
+        """Give the problem other labels in place, as many as it has.
 
-        Any samples may be labelled, and with any signs and weights. Problems that `with_` makes share their labels with
-        the one that they were made from, as they share its parameters. What was added to the problem stays as it is.
+        Any samples may be labelled, and with any signs and weights. A small problem is not compiled anew; a large one
+        is, in a fraction of the solver's time. Problems that `with_` makes share their labels with the one that they
+        were made from, as they share its parameters. What was added to the problem stays as it is.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ def changed(built: Any, constraints: dict[str, Any], terms: dict[str, Any], with
     kept = [constraint for constraint in built.problem.constraints if constraint.id not in out]
     return replace(
         built,
-        problem=cp.Problem(objective, [*kept, *constraints.values()]),
+        problem=type(built.problem)(objective, [*kept, *constraints.values()]),
         constraints={label: one for label, one in built.constraints.items() if label not in without},
         terms={**built.terms, **terms},
     )

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 
+from specmargin.problems.compiling import is_wide
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
@@ -228,6 +229,8 @@ def _divided(dual: Any, scale: float) -> Any:
 
 def backend_for(problem: cp.Problem) -> str | None:
     """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
+    if is_wide(problem):  # compiled for the present values: it has none
+        return cp.SCIPY_CANON_BACKEND
     many = sum(parameter.size for parameter in problem.parameters()) > _FEW
     return cp.COO_CANON_BACKEND if many else None
 
@@ -278,7 +281,9 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    data, chain, inverse = problem.get_problem_data(solver_for(problem, solver), canon_backend=backend_for(problem))
+    data, chain, inverse = problem.get_problem_data(
+        solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
+    )
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)
