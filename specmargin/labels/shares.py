@@ -79,7 +79,8 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     s the share of the scores above it, p their density in units of its mean, by a kernel of a twentieth of that range,
     and a the pseudo-labels of each class, 10 up to 20 labels, 200 / l beyond, and at least 2. Below ten labels, whose
     scores have gaps anywhere, the mean of these shares counts (l - 2) / 8, `shrunken_shares` the rest. The percentiles
-    are the 2nd and the 98th, or lie half the share of the rarer class from either end if that is less.
+    are the 2nd and the 98th, or lie half the share of the rarer class from either end if that is less. A share outside
+    of the interval of `credible_shares` becomes the nearer end of it.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - _POWER * np.log(density + _FLOOR)
     weight = np.exp(log_weight - log_weight.max()) * np.diff(at)[gaps]
     seen = min(1.0, max(0.0, l - 2.0) / (_TRUSTED - 2.0))
-    return float(seen * (share @ weight / weight.sum()) + (1.0 - seen) * told[1])
+    (_, least), (_, most) = credible_shares(counts)
+    return float(np.clip(seen * (share @ weight / weight.sum()) + (1.0 - seen) * told[1], least, most))
 
 
 def credible_shares(counts: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
