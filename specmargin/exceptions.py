@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BroadcastWarning",
     "ClassShareWarning",
     "ColumnScaleWarning",
     "DataNotFoundError",
@@ -121,6 +122,10 @@ class EigenspaceWarning(SpecmarginWarning):
 
 class ColumnScaleWarning(SpecmarginWarning):
     """Columns of the features differ in scale so much that distances see the large ones only."""
+
+
+class BroadcastWarning(SpecmarginWarning):
+    """A term of a CVXPY problem combines each of n entries with each of n others, where pairs are probably meant."""
 
 
 class MarkerWarning(SpecmarginWarning):

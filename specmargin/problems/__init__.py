@@ -8,6 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 
+from specmargin.arrays import numbers_array
 from specmargin.checks import checked, flag, instance, number, solver_names
 from specmargin.objectives import (
     RMM,
@@ -26,7 +27,7 @@ from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
-from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
+from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, squares
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.primals import primal
 from specmargin.problems.relative_margin import rmm, rmm_primal
@@ -58,6 +59,7 @@ __all__ = [
     "s3vm_relaxation",
     "solve",
     "spectral_ridge_primal",
+    "squares",
     "stoam",
     "storm",
 ]
@@ -85,6 +87,10 @@ s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relax
 spectral_ridge_primal = checked(obj=instance(SpectralRidge, _OBJ))(spectral_ridge_primal)
 stoam = checked(obj=_MARGIN)(stoam)
 storm = checked(obj=_MARGIN)(storm)
+squares = checked(
+    M=numbers_array("a symmetric matrix of finite numbers", ndim=2),
+    x=instance(cp.Expression, "pass an affine expression of CVXPY"),
+)(squares)
 solve = checked(
     built=instance(
         (BuiltProblem, cp.Problem), "build one by a function of specmargin.problems, or pass a cvxpy.Problem"

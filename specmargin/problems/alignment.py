@@ -13,7 +13,7 @@ import numpy as np
 
 from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import squares
+from specmargin.problems.expressions import semidefinite_form
 
 __all__ = ["kta"]
 
@@ -54,7 +54,7 @@ def kta(obj: Alignment | BlockAlignment) -> BuiltProblem:
     A = A / cone.c[:, None]
     H, h = A @ (obj.M / scale**2) @ A.T, A @ (obj.a / scale) / obj.target_norm
     constraints: dict[str, Any] = {"order": kappa >= 0}
-    value = 0.5 * squares(H, kappa) - h @ kappa
+    value = 0.5 * semidefinite_form(H, kappa) - h @ kappa
 
     def recover(current: Alignment | BlockAlignment) -> Recovered:
         solved = np.maximum(kappa.value, 0.0)

@@ -10,6 +10,7 @@ import cvxpy as cp
 
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.problems.hints import remedy
 
 __all__ = ["changed"]
 
@@ -66,7 +67,8 @@ def _require_part(built: Any, label: str, part: Any, convex: bool) -> None:
         raise InvalidInputError(f"the term {label!r} has the shape {part.shape}; add up its entries, cvxpy.sum(...).")
     if not (part.is_convex() if convex else part.is_dcp()):
         raise InvalidInputError(
-            f"{label!r} is not convex by CVXPY's rules (DCP): {part}. https://www.cvxpy.org/tutorial/dcp has these."
+            f"{label!r} is not convex by CVXPY's rules (DCP): {part}.{remedy([part])} "
+            "https://www.cvxpy.org/tutorial/dcp has these."
         )
 
 

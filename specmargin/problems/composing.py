@@ -17,7 +17,7 @@ from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss
 from specmargin.losses.weighted import Weighted
 from specmargin.problems.base import BuiltProblem, parts_of
-from specmargin.problems.expressions import as_cvxpy, squares
+from specmargin.problems.expressions import as_cvxpy, semidefinite_form
 from specmargin.typing import SparseArray
 
 __all__ = ["composed"]
@@ -87,7 +87,7 @@ def composed(
     if L is not None:
         dense = np.asarray(L @ np.eye(labels.n_samples))
         require_semidefinite(dense, name="L")
-        parts["smoothness"] = squares(dense, f - space.variables["b"])
+        parts["smoothness"] = semidefinite_form(dense, f - space.variables["b"])
     edges = [(sp.coo_array(sp.triu(W)), weight) for W, weight in variations]
     if edges := [one for one in edges if one[0].nnz]:  # CVXPY takes no empty part
         parts["variation"] = sum(weight * (W.data @ cp.abs(f[W.coords[0]] - f[W.coords[1]])) for W, weight in edges)

@@ -10,15 +10,17 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.kernels.semidefinite import symmetric
 from specmargin.labels import Labels
 from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.losses.weighted import Weighted
 from specmargin.typing import FloatArray
 
-__all__ = ["as_cvxpy", "conjugate_as_cvxpy", "has_conjugate"]
+__all__ = ["as_cvxpy", "conjugate_as_cvxpy", "has_conjugate", "squares"]
 
 
 @singledispatch
@@ -145,8 +147,49 @@ def _known(function: Any) -> str:
     return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
 
 
-def squares(M: FloatArray, x: cp.Expression) -> cp.Expression:
-    """Return x'M x for a positive semidefinite M, written as a sum of squares where M is singular.
+def squares(M: Any, x: cp.Expression) -> cp.Expression:
+    """Return x'M x for a positive semidefinite M, as a sum of squares where M is singular.
+
+    CVXPY's `quad_form` asks an iterative method for the smallest eigenvalue of M, which errs where the eigenvalue 0 is
+    repeated: it calls most Gram matrices of fewer features than samples not convex.
+
+    Parameters
+    ----------
+    M : array-like or sparse matrix of shape (n, n)
+        Symmetric and positive semidefinite. Eigenvalues below 1e-15 of the largest count as zero.
+    x : cvxpy.Expression of shape (n,)
+        Affine.
+
+    Raises
+    ------
+    ValueError
+        If M is not symmetric, or has an eigenvalue below -1e-10 of the largest; if x is not affine, or of another size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, x = np.array([[1.0], [2.0], [3.0]]), cp.Variable(3)
+    >>> x.value = np.array([1.0, 1.0, 1.0])
+    >>> round(float(squares(X @ X.T, x).value), 6)
+    36.0
+    """
+    M = np.asarray(M.toarray() if sp.issparse(M) else M, dtype=float)
+    if M.shape != (x.size, x.size) or not x.is_affine():
+        raise InvalidInputError(
+            f"x must be affine, with as many entries as M has rows: M has the shape {M.shape}, x {x.shape}."
+        )
+    M = symmetric(M, "M")
+    values = np.linalg.eigvalsh(M)
+    if values[0] < -1e-10 * values[-1]:
+        raise InvalidInputError(
+            f"M has the eigenvalue {values[0]:.6g}, with {values[-1]:.6g} as the largest: x'M x is not convex. Pass a "
+            "positive semidefinite matrix."
+        )
+    return semidefinite_form(M, x)
+
+
+def semidefinite_form(M: FloatArray, x: cp.Expression) -> cp.Expression:
+    """Return x'M x for a positive semidefinite M, as a sum of squares where M is singular.
 
     Floats of a singular M are indefinite by an ulp, so that no solver's answer to a `quad_form` of it can be proved; a
     sum of squares is convex by construction. Eigenvalues below 1e-15 of the largest are rounding.

@@ -29,7 +29,7 @@ from specmargin.problems.expressions import (
     expansion_of,
     has_conjugate,
     root_of,
-    squares,
+    semidefinite_form,
 )
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
@@ -104,7 +104,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         constraints["nonnegative"] = beta >= loss.lower
     if np.isfinite(loss.upper).all():
         constraints["box"] = beta <= loss.upper
-    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * squares(y[:, None] * (G / 2) * y, beta)
+    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * semidefinite_form(y[:, None] * (G / 2) * y, beta)
     if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS
         value = value + offset @ beta
 

@@ -12,7 +12,7 @@ import numpy as np
 from specmargin.objectives import RMM
 from specmargin.problems._over_cone import multipliers_of, parameters_of, with_bounds
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of, root_of, squares
+from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of, root_of, semidefinite_form
 from specmargin.typing import AnyArray
 
 __all__ = ["rmm", "rmm_primal"]
@@ -60,7 +60,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",
         problem=cp.Problem(
-            cp.Maximize(value - 0.5 * squares(obj.K, gamma)),
+            cp.Maximize(value - 0.5 * semidefinite_form(obj.K, gamma)),
             list(constraints.values()),
         ),
         objective=obj,

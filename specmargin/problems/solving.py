@@ -32,6 +32,7 @@ from specmargin.exceptions import (
 )
 from specmargin.problems import conic
 from specmargin.problems.base import BuiltProblem, value_of
+from specmargin.problems.hints import warn_of_broadcast
 from specmargin.results import CHANGED, Certificate, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray
 
@@ -111,6 +112,8 @@ def solve(
     attempts: list[str] = []
     best: SolveResult | None = None
     problem = built if isinstance(built, cp.Problem) else built.problem
+    if isinstance(built, cp.Problem) or not built.is_as_built():
+        warn_of_broadcast(problem)
     values = None
     for name in order:
         result = attempt(built, objective, name.upper(), tol, solver_params)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import contract_inputs as given
+import cvxpy as cp
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
@@ -524,6 +525,12 @@ def objective_cells() -> Iterator[Cell]:
     for name in ("as_cvxpy", "conjugate_as_cvxpy"):
         function = lambda loss, name=name: getattr(problems, name)(loss, np.ones(2))
         yield from nonsense(f"problems.{name}", function, loss=("hinge", None, Bad(losses.Ramp(-0.3), "Ramp")))
+    yield from nonsense(
+        "problems.squares",
+        {"M": K, "x": cp.Variable(len(K))},
+        M=(*WORD, None, K[0], K[:3], K * np.nan, -K, Bad(np.triu(K), "not symmetric")),
+        x=(*WORD, None, K[0]),
+    )
 
 
 def saved_results(obj: objectives.RMM) -> Iterator[Cell]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from specmargin.losses import LOSSES
-from specmargin.problems import as_cvxpy, conjugate_as_cvxpy
+from specmargin.problems import as_cvxpy, conjugate_as_cvxpy, squares
 from specmargin.problems.expressions import decisions_from_duals, expansion_of
 
 losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -90,3 +91,20 @@ def test_expansion_is_the_nearest_that_reproduces_the_decisions(rng):
     np.testing.assert_allclose(K @ found, f, atol=1e-10)
     null = np.linalg.svd(K)[0][:, 3:]
     np.testing.assert_allclose(null.T @ (found - start), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 6])
+def test_squares_are_the_quadratic_form_for_any_rank(rank, rng):
+    factor, x = rng.standard_normal((6, rank)), cp.Variable(6)
+    M = factor @ factor.T
+    for given_as in (M, sp.csr_array(M), M.tolist()):
+        written = squares(given_as, x)
+        x.value = rng.standard_normal(6)
+        assert written.is_convex()
+        assert float(written.value) == pytest.approx(x.value @ M @ x.value, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("x", [cp.Variable(3), cp.square(cp.Variable(6))])
+def test_squares_refuse_what_is_no_vector_of_that_length_or_not_affine(x):
+    with pytest.raises(ValueError, match="x must be affine, with as many entries"):
+        squares(np.eye(6), x)

@@ -21,6 +21,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
 from specmargin.problems.compiling import is_wide
 from specmargin.problems.conic import cones
@@ -244,7 +245,7 @@ def solver_for(problem: cp.Problem, name: str) -> Any:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CVXPY warns when it compiles
-        kind: Any = type(problem._construct_chain(solver=name).solver)
+        kind: Any = type(resolve_and_build_chain(problem, name).solver)
     return _without_bounds(kind) if kind.BOUNDED_VARIABLES else name
 
 

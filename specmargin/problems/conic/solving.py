@@ -24,6 +24,7 @@ from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import proved_infeasible
+from specmargin.problems.hints import remedy
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
 from specmargin.typing import AnyArray
@@ -85,7 +86,7 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
     certificate = _certificate(problem, attempted(problem, solver.upper(), tol), interval)
     named = told_apart((variable.name(), variable) for variable in problem.variables())
     far = {name: max(map(violation, variable.domain), default=0.0) for name, variable in named.items()}
-    outside = {name: worst for name, worst in far.items() if worst > 0}  # of what was said of the variable itself
+    outside = {name: worst for name, worst in far.items() if worst > 0}  # of attributes: no constraint has them
     worst = max(certificate.primal_residual, *outside.values(), 0.0)
     return replace(certificate, primal_residual=worst, violations={**certificate.violations, **outside})
 
@@ -158,10 +159,10 @@ def require_convex(problem: Any) -> None:
     if empty:
         raise InvalidInputError(f"the parameters {empty} have no values; assign parameter.value before.")
     if not problem.is_dcp():
-        wrong = [str(part) for part in [problem.objective, *problem.constraints] if not part.is_dcp()]
+        wrong = [part for part in [problem.objective, *problem.constraints] if not part.is_dcp()]
         raise InvalidInputError(
-            f"the problem is not convex by CVXPY's rules (DCP): {'; '.join(wrong)}. Write these parts otherwise; "
-            "https://www.cvxpy.org/tutorial/dcp has the rules."
+            f"the problem is not convex by CVXPY's rules (DCP): {'; '.join(map(str, wrong))}.{remedy(wrong)} Write "
+            "these parts otherwise; https://www.cvxpy.org/tutorial/dcp has the rules."
         )
 
 
