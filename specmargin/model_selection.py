@@ -27,6 +27,7 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers, first_of, numbers_array
 from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs.node_names import by_row
 from specmargin.labels import is_unlabeled, label_array, label_vector
 from specmargin.labels.encoding import class_by_class
 from specmargin.typing import AnyArray, IntArray
@@ -158,12 +159,12 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: np
     estimator : fitted classifier
         Its parameter ``unlabeled`` names the marker; -1 if it has none. Pipelines and search objects are
         asked for the estimator that they end in.
-    X : array-like of shape (n, d)
-        Features.
-    y : array-like of shape (n,)
-        Labels and markers.
+    X : array-like of shape (n, d) or None
+        Features. None: the samples (nodes) of `fit`, whose predictions are ``transduction_``.
+    y : array-like of shape (n,), or mapping by row or node
+        Labels and markers. A mapping or a series is matched by name, as `fit` does, where rows or nodes have names.
     sample_weight : array-like of shape (n,), optional
-        Weights of the samples, >= 0.
+        Weights of the samples, >= 0, matched as y.
 
     Returns
     -------
@@ -182,15 +183,16 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: np
     >>> labeled_accuracy(always_one, [[0]] * 4, [1, -1, -1, 0])
     0.5
     """
-    y = _labels(y)
-    marker = _marker_of(estimator)
+    marker, fitted = _marker_of(estimator), getattr(estimator, "transduction_", None)
+    predicted = np.asarray(fitted if X is None and fitted is not None else estimator.predict(X))
+    nodes = getattr(estimator, "_rows", None) or (range(len(predicted)) if X is None else None)
+    y, sample_weight = _labels(by_row(y, X, nodes, marker)), by_row(sample_weight, X, nodes, 0.0)
     known = ~is_unlabeled(y, marker)
     if not known.any():
         raise InvalidInputError(
             f"none of the {len(y)} samples is labelled (all equal the marker {marker!r}), so that there is "
             "no accuracy; take the folds of LabeledKFold, whose test folds hold labelled samples only."
         )
-    predicted = np.asarray(estimator.predict(X))
     if predicted.shape != y.shape:
         raise InvalidInputError(f"X has {len(predicted)} rows, but y has {len(y)} labels; pass one label per sample.")
     if sample_weight is not None:

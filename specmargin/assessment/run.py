@@ -28,6 +28,7 @@ from specmargin.assessment.roles import choose_roles, described
 from specmargin.assessment.store import RowStore
 from specmargin.assessment.table import Table, as_table, split_target, target_labels
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.node_names import by_row
 from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray
@@ -186,6 +187,7 @@ def _labelled(
     own = {**table.stated, **stated} if target not in table.cells else {}
     stated = {name: kind for name, kind in stated.items() if not (own and name == target)}
     table = table.reading({**stated, **dict.fromkeys(text, "text"), **dict.fromkeys(ignore, "ignore")})
+    y = by_row(y, X if hasattr(X, "iloc") else range(table.n_rows), None, None)
     labels = target_labels(y, marker, target, own.get(target, ""))
     return table, labels, any(isinstance(label, float) for label in labels)
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from specmargin.arrays import checked_sparse
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.node_names import by_row
 from specmargin.labels import label_array, label_vector
 from specmargin.labels.markers import missing_values
 from specmargin.typing import AnyArray, FloatArray, Matrix
@@ -93,7 +94,7 @@ class WithUnlabeled(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"estimator={shown(self.estimator)} has no parameter 'unlabeled', so that it knows no unlabelled "
                 "samples; pass a classifier of specmargin, or a pipeline that ends in one."
             )
-        known = label_array(y)
+        known = label_array(by_row(y, X, None, None))
         known = label_vector(known[:, 0] if known.ndim == 2 and known.shape[1] == 1 else known)
         missing = missing_values(known)
         if missing.any():
@@ -117,6 +118,10 @@ class WithUnlabeled(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the classes (m,) of new samples."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict(X)).astype(self.classes_.dtype)
+
+    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples that are predicted correctly; y is matched by name, as by `fit`."""
+        return float(super().score(X, by_row(y, X, None, None), by_row(sample_weight, X, None, np.nan)))
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Matrix) -> FloatArray:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import shown
+from specmargin.checks import shown, warn
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs.adjacency import named_adjacency, named_graph, warn_of_order
 from specmargin.graphs.convert import numbered
 
-__all__ = ["by_node", "in_one_order", "n_rows", "number_of_nodes", "row_names", "with_new_nodes"]
+__all__ = ["by_node", "by_row", "in_one_order", "n_rows", "number_of_nodes", "row_names", "with_new_nodes"]
 
 
 def row_names(values: Any) -> list[Hashable] | None:
@@ -61,15 +61,56 @@ def by_node(values: Any, names: Sequence[Hashable] | None, missing: Any) -> Any:
         unknown = [name for name in values if name not in set(names)]
         if unknown:
             raise InvalidInputError(
-                f"y names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}; name nodes of it."
+                f"y names {len(unknown)} nodes that graph and rows lack, the first {unknown[0]!r}; name some of them."
             )
         held = np.empty(len(names), dtype=object)
         held[:] = [values.get(name, missing) for name in names]
         return held
     index = row_names(values)
-    if index is None or not set(index) <= set(names):
+    if index is None or not set(index) & set(names):
         return values
-    return values.loc[list(names)] if len(index) == len(names) else by_node(values.to_dict(), names, missing)
+    if set(index) == set(names) or (values.ndim > 1 and set(index) <= set(names)):
+        return values.reindex(list(names))
+    return by_node(dict(zip(index, values.to_numpy(), strict=True)), names, missing)
+
+
+def by_row(values: Any, X: Any, nodes: Sequence[Hashable] | None, missing: Any) -> Any:
+    """Return labels, targets or weights in the order of the rows of X, where both have names.
+
+    Parameters
+    ----------
+    values : array-like or mapping
+        By name, or in the order of the rows.
+    X : array-like or None
+        Features, a frame for names; None for the samples that were learned from.
+    nodes : sequence of names or None
+        Names of those samples, or their numbers as a range; rows without names that are as many have these.
+    missing : scalar
+        What rows hold that are not named.
+
+    Examples
+    --------
+    >>> by_row({1: "b", 0: "a"}, [[0.0], [1.0], [2.0]], None, -1).tolist()
+    ['a', 'b', -1]
+    """
+    rows, named = row_names(X), row_names(values)
+    if X is None and isinstance(nodes, range) and named is not None:
+        raise InvalidInputError(
+            f"y has an index of names, such as {named[0]!r}, and the samples of fit have none; pass y.to_numpy() in "
+            "their order."
+        )
+    if rows is None and nodes is not None and (X is None or n_rows(X) == len(nodes)):
+        rows = list(nodes)
+    if hasattr(values, "iloc") and (X is None or hasattr(X, "iloc")):
+        numbers = list(range(len(values)))
+        if (rows is None) != (named is None) and set(rows or named or ()) == set(numbers) and rows != numbers:
+            warn(
+                "X and y are indexed by the numbers of the rows, one of them in another order, so that these may be "
+                "names or places: y is taken row by row as it is. Pass y.loc[X.index] to match names, y.array if not."
+            )
+    if rows is None and isinstance(values, Mapping):
+        rows = list(range(n_rows(X)))
+    return by_node(values, rows, missing)
 
 
 def in_one_order(X: Any, y: Any, graph: Any, missing: Any) -> tuple[Any, Any, list[Hashable] | None]:
@@ -93,9 +134,9 @@ def in_one_order(X: Any, y: Any, graph: Any, missing: Any) -> tuple[Any, Any, li
     >>> y.tolist(), nodes
     ([1, -1, 0], ['c', 'b', 'a'])
     """
+    if graph is None:
+        return by_row(y, X, None, missing), None, None
     rows = row_names(y) if X is None else row_names(X)
-    if graph is None and not isinstance(y, Mapping):
-        return y, None, None
     n = None if X is None else n_rows(X)
     nodes: list[Hashable] | None = None
     read = []

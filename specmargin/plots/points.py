@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from specmargin.arrays import numbers_array
 from specmargin.checks import checked, instance, number
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs.node_names import by_row
 from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, Display, legend_above, style
 from specmargin.typing import AnyArray, FloatArray
@@ -66,7 +67,7 @@ class LabelDisplay(Display):
         classes: Sequence[Any] | AnyArray | None = None,
     ) -> None:
         self.X = points_in_plane(X)
-        self.y = label_vector(y)
+        self.y = label_vector(by_row(y, X, None, unlabeled))
         if self.y.shape != (len(self.X),):
             raise InvalidInputError(
                 f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each."

@@ -86,7 +86,7 @@ def test_an_order_that_nothing_names_is_said(X, y):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (None, {"nobody": 1}, "y names 1 nodes that the graph lacks, the first 'nobody'"),
+        (None, {"nobody": 1}, "y names 1 nodes that graph and rows lack, the first 'nobody'"),
         (FRAME.rename(index={NAMES[3]: "nobody"}), Y, f"'{NAMES[3]}' is in one of them only \\(1 such"),
         (FRAME[:30], Y[:30], "34 nodes and the data 30 rows of other names"),
     ],
@@ -236,3 +236,101 @@ def test_names_of_rows():
     y, graph, nodes = in_one_order(np.eye(2), [0, 1], np.ones((2, 2)), -1)
     assert (y, nodes) == ([0, 1], None)
     assert with_new_nodes(graph, [0], None, 1) is graph
+
+
+TRUTH = pd.Series(OFFICER.astype(int), index=NAMES)
+SHUFFLED = TRUTH.iloc[ORDER]
+SPREAD = FRAME * 0.1 + TRUTH.to_numpy()[:, None] * np.linspace(1.0, 2.0, 34)
+HALF = pd.Series(np.where(np.isin(np.arange(34), [0, 3, 9, 32, 33, 30]), TRUTH, -1), index=NAMES)
+
+
+@pytest.mark.parametrize("graph", [None, NAMED])
+@pytest.mark.parametrize("method", [sm.LapRLS, sm.RMM, sm.STORM, sm.AutoSSL, sm.LapSVMCV])
+def test_a_score_is_that_of_the_names(method, graph):
+    """The truth in another order, as a mapping, and in parts: the share that numpy counts of predictions by name."""
+    given = {} if graph is None or method is sm.RMM else {"graph": graph}
+    fitted, other = method().fit(SPREAD, HALF, **given), method().fit(SPREAD, HALF.iloc[ORDER], **given)
+    np.testing.assert_array_equal(fitted.transduction_, other.transduction_)
+    predicted = pd.Series(fitted.predict(SPREAD), index=NAMES)
+    share = float(np.mean(predicted == TRUTH))
+    for truth in (TRUTH, SHUFFLED, SHUFFLED.to_dict(), SHUFFLED.astype(object), SHUFFLED.to_frame()):
+        assert fitted.score(SPREAD, truth) == sm.labeled_accuracy(fitted, SPREAD, truth) == pytest.approx(share)
+    part = SHUFFLED[:10]
+    assert fitted.score(SPREAD, part) == pytest.approx(np.mean(predicted[part.index] == part))
+    assert fitted.score(SPREAD.iloc[ORDER[:20]], TRUTH.iloc[ORDER[:20][::-1]]) == pytest.approx(
+        np.mean(predicted.iloc[ORDER[:20]] == TRUTH.iloc[ORDER[:20]])
+    )
+    weights = pd.Series(np.arange(34.0), index=NAMES)
+    by_hand = np.average(predicted == TRUTH, weights=weights)
+    assert fitted.score(SPREAD, SHUFFLED, sample_weight=weights[::-1]) == pytest.approx(by_hand)
+    right = np.average(fitted.transduction_ == TRUTH)
+    assert fitted.score(None, SHUFFLED) == pytest.approx(right)
+
+
+def test_a_graph_alone_is_scored_by_what_it_says_of_its_nodes():
+    fitted = sm.SpectralRidge().fit(None, BY_NODE, graph=NAMED)
+    truth = TRUTH.copy()
+    truth.iloc[:9] = 1 - truth.iloc[:9]
+    share = np.mean(fitted.transduction_ == truth[fitted.nodes_])
+    assert 0.5 < share < 1.0
+    for y in (truth, truth.iloc[ORDER], truth.iloc[ORDER].to_dict(), truth[fitted.nodes_].to_numpy()):
+        assert fitted.score(None, y) == pytest.approx(share)
+    numbered = sm.SpectralRidge().fit(None, Y, graph=W)
+    by_number = {i: int(OFFICER[i]) for i in ORDER}
+    assert numbered.score(None, by_number) == np.mean(numbered.transduction_ == OFFICER)
+    with pytest.raises(ValueError, match=r"no new samples; .* transduction_, and score"):
+        fitted.predict(None)
+    with pytest.raises(ValueError, match="y names 1 nodes that graph and rows lack, the first 'nobody'"):
+        fitted.score(None, {"nobody": 1})
+
+
+def test_regressors_score_by_names():
+    numbers = pd.Series(np.arange(34.0), index=NAMES)
+    known = numbers.where(np.arange(34) % 3 == 0)
+    fitted = sm.LapRLSRegressor().fit(SPREAD, known.iloc[ORDER], graph=NAMED)
+    np.testing.assert_array_equal(
+        fitted.transduction_, sm.LapRLSRegressor().fit(SPREAD, known, graph=NAMED).transduction_
+    )
+    f = fitted.predict(SPREAD)
+    R2 = 1 - np.sum((f - numbers) ** 2) / np.sum((numbers - numbers.mean()) ** 2)
+    for y in (numbers, numbers.iloc[ORDER], numbers.iloc[ORDER].to_dict()):
+        assert fitted.score(SPREAD, y) == pytest.approx(R2)
+        assert fitted.score(None, y) == pytest.approx(
+            1 - np.sum((fitted.transduction_ - numbers) ** 2) / np.sum((numbers - numbers.mean()) ** 2)
+        )
+    both = pd.DataFrame({"a": numbers, "b": -(numbers**2)})
+    several = sm.LapRLSRegressor().fit(SPREAD, both.iloc[ORDER].where(known.iloc[ORDER].notna(), np.nan))
+    assert several.score(SPREAD, both.iloc[ORDER]) == several.score(SPREAD, both) > 0.5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tools_and_pictures_match_names_as_fit_does():
+    known = HALF[HALF >= 0]
+    brings = [sm.WithUnlabeled(sm.RMM(), SPREAD).fit(SPREAD.loc[known.index], y) for y in (known, known.iloc[::-1])]
+    assert brings[0].score(SPREAD, TRUTH) == brings[0].score(SPREAD, SHUFFLED) == brings[1].score(SPREAD, SHUFFLED)
+    for told in (sm.diagnose(SPREAD, HALF), sm.diagnose(SPREAD, HALF.iloc[ORDER])):
+        assert told.labeled.tolist() == np.flatnonzero(HALF >= 0).tolist()
+    runs = [sm.compare(SPREAD, y, methods=["svm"]).predictions for y in (HALF, HALF.iloc[ORDER])]
+    assert runs[0].labels.tolist() == runs[1].labels.tolist()
+    plane = SPREAD.iloc[:, :2]
+    shown = sm.plots.LabelDisplay(plane, HALF.iloc[ORDER])
+    assert shown.y.tolist() == HALF.tolist()
+
+
+def test_numbers_of_rows_in_another_order_are_said():
+    """Whether they name rows, or are left over from a selection, nothing tells: taken as scikit-learn takes them."""
+    X, y = SPREAD.reset_index(drop=True), HALF.reset_index(drop=True)
+    fitted = sm.RMM().fit(X, y)
+    for other in ((X, y.iloc[::-1]), (X.iloc[::-1], y)):
+        with pytest.warns(UserWarning, match="indexed by the numbers of the rows, one of them in another order"):
+            fitted.score(*other)
+    with pytest.raises(ValueError, match="y has an index of names, such as 33"):
+        fitted.score(None, y.iloc[::-1])
+    assert fitted.score(None, y) == fitted.score(None, y.to_numpy()) == fitted.score(X, y)
+
+
+def test_names_that_meet_in_part_are_refused():
+    with pytest.raises(ValueError, match="y names 1 nodes that graph and rows lack"):
+        sm.RMM().fit(SPREAD, HALF.rename({NAMES[3]: "nobody"}))
+    elsewhere = HALF.rename(lambda name: name + "?")
+    np.testing.assert_array_equal(sm.RMM().fit(SPREAD, elsewhere).scores_, sm.RMM().fit(SPREAD, HALF).scores_)

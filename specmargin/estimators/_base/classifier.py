@@ -119,10 +119,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `decision_function`.
-        y : array-like of shape (m,)
-            Labels and markers.
+        X : {array-like, sparse matrix} of shape (m, n_features) or None
+            The same as for `decision_function`. None: the samples (nodes) of `fit`, whose classes are
+            ``transduction_``.
+        y : array-like of shape (m,), or mapping by row or node
+            Labels and markers; matched by name, as `fit` does, where rows or nodes have names.
         sample_weight : array-like of shape (m,), optional
             Weights of the samples.
 

@@ -20,7 +20,7 @@ from specmargin.estimators._base.feature_maps import (
 from specmargin.estimators._base.parameters import multiple_of, part_of
 from specmargin.estimators._base.semi_supervised import check_features, unpacked
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import Laplacian, LaplacianOperator
+from specmargin.graphs import Laplacian, LaplacianOperator, NeighborSearch
 from specmargin.kernels import Kernel, Landmarks, LowRankKernel, require_semidefinite
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels, Targets
@@ -79,6 +79,7 @@ class ManifoldModel:
     gamma_A_: float
     gamma_I_: float
     _functions: FeatureMap
+    _place: Matrix | NeighborSearch | None
 
     _tells_classes: ClassVar[bool] = True
 

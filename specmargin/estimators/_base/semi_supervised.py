@@ -6,7 +6,7 @@ solvers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
@@ -27,7 +27,7 @@ from specmargin.estimators._base.parameters import Composed, part_of
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency
 from specmargin.graphs.connectivity import components_of, unconnected
-from specmargin.graphs.node_names import by_node, in_one_order, number_of_nodes
+from specmargin.graphs.node_names import by_row, in_one_order, number_of_nodes, row_names
 from specmargin.graphs.parts import built, ties
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.solvers.parts import Solver
@@ -65,6 +65,8 @@ class SemiSupervised(Composed):
     _place: Matrix | NeighborSearch | None = None
     """What new samples find their neighbours in, where neighbours were searched for."""
     _training: Training | None = None
+    _rows: Sequence[Hashable] | None = None
+    """Names of the samples, by which `score` matches labels."""
     graph: Any
     class_weight: Any = None
     model: Any = None
@@ -126,6 +128,7 @@ class SemiSupervised(Composed):
 
         The graph is that of the neighbours where one is needed.
         """
+        given = X
         X, y, graph = self._by_node(X, y, graph)
         self._check_parameters()
         if y is None:
@@ -137,7 +140,7 @@ class SemiSupervised(Composed):
         labels = self._encoded(y, X.shape[0])
         graph = self._graph(X, graph) if self._needs_graph() else None
         if sample_weight is not None:
-            sample_weight = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+            sample_weight = by_row(sample_weight, given, self._rows, np.nan)
             labels = labels.weighted(weights_of_labeled(sample_weight, labels.labeled, labels.n_samples))
         if self.class_weight is not None:
             labels = labels.weighted(labels.weights_or_ones * weights_of_classes(labels, self.class_weight))
@@ -170,6 +173,8 @@ class SemiSupervised(Composed):
         """Return what `fit` is given in one order of the nodes, whose names are kept; for X=None the identity."""
         y, graph, nodes = in_one_order(X, y, graph, self._marker)
         self.__dict__.pop("nodes_", None)
+        names = row_names(X) if nodes is None else nodes
+        self._rows = names if names and all(isinstance(name, str | int) for name in names) else None  # as files hold
         if nodes is not None:
             self.nodes_ = nodes
         if X is None and graph is not None:
@@ -233,6 +238,11 @@ class SemiSupervised(Composed):
     def _at_new(self, X: Matrix, values: Callable[[Matrix], FloatArray]) -> FloatArray:
         """Return values at new samples, which are checked."""
         check_is_fitted(self)
+        if X is None:
+            raise InvalidTypeError(
+                "X=None are no new samples; what is predicted of the samples (nodes) of fit is transduction_, and "
+                "score(None, y) compares that with y."
+            )
         X = check_features(self, X, reset=False)
         with numerical_failures(self):
             return self._finite(in_batches(values, X, len(self.transduction_)))

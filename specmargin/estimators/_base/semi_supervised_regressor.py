@@ -13,6 +13,7 @@ from specmargin.checks import shown
 from specmargin.estimators._base.label_weights import weights_of_labeled
 from specmargin.estimators._base.semi_supervised import SemiSupervised, require_rows
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.node_names import by_row
 from specmargin.labels import Targets, encode_targets
 from specmargin.typing import FloatArray, Matrix
 
@@ -57,10 +58,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            The same as for `predict`.
-        y : array-like of shape (m,) or (m, n_outputs)
-            Targets, NaN for unlabelled samples.
+        X : {array-like, sparse matrix} of shape (m, n_features) or None
+            The same as for `predict`. None: the samples (nodes) of `fit`, whose values are ``transduction_``.
+        y : array-like of shape (m,) or (m, n_outputs), or mapping by row or node
+            Targets, NaN for unlabelled samples; matched by name, as `fit` does, where rows or nodes have names.
         sample_weight : array-like of shape (m,), optional
             Weights of the samples, >= 0.
 
@@ -76,7 +77,9 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         """
         if y is None:
             raise InvalidTypeError("y=None: there is nothing to score against; pass one target or NaN per sample.")
-        targets, predicted = encode_targets(y), self.predict(X)
+        predicted = self.predict(X) if X is not None else self.transduction_
+        nodes = self._rows or (range(len(predicted)) if X is None else None)
+        targets, sample_weight = encode_targets(by_row(y, X, nodes, np.nan)), by_row(sample_weight, X, nodes, 0.0)
         if (targets.n_samples, *targets.values.shape[1:]) != predicted.shape:
             raise InvalidInputError(
                 f"X has {len(predicted)} rows and predictions have the shape {predicted.shape}, but y has the shape "
