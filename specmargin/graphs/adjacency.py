@@ -6,7 +6,7 @@ with the same names for rows and columns, and the pair that `from_networkx` retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ from specmargin.arrays import numbers_array
 from specmargin.checks import shown, warn
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.convert import from_networkx, numbered
+from specmargin.labels.markers import is_missing
 from specmargin.typing import Matrix, SparseArray
 
-__all__ = ["check_adjacency", "named_adjacency", "named_graph", "to_networkx", "warn_of_order"]
+__all__ = ["check_adjacency", "named_adjacency", "named_graph", "refuse_lists", "to_networkx", "warn_of_order"]
 
 _ROWS_ONLY = (
     "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: give each fold "
@@ -117,7 +118,7 @@ class NamedGraph(NamedTuple):
 
 def named_graph(graph: Any, complete: Sequence[Hashable] = ()) -> NamedGraph | None:
     """Return a graph that names its nodes, None of any other; a table of edges gets nodes without an edge, too."""
-    columns = [str(name) for name in getattr(graph, "columns", [])]
+    columns = [str(name).lower() for name in getattr(graph, "columns", [])]
     if {"source", "target"} <= set(columns):
         graph = _of_edges(graph)
         if set(graph.nodes) <= set(complete):
@@ -134,6 +135,7 @@ def named_graph(graph: Any, complete: Sequence[Hashable] = ()) -> NamedGraph | N
     elif hasattr(graph, "iloc") and len(columns) == len(graph) and list(graph.columns) == list(graph.index):
         W, nodes = graph.to_numpy(), list(graph.index)
     else:
+        refuse_lists(graph)
         return None
     clean, at = _clean(W), {node: i for i, node in enumerate(nodes)}
     if len(at) < len(nodes):
@@ -150,12 +152,25 @@ def _of_edges(table: Any) -> Any:
     """Return the networkx graph of a table of edges; its other columns are attributes of the edges."""
     import networkx as nx
 
-    columns = {str(name): list(table[name]) for name in table.columns}
+    small = {"source", "target", "weight", "type"}  # Gephi writes Source, Target, Weight and Type
+    columns = {
+        str(name).lower() if str(name).lower() in small else str(name): list(table[name]) for name in table.columns
+    }
     sources, targets = columns.pop("source"), columns.pop("target")
+    if "directed" in [str(kind).lower() for kind in columns.pop("type", ())]:
+        raise InvalidInputError(
+            "the table has edges of the type 'Directed', but a Laplacian needs symmetric weights; merge both "
+            "directions and drop the column."
+        )
     graph: Any = nx.Graph()
     for k, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        if source is None or target is None or source != source or target != target:
+        if is_missing(source) or is_missing(target):
             raise InvalidInputError(f"edge {k} of the table, ({source!r}, {target!r}), lacks a node; drop such rows.")
+        if "weight" in columns and is_missing(columns["weight"][k]):
+            raise InvalidInputError(
+                f"edge {k} of the table, ({source!r}, {target!r}), lacks a weight: it is {columns['weight'][k]!r}; "
+                "drop such rows, or say what they weigh, e.g. by fillna({'weight': 1.0})."
+            )
         data = {name: values[k] for name, values in columns.items()}
         before = graph.get_edge_data(source, target, data)
         if before.get("weight") != data.get("weight"):
@@ -227,15 +242,13 @@ def warn_of_order(nodes: list[Hashable]) -> None:
 
 def _clean(W: Matrix, n_samples: int | None = None) -> SparseArray:
     """Return a matrix of weights as `check_adjacency` does."""
-    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
-        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
-    _refuse_lists(W)
+    refuse_lists(W)
     if hasattr(W, "eigenvectors"):
         raise InvalidTypeError(
             f"the graph is a {type(W).__name__}, which estimators over a spectrum take (STORM, KTA, SpectralRidge, "
             "...); here the adjacency itself is needed: pass the W whose eigenpairs these are."
         )
-    W = _as_csr(W)
+    W, distances = _as_csr(W), _stored_zeros(W)
     n = W.shape[0]
     if n != W.shape[1]:
         cut = n == n_samples and n < W.shape[1]
@@ -249,7 +262,7 @@ def _clean(W: Matrix, n_samples: int | None = None) -> SparseArray:
             "unlabelled together, in the same order."
         )
     _check_values(W)
-    W = _symmetric(W)
+    W = _symmetric(W, distances)
     loops = int(np.count_nonzero(W.diagonal()))
     if loops:
         warn(f"the graph has {loops} self loops, which are removed; they do not change any difference along an edge.")
@@ -258,21 +271,34 @@ def _clean(W: Matrix, n_samples: int | None = None) -> SparseArray:
     return W
 
 
-def _refuse_lists(W: Any) -> None:
-    """Raise for edges or neighbours in lists, with the line that makes a graph of them."""
+def refuse_lists(W: Any) -> None:
+    """Raise for edges or neighbours in lists, with the line that makes a graph of them.
+
+    Examples
+    --------
+    >>> refuse_lists([[0, 1, 2], [1, 0, 0], [2, 0, 0]])
+    """
+    W = list(W) if isinstance(W, Set) else W  # edges of networkx, too
+    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
+        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
     listed = isinstance(W, list | tuple) and len(W) > 0 and all(isinstance(edge, list | tuple) for edge in W)
+    listed = listed and all(np.ndim(end) == 0 and not sp.issparse(end) for edge in W for end in edge[:2])
     lengths = {len(edge) for edge in W} if listed else set()
-    numbers = hasattr(W, "shape") and not sp.issparse(W) and 2 in W.shape and np.asarray(W).dtype.kind in "iu"
-    shape = (len(W), *lengths) if listed else tuple(W.shape) if numbers else ()
+    named = listed and any(isinstance(end, str) for edge in W for end in edge[:2])
+    numbers = hasattr(W, "shape") and not sp.issparse(W) and 2 in W.shape and np.asarray(W).dtype.kind in "iuUSO"
+    shape = (len(W), *lengths) if listed else tuple(W.shape) if numbers or hasattr(W, "columns") else ()
     rows, columns = shape if len(shape) == 2 else (0, 0)
     if isinstance(W, Mapping) and not sp.issparse(W):
         what, line = (
             f"a mapping of {len(W)} nodes",
             "networkx.Graph(neighbours), with weights as {a: {b: {'weight': w}}}",
         )
-    elif listed and columns == 3 != rows:
+    elif hasattr(W, "columns") and shape != shape[::-1]:
+        what = f"a frame with the columns {shown(list(W.columns))}, of {len(W)} rows"
+        line = "a table of edges with the columns source, target and maybe weight, e.g. by table.rename(columns=...)"
+    elif listed and columns == 3 and (named or rows != 3):
         what, line = f"a list of {rows} edges", "graph = networkx.Graph(); graph.add_weighted_edges_from(edges)"
-    elif columns == 2 != rows:
+    elif columns == 2 and (named or rows != 2):
         what = f"a list of {rows} edges" if listed else f"an array of the shape {shape}, as a list of edges is"
         line = "networkx.Graph(edges)" if listed else "networkx.Graph(edges.tolist())"
     elif rows == 2 != columns:
@@ -329,16 +355,40 @@ def _check_values(W: SparseArray) -> None:
         )
 
 
-def _symmetric(W: SparseArray) -> SparseArray:
+def _stored_zeros(W: Any) -> str:
+    """Return what zeros off the diagonal of a sparse matrix, whose arrays fit together, probably mean."""
+    if not sp.issparse(W) or W.format in ("lil", "dok") or W.data.all():
+        return ""
+    entries = W.tocoo()
+    zero = np.flatnonzero((entries.data == 0) & (entries.row != entries.col))
+    if len(zero) == 0:
+        return ""
+    i, j = int(entries.row[zero[0]]), int(entries.col[zero[0]])
+    return (
+        f"the adjacency stores {len(zero)} zeros off its diagonal, the first W[{i}, {j}], which are no edges. If these "
+        "are distances, 0 between copies, make similarities of them, the larger the nearer, e.g. W.data = "
+        "numpy.exp(-(W.data / scale) ** 2); if not, W.eliminate_zeros()"
+    )
+
+
+def _symmetric(W: SparseArray, distances: str) -> SparseArray:
+    """Return the mean of a matrix and its transpose where these differ by rounding; `distances` is a doubt."""
     difference = abs(W - W.T).tocoo()
     if difference.nnz == 0:
+        if distances:
+            warn(f"{distances}.")
         return W
     k = int(difference.data.argmax())
     if difference.data[k] > _ASYMMETRY * W.data.max():
         i, j = int(difference.row[k]), int(difference.col[k])
         raise InvalidInputError(
             f"the adjacency is not symmetric: W[{i}, {j}] = {W[i, j]:.6g} but W[{j}, {i}] = {W[j, i]:.6g}; "
-            "pass (W + W.T) / 2, or W.maximum(W.T) to keep every edge at full weight."
+            + (
+                f"{distances}, and then W.maximum(W.T)."
+                if distances
+                else "pass (W + W.T) / 2, or W.maximum(W.T) to keep every edge at full weight; if these are distances, "
+                "make similarities of them first, e.g. W.data = numpy.exp(-(W.data / scale) ** 2)."
+            )
         )
     W = sp.csr_array((W + W.T) / 2)
     W.sort_indices()

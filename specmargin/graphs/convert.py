@@ -171,9 +171,12 @@ def _say_weights(graph: Any, weight: str) -> None:
     held = [data for _, _, data in graph.edges(data=True)]
     without = sum(weight not in data for data in held)
     names = {str(name) for data in held for name, value in data.items() if isinstance(value, Real)}
+    others = ", ".join(map(repr, sorted(names - {weight})))
     if without and names:
+        though = "" if without == len(held) else f"the other {len(held) - without} hold one"
+        though += " and " * bool(though and others) + f"edges hold numbers under {others}" * bool(others)
+        instead = "name one by graph=from_networkx(graph, weight=...)" if others else "give each a weight"
         warn(
-            f"{without} of the {len(held)} edges of the graph hold no {weight!r} and weigh 1, though edges hold "
-            f"numbers under {', '.join(map(repr, sorted(names)))}; name one by graph=from_networkx(graph, weight=...), "
-            "or say weight=None."
+            f"{without} of the {len(held)} edges of the graph hold no {weight!r} and weigh 1, though {though}; "
+            f"{instead}, or say weight=None."
         )

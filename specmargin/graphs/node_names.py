@@ -16,7 +16,7 @@ import numpy as np
 
 from specmargin.checks import shown, warn
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs.adjacency import named_adjacency, named_graph, warn_of_order
+from specmargin.graphs.adjacency import named_adjacency, named_graph, refuse_lists, warn_of_order
 from specmargin.graphs.convert import numbered
 
 __all__ = ["by_node", "by_row", "in_one_order", "n_rows", "number_of_nodes", "row_names", "with_new_nodes"]
@@ -136,6 +136,8 @@ def in_one_order(X: Any, y: Any, graph: Any, missing: Any) -> tuple[Any, Any, li
     """
     if graph is None:
         return by_row(y, X, None, missing), None, None
+    if isinstance(graph, list):
+        refuse_lists(graph)
     rows = row_names(y) if X is None else row_names(X)
     n = None if X is None else n_rows(X)
     nodes: list[Hashable] | None = None

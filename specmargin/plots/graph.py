@@ -6,6 +6,7 @@ classes, how smooth an eigenvector is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +18,10 @@ from matplotlib.colors import to_rgba
 
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs.adjacency import named_adjacency
+from specmargin.graphs.node_names import by_row, row_names
 from specmargin.plots.points import LabelDisplay, points_in_plane
 from specmargin.plots.theme import Display, attach_colorbar, decision_colormap
-from specmargin.typing import Matrix
 
 __all__ = ["GraphDisplay"]
 
@@ -29,10 +31,10 @@ class GraphDisplay(Display):
 
     Parameters
     ----------
-    X : array of shape (n, 2)
-        Positions of the nodes.
-    W : sparse or dense array of shape (n, n)
-        Symmetric adjacency; entries above the diagonal are the edges.
+    X : array of shape (n, 2), or mapping by node
+        Positions of the nodes, such as ``networkx.spring_layout(graph)``.
+    W : sparse or dense array of shape (n, n), networkx.Graph or table of edges
+        Symmetric adjacency; entries above the diagonal are the edges. Nodes with names are matched with those of `X`.
 
     Attributes
     ----------
@@ -56,10 +58,13 @@ class GraphDisplay(Display):
     edges_: LineCollection
     colorbar_: Colorbar | None
 
-    def __init__(self, X: npt.ArrayLike, W: Matrix) -> None:
+    def __init__(self, X: Any, W: Any) -> None:
         from scipy import sparse
 
-        self.X = points_in_plane(X)
+        self.X = points_in_plane(list(X.values()) if isinstance(X, Mapping) else X)
+        rows = list(X) if isinstance(X, Mapping) else row_names(X)
+        W, nodes = named_adjacency(W, len(self.X), rows)
+        self._nodes = nodes or rows
         W = numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
         adjacency = sparse.coo_array(W)
         if adjacency.shape != (len(self.X), len(self.X)):
@@ -98,7 +103,7 @@ class GraphDisplay(Display):
         ----------
         ax : Axes, optional
             Axes to draw on; a new pyplot figure by default.
-        y : array of shape (n,), optional
+        y : array of shape (n,), or mapping by node, optional
             Class values and markers: nodes take the colour and marker of their class.
         score : array of shape (n,), optional
             A value per node, e.g. an eigenvector: nodes take its colour on a scale centred on zero. Give `y`
@@ -121,7 +126,9 @@ class GraphDisplay(Display):
         """
         if y is not None and score is not None:
             raise InvalidInputError("both y and score are given; nodes have one colour, so pass one of the two.")
-        labels = None if y is None else LabelDisplay(self.X, y, unlabeled=unlabeled)
+        labels = None
+        if y is not None:
+            labels = LabelDisplay(self.X, by_row(y, self.X, self._nodes, unlabeled), unlabeled=unlabeled)
         values = None if score is None else np.asarray(score, dtype=np.float64)
         if values is not None and values.shape != (len(self.X),):
             raise InvalidInputError(

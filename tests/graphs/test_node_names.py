@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.graphs import check_adjacency, from_networkx, node_features
@@ -145,13 +146,14 @@ def test_a_table_of_edges_has_the_nodes_of_the_data():
 @pytest.mark.parametrize(
     ("attributes", "names"),
     [
-        ([{"value": 2.0}, {"value": 3.0}], "2 of the 2 .* under 'value'"),
-        ([{"weight": 2.0}, {}], "1 of the 2 .* 'weight'"),
+        ([{"value": 2.0}, {"value": 3.0}], "2 of the 2 .* under 'value'; name one by graph=from_networkx"),
+        ([{"weight": 2.0}, {}], "1 of the 2 .* 'weight' and weigh 1, though the other 1 hold one; give each a weight"),
+        ([{"weight": 2.0}, {"value": 3}], "though the other 1 hold one and edges hold numbers under 'value'; name one"),
     ],
 )
 def test_weights_under_another_name_are_said(attributes, names):
     graph = nx.Graph([(0, 1, attributes[0]), (1, 2, attributes[1])])
-    with pytest.warns(UserWarning, match=f"{names}; name one by graph=from_networkx"):
+    with pytest.warns(UserWarning, match=names):
         check_adjacency(graph)
 
 
@@ -176,6 +178,11 @@ def test_the_pair_of_a_matrix_and_names_must_fit():
     [
         ([(0, 1), (1, 2), (2, 3)], r"a list of 3 edges; pass networkx\.Graph\(edges\)"),
         ([("a", "b", 1.0), ("b", "c", 1.0)], r"a list of 2 edges; pass .*add_weighted_edges_from"),
+        ([("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0)], r"a list of 3 edges; pass .*add_weighted_edges_from"),
+        ([("a", "b"), ("b", "c")], r"a list of 2 edges; pass networkx\.Graph\(edges\)"),
+        (nx.path_graph(4).edges, r"a list of 3 edges; pass networkx\.Graph\(edges\)"),
+        (np.array([("a", "b"), ("b", "c"), ("c", "d")]), r"an array of the shape \(3, 2\), as a list of edges is"),
+        (pd.DataFrame({"from": ["a", "b"], "to": ["b", "c"], "w": 1.0}), r"columns \['from', 'to', 'w'\], of 2 rows"),
         (np.array([[0, 1], [1, 2], [2, 3]]), r"as a list of edges is; pass networkx\.Graph\(edges\.tolist\(\)\)"),
         (np.array([[0, 1, 2], [1, 2, 3]]), r"as an edge_index is; pass networkx\.Graph\(edge_index\.T\.tolist\(\)\)"),
         ({0: [1, 2], 1: [0]}, r"a mapping of 2 nodes; pass networkx\.Graph\(neighbours\)"),
@@ -184,8 +191,44 @@ def test_the_pair_of_a_matrix_and_names_must_fit():
 def test_other_forms_are_refused_with_the_line_that_converts_them(graph, message):
     with pytest.raises(TypeError, match=message):
         check_adjacency(graph)
-    with pytest.raises(TypeError, match=message):
-        sm.SpectralRidge().fit(None, Y, graph=graph)
+    for y in (Y, {"a": 0, "b": 1}):
+        with pytest.raises(TypeError, match=message):
+            sm.SpectralRidge().fit(None, y, graph=graph)
+
+
+@pytest.mark.parametrize("names", [("Source", "Target", "Weight"), ("SOURCE", "target", "weight")])
+def test_tables_of_edges_that_gephi_writes(names):
+    rows = nx.to_pandas_edgelist(NAMED)[["source", "target", "weight"]]
+    table = rows.set_axis(names, axis=1).assign(Type="Undirected", Label="x")
+    read = sm.SpectralRidge().fit(None, BY_NODE, graph=table)
+    plain = sm.SpectralRidge().fit(None, BY_NODE, graph=rows)
+    np.testing.assert_array_equal(read.scores_, plain.scores_)
+    with pytest.raises(ValueError, match="type 'Directed'"):
+        check_adjacency(table.assign(Type="Directed"))
+
+
+@pytest.mark.parametrize("gap", [np.nan, None, pd.NA])
+def test_edges_without_a_weight_or_a_node_are_named(gap):
+    table = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "weight": [1.0, 2.0, 2.0]}).astype(object)
+    for column, message in (("weight", r"edge 1 of the table, \(1, 2\), lacks a weight"), ("target", "lacks a node")):
+        spoilt = table.copy()
+        spoilt.loc[1, column] = gap
+        with pytest.raises(ValueError, match=message):
+            sm.SpectralRidge().fit(None, {0: 0, 3: 1}, graph=spoilt)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array", "lil_array"])
+def test_zeros_that_are_stored_as_distances_of_copies_are_said(form):
+    """The neighbours of a copy are at a distance of 0, and would be no neighbours."""
+    D = sp.csr_array(([0.0, 3.0, 0.0, 3.0], ([0, 1, 1, 2], [1, 2, 0, 1])), shape=(3, 3))
+    with pytest.warns(UserWarning, match=r"stores 2 zeros off its diagonal, the first W\[\d, \d\].*distances"):
+        check_adjacency(D if form == "lil_array" else getattr(sp, form)(D))
+    D.data[1] = 2.0
+    with pytest.raises(ValueError, match=r"not symmetric: .*distances, 0 between copies.*and then W.maximum"):
+        check_adjacency(D)
+    W = D.copy()
+    W.data = np.exp(-(W.data**2))  # as it says
+    assert check_adjacency(W.maximum(W.T))[0, 1] == 1.0
 
 
 class TestNewNodes:

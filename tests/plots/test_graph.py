@@ -1,4 +1,6 @@
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
@@ -31,6 +33,21 @@ def test_any_kind_of_matrix_and_no_loops_or_explicit_zeros(ax, convert):
         assert len(GraphDisplay(X[:3], matrix).pairs) == 1
         return
     np.testing.assert_array_equal(GraphDisplay(X[:3], matrix).pairs, [[0, 1], [1, 2]])
+
+
+def test_graphs_with_names_and_places_by_node(ax):
+    graph = nx.path_graph(["c", "a", "b"])
+    places = {"a": (0.0, 0.0), "b": (1.0, 0.0), "c": (0.0, 1.0)}
+    frame = pd.DataFrame(places.values(), index=list(places))
+    edges = nx.to_pandas_edgelist(graph)
+    for X, W in ((places, graph), (frame, graph), (places, edges), (frame, nx.to_pandas_adjacency(graph))):
+        display = GraphDisplay(X, W)
+        np.testing.assert_array_equal(display.pairs, [[0, 1], [0, 2]])  # a to b, a to c
+        for y in ({"c": 1, "b": 0}, pd.Series({"c": 1, "b": 0, "a": -1}), [-1, 0, 1]):
+            display.plot(ax, y=y, legend=True)
+            ax.clear()
+    with pytest.raises(ValueError, match="y names 1 nodes"):
+        display.plot(ax, y={"nobody": 0})
 
 
 def test_heavier_edges_are_wider_and_darker(ax):
