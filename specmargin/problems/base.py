@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.problems.changing import changed
+from specmargin.problems.copying import dumped, loaded
 from specmargin.problems.relabel import LabelData
 from specmargin.results import Certificate
 from specmargin.typing import AnyArray, FloatArray
@@ -97,7 +98,7 @@ class BuiltProblem:
                 f"{self.name} as it was changed is not convex by CVXPY's rules with its parameters (DPP): "
                 f"{_not_dcp(self.problem)}; write the terms and constraints that were added otherwise."
             )
-        object.__setattr__(self, "_held", _ids(self.problem))
+        object.__setattr__(self, "_held", self.problem.constraints)
         for label, constraint in self.constraints.items():
             for part in parts_of(constraint):
                 part.set_label(label)
@@ -197,8 +198,13 @@ class BuiltProblem:
 
     def is_changed_in_place(self) -> bool:
         """Whether the list of constraints is another one than that of the problem when it was handed over."""
-        held: set[int] = vars(self)["_held"]
-        return _ids(self.problem) != held
+        return _ids(self.problem) != {constraint.id for constraint in vars(self)["_held"]}
+
+    def __copy__(self) -> BuiltProblem:
+        return replace(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return loaded, (type(self), dumped(self))
 
     def changes(self) -> list[str]:
         """Return in parts_changed what of `problem` is not as its builder made it."""
