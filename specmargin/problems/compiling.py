@@ -1,12 +1,13 @@
-"""Compilation of problems with many parameters: for the present values of these, not for all."""
+"""Compilation of problems with many parameters, and of those that another process has made."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import cvxpy as cp
+from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
-__all__ = ["LabelledProblem", "is_wide"]
+__all__ = ["LabelledProblem", "count_on", "is_wide"]
 
 _WIDE = 10**6
 """Products of an entry of a parameter and one of a variable up to which CVXPY may compile for all values of both."""
@@ -20,6 +21,15 @@ def is_wide(problem: cp.Problem) -> bool:
     """
     entries, unknowns = (sum(one.size for one in leaves) for leaves in (problem.parameters(), problem.variables()))
     return bool(entries * unknowns > _WIDE)
+
+
+def count_on(problem: cp.Problem) -> None:
+    """Let CVXPY count variables on from a problem's own numbers, which are those of the process that made it.
+
+    A variable of the compiled problem would have the number, and be taken for, one of the problem's.
+    """
+    known = (one.id for one in (*problem.variables(), *problem.parameters(), *problem.constraints))
+    ID_COUNTER.count = max(ID_COUNTER.count, *(number + 1 for number in known), 0)
 
 
 class LabelledProblem(cp.Problem):

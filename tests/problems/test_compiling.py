@@ -1,8 +1,10 @@
 """Compilation of problems with many parameters: as large and as quick as that of the same program with numbers."""
 
+import pickle
 import tracemalloc
 
 import cvxpy as cp
+import cvxpy.lin_ops.lin_utils as counted
 import numpy as np
 import pytest
 
@@ -141,3 +143,18 @@ def test_what_needs_the_parameters_keeps_them():
     small = storm(labels(0)).problem
     small.get_problem_data("CLARABEL", enforce_dpp=True, canon_backend=cp.COO_CANON_BACKEND)
     assert small._cache.param_prog is not None
+
+
+def test_problems_of_another_process_meet_no_number_of_this_one(monkeypatch):
+    w, b = cp.Variable(4, name="w"), cp.Variable(name="b")
+    hinge = cp.sum(cp.pos(1 - cp.multiply(2.0 * TRUTH - 1, X @ w + b)))
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + hinge), [cp.norm(w, 1) <= 3, w[0] <= 1])
+    content, made = pickle.dumps(problem), counted.ID_COUNTER.count
+    here = sm.solve(problem)
+    monkeypatch.setattr(counted.ID_COUNTER, "count", made)
+    for count in range(made - 40, made):
+        counted.ID_COUNTER.count = count
+        there = sm.solve(pickle.loads(content))
+        assert there.status is here.status
+        assert there.certificate.primal_objective == pytest.approx(here.certificate.primal_objective, rel=1e-9)
+        np.testing.assert_allclose(there.variables["w"], here.variables["w"], atol=1e-8)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
-from specmargin.problems.compiling import is_wide
+from specmargin.problems.compiling import count_on, is_wide
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
@@ -282,6 +282,7 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
+    count_on(problem)
     data, chain, inverse = problem.get_problem_data(
         solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
     )
