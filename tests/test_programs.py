@@ -88,15 +88,15 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "kta": lambda: sm.problems.kta(sm.objectives.Alignment(_spectrum(), _labels())),
     "rmm": lambda: sm.problems.rmm(_rmm(B=1.5)),
     "rmm_primal": lambda: sm.problems.rmm_primal(_rmm(B=1.5)),
-    "storm, literal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "literal"),
-    "storm, chained": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "chained"),
-    "storm, compact": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "compact"),
-    "storm, primal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "primal"),
+    "storm, literal": lambda: sm.problems.storm(_margin(B=1.5), "literal"),
+    "storm, chained": lambda: sm.problems.storm(_margin(B=1.5), "chained"),
+    "storm, compact": lambda: sm.problems.storm(_margin(B=1.5), "compact"),
+    "storm, primal": lambda: sm.problems.storm(_margin(B=1.5), "primal"),
     "stoam": lambda: sm.problems.stoam(_margin()),
     "mkl": lambda: sm.problems.mkl(_margin(order=False)),
-    "block_margin, literal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "literal"),
-    "block_margin, compact": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "compact"),
-    "block_margin, primal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "primal"),
+    "block_margin, literal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "literal"),
+    "block_margin, compact": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "compact"),
+    "block_margin, primal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "primal"),
     "s3vm_relaxation": lambda: sm.problems.s3vm_relaxation(_s3vm()),
     "cccp_subproblem": lambda: sm.problems.cccp_subproblem(_s3vm(), np.full(SIZES["u"], 0.5)),
 }
@@ -212,6 +212,21 @@ def test_page_explains_every_name(name: str, page: str) -> None:
     section_of = before[before.rindex("\n## ") :]
     for known in (*built.variables, *built.parameters, *built.constraints):
         assert f"`{known}`" in section_of, f"{name}: say what {known} is"
+
+
+def test_cone_is_the_one_that_the_page_defines(page: str) -> None:
+    """Rows of A and their traces c, by the words of the page, for weights two of which are of equal eigenvalues."""
+    assert "c = A 1" in page
+    assert "eps is 0 by default" in " ".join(page.split())
+    q = SIZES["q"]
+    after = [r for r in range(2, q + 1) if r != 3]  # delta_3 = delta_4: there is no drop between them
+    A = np.array([[j == 1 for j in range(1, q + 1)], *[[2 <= j <= r for j in range(1, q + 1)] for r in after]], float)
+    for obj in (_margin(), sm.objectives.Alignment(_spectrum(), _labels())):
+        np.testing.assert_array_equal(obj.cone.matrix(), A)
+        np.testing.assert_array_equal(obj.cone.c, A.sum(axis=1))
+    np.testing.assert_array_equal(_margin(order=False).cone.matrix(), np.eye(q))
+    assert [_margin().eps, _blocks().eps] == [0.0, 0.0]
+    assert "0.001" not in page
 
 
 def test_page_names_functions_that_exist(page: str) -> None:
