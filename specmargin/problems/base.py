@@ -41,6 +41,8 @@ class Recovered(NamedTuple):
 class BuiltProblem:
     """A CVXPY problem and the names of its parts.
 
+    It can be pickled and sent to other processes; a copy shares nothing with its origin.
+
     Parameters
     ----------
     name : str
