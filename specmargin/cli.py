@@ -181,11 +181,11 @@ def compare(
         echo(f"written: {path}")
 
 
-@app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LapRLSCV --model model.npz")
+@app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LapRLSCV --out model.npz")
 def fit(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
     target: Target,
-    model: Annotated[Path, typer.Option("--model", help="The file to be written.")] = Path("model.npz"),
+    out: Annotated[Path, typer.Option("--out", help="The model file to be written.")] = Path("model.npz"),
     method: Annotated[str, typer.Option("--method", help="As for compare.")] = "AutoSSL",
     text: TextColumns = None,
     ignore: Ignored = None,
@@ -199,12 +199,12 @@ def fit(
     from specmargin.assessment import fit_table, read_table, split_target
     from specmargin.assessment.result import column_lines
 
-    _keep(file, file_to_write("--model", model))
+    _keep(file, file_to_write("--out", out))
     table, labels = split_target(read_table(file, columns=columns or (), names=names), target, unlabeled)
     options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "exact": exact, "random_state": seed}
     fitted = fit_table(table, labels, method=method, unlabeled=None, target=target, **options)
-    fitted.save(model)
-    echo("\n".join([*column_lines(fitted.columns), *table.notes, repr(fitted), f"written: {model}"]))
+    fitted.save(out)
+    echo("\n".join([*column_lines(fitted.columns), *table.notes, repr(fitted), f"written: {out}"]))
 
 
 @app.command(epilog="Example: specmargin predict model.npz new.csv --out predictions.csv")

@@ -13,7 +13,7 @@ from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 __all__ = ["CommandGroup", "echo", "file_to_write", "folder_to_write"]
 
-_PLACES = ("--data", "--out", "--results", "--figures", "--model")
+_PLACES = ("--data", "--out", "--results", "--figures")
 """Options that name a place; an empty one, of a variable that is not set, would be the current folder."""
 
 # No fault of the program: what the computer or the folder lacks.
@@ -51,7 +51,7 @@ class CommandGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse places without a name."""
-        for option, value in zip(args, [*args[1:], None], strict=True):
+        for option, value in zip(args, [*args, None][1:], strict=True):
             if (option in _PLACES and value == "") or option in [f"{place}=" for place in _PLACES]:
                 ctx.fail(f"{option.rstrip('=')} is empty; name a file or a folder.")
         return super().parse_args(ctx, args)

@@ -10,11 +10,11 @@ capitals. What a word may mean is in `ALLOWED`; `CEILING` in `tests/test_house.p
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import json
 import re
-import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,10 +171,15 @@ def _places(name: str, word: Word, files: list) -> Iterator[Place]:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="words whose places are listed; all are counted else")
+    given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in WORDS]:
+        parser.error(f"no word {unknown[0]!r} is looked for; take one of {', '.join(WORDS)}")
     stands = occurrences(Path(__file__).resolve().parents[1])
-    for name in sys.argv[1:]:
+    for name in given.names:
         for path, line, text in stands[name]:
             print(f"{path}:{line}: {' '.join(text.split())}")
-    if not sys.argv[1:]:
+    if not given.names:
         for name, word in WORDS.items():
             print(f"{len(stands[name]):5}  {name:12} {word.instead}")

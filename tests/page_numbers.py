@@ -22,6 +22,7 @@ Tables between ``<!-- numbers: NAME -->`` and ``<!-- end of numbers -->`` are wr
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 import sys
@@ -272,15 +273,20 @@ def _suggestions(number: str) -> Iterator[str]:
 
 def main(arguments: list[str]) -> None:
     """Do what the first lines of this file say."""
+    parser = argparse.ArgumentParser(prog="page_numbers.py", description=str(__doc__).splitlines()[0])
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--list", action="store_true", help="numbers without a source, and records in which they stand")
+    which.add_argument("--kept", action="store_true", help="what is on the pages and in no file of the repository")
+    given = parser.parse_args(arguments)
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages()}
-    if arguments == ["--list"]:
+    if given.list:
         for page, text in texts.items():
             for fault in faults(page, text):
                 print(fault)
                 number = fault.split(": ")[1].split(" ")[0]
                 if fault.endswith("has no source"):
                     print(*(f"    {number} = {each[:300]}" for each in list(_suggestions(number))[:8]), sep="\n")
-    elif arguments == ["--kept"]:
+    elif given.kept:
         print(*(f"{page}: {reason}" for name, text in texts.items() for page, reason in not_kept(name, text)), sep="\n")
     else:
         sys.path.insert(0, str(Path(__file__).parent))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,8 @@ from reproduction.run import Experiment, Findings, Setup
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import RMM, S3VM
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
@@ -108,7 +111,7 @@ def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
     assert "column  role" in again.stderr
     assert "column  role" not in again.stdout
     assert again.stderr.count("kept from an earlier run") == 3
-    assert run("fit", *common, "--method", "svm", "--model", "svm.npz").exit_code == 0
+    assert run("fit", *common, "--method", "svm", "--out", "svm.npz").exit_code == 0
     assert run("predict", "svm.npz", "flowers.csv", "--out", "later.csv").exit_code == 0
     assert len((tmp_path / "later.csv").read_text().splitlines()) == 41
     spent = run("compare", *common, "--methods", "svm", "--out", "none", "--budget", 1e-9)
@@ -121,11 +124,11 @@ def test_what_is_read_is_never_overwritten(run, tmp_path):
     (tmp_path / "link.csv").symlink_to("t.csv")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "predictions.csv").write_text(text)
-    assert run("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "m.npz").exit_code == 0
+    assert run("fit", "t.csv", "--target", "kind", "--method", "svm", "--out", "m.npz").exit_code == 0
     model = (tmp_path / "m.npz").read_bytes()
     for command in (
-        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "t.csv"),
-        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--model", "link.csv"),
+        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--out", "t.csv"),
+        ("fit", "t.csv", "--target", "kind", "--method", "svm", "--out", "link.csv"),
         ("predict", "m.npz", "t.csv", "--out", "t.csv"),
         ("predict", "m.npz", "t.csv", "--out", "m.npz"),
         ("compare", "out/predictions.csv", "--target", "kind", "--methods", "majority", "--out", "out"),
@@ -140,7 +143,7 @@ def test_what_is_read_is_never_overwritten(run, tmp_path):
 def test_types_are_said_on_the_command_line(run, tmp_path):
     text = "x;z;price\n" + "".join(f"{i % 7},5;{i % 3};{3 * (i % 7)},25\n" for i in range(30))
     (tmp_path / "t.csv").write_text(text)
-    refused = run("fit", "t.csv", "--target", "price", "--model", "m.npz")
+    refused = run("fit", "t.csv", "--target", "price", "--out", "m.npz")
     assert (refused.exit_code, "--columns price=number" in refused.stderr) == (2, True)
     result = run("fit", "t.csv", "--target", "price", "--columns", "price=number", "--columns", "z=category")
     assert result.exit_code == 0, result.output
@@ -376,6 +379,41 @@ def test_the_module_is_the_command():
     assert done.stdout == f"specmargin {sm.__version__}\n"
 
 
+ENTRIES = {
+    "specmargin": ["-c", "import sys; from specmargin.__main__ import main; sys.exit(main())"],
+    "python -m specmargin": ["-m", "specmargin"],
+    "python -m reproduction": ["-m", "reproduction"],
+    "specmargin datasets": ["-m", "specmargin", "datasets"],
+    "lesson_files.py": [str(ROOT / "notebooks" / "lessons" / "lesson_files.py")],
+    "built_pages.py": [str(ROOT / "docs" / "_extensions" / "built_pages.py")],
+    "page_numbers.py": [str(ROOT / "tests" / "page_numbers.py")],
+    "house_words.py": [str(ROOT / "tests" / "house_words.py")],
+    "house_counts.py": [str(ROOT / "tests" / "house_counts.py")],
+}
+DO_SOMETHING_ALONE = {"lesson_files.py", "page_numbers.py", "house_words.py", "house_counts.py"}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_command_answers_nothing_a_wrong_word_and_a_call_for_help(entry, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in (ROOT / "notebooks" / "lessons").iterdir()}
+    usage = {}
+    for words, code in (([], 2), (["nonsense"], 2), (["--nonsense"], 2), (["--help"], 0)):
+        if words or entry not in DO_SOMETHING_ALONE:
+            done = subprocess.run(
+                [sys.executable, *ENTRIES[entry], *words],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+            usage[tuple(words)] = done.stdout + done.stderr
+            assert done.returncode == code, usage
+            assert "usage" in usage[tuple(words)].lower(), usage
+            assert "Traceback" not in usage[tuple(words)]
+    assert "nonsense" in usage["nonsense",]
+    assert before == {path: path.stat().st_mtime_ns for path in (ROOT / "notebooks" / "lessons").iterdir()}
+
+
 @pytest.mark.parametrize("lacking", ["typer", "rich"])
 def test_without_the_extra_the_command_says_what_to_install(lacking):
     code = f"import sys; sys.modules[{lacking!r}] = None\nfrom specmargin.__main__ import main\nmain()"
@@ -409,7 +447,7 @@ def test_a_name_that_is_nearly_right_is_asked_after(run, arguments, meant):
     "arguments",
     [
         ("compare", "t.csv", "--target", "y", "--out", ""),
-        ("fit", "t.csv", "--target", "y", "--model="),
+        ("fit", "t.csv", "--target", "y", "--out="),
         ("figures", "--out", ""),
         ("datasets", "list", "--data", ""),
     ],
@@ -426,7 +464,7 @@ def test_a_folder_for_a_file_and_a_file_for_a_folder_are_refused_first(run, tmp_
     (tmp_path / "file").write_text("")
     for arguments, says in (
         (("predict", "no.npz", "no.csv", "--out", "folder"), "--out 'folder' is a folder; name the file"),
-        (("fit", "no.csv", "--target", "y", "--model", "folder"), "--model 'folder' is a folder; name the file"),
+        (("fit", "no.csv", "--target", "y", "--out", "folder"), "--out 'folder' is a folder; name the file"),
         (("compare", "no.csv", "--target", "y", "--out", "file/below"), "'file' is a file; name a folder"),
     ):
         result = run(*arguments)

@@ -3,6 +3,7 @@
 ``python docs/_extensions/built_pages.py docs/_build/html`` is run by `make docs`.
 """
 
+import argparse
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -63,7 +64,11 @@ def complaints(folder: Path) -> Iterator[str]:
 
 def main() -> int:
     """Print the complaints about the site in the folder that is named first; return how many there are."""
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("folder", type=Path, help="of the built site")
+    folder = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f"{folder} is no folder")
     found = list(complaints(folder))
     sys.stdout.write("".join(f"{line}\n" for line in found))
     pages = len(list(folder.rglob("*.html")))

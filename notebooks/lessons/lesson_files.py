@@ -23,6 +23,7 @@ underscore there, since marimo allows one cell for each name. Its head names wha
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -240,20 +241,26 @@ def _by_property(properties: dict[str, Any], exercise: str, value: Any) -> str |
 
 def main(arguments: list[str]) -> None:
     """Write all files; with ``--marks`` those of the answers, too; or the archive alone, or the marimo files alone."""
-    if "--teacher" in arguments:
+    parser = argparse.ArgumentParser(prog="lesson_files.py", description=__doc__.splitlines()[0])
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--marks", action="store_true", help="run the sources and write the marks of the answers, too")
+    which.add_argument("--teacher", action="store_true", help="build/teacher.zip alone, the archive for teachers")
+    which.add_argument("--marimo", nargs="+", metavar="COMMAND", help="the marimo files alone, by this command")
+    given = parser.parse_args(arguments)
+    if given.teacher:
         write_archive(ARCHIVE, texts := teacher_files())
         print(f"{ARCHIVE.relative_to(ROOT)} holds {len(texts)} files of {len(sources())} lessons.")
         return
-    if "--marimo" in arguments:
+    if given.marimo:
         for source in (one for one in sources() if one.name[:2] in MARIMO):
-            text = marimo_file(source, arguments[arguments.index("--marimo") + 1 :])
+            text = marimo_file(source, given.marimo)
             marimo_path(source).write_text(text, encoding="utf-8")
         print(f"{len(MARIMO)} marimo files are written.")
         return
     for source in sources():
         for path, text in files(source).items():
             path.write_text(text, encoding="utf-8")
-    if "--marks" in arguments:
+    if given.marks:
         import matplotlib
 
         matplotlib.use("Agg")
