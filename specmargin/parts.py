@@ -9,27 +9,42 @@ included; `require_part` and `from_number` are what these functions share.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
-__all__ = ["Part", "changed", "from_number", "parameters_of", "require_number", "require_part"]
+__all__ = ["Part", "SignatureOfInit", "changed", "from_number", "parameters_of", "require_number", "require_part"]
+
+
+class SignatureOfInit:
+    """The signature of a class whose ``__new__`` takes anything, for tools that ask ``__new__`` before ``__init__``."""
+
+    def __get__(self, instance: object, cls: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]  # of this very class
+        return inspect.Signature(parameters)
 
 
 class Part:
     """Base of the parts: parameters by name, and a repr that shows those that are not the default."""
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse arrays where numbers are meant."""
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        for name, value in {**dict(zip(names, given, strict=False)), **named}.items():
-            require_number(name, value)
-        return super().__new__(cls)
+    __signature__ = SignatureOfInit()
+
+    if not TYPE_CHECKING:  # of a part without parameters a type checker would ask what it takes
+
+        def __new__(cls, *given: Any, **named: Any) -> Self:
+            """Refuse arrays where numbers are meant."""
+            names = [field.name for field in fields(cls)]
+            for name, value in {**dict(zip(names, given, strict=False)), **named}.items():
+                require_number(name, value)
+            return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn asks for them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -155,9 +155,6 @@ class AutoSSL(SemiSupervisedClassifier):
         (with two classes: zero), it is the first of these classes, and a warning counts such samples.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
-    intercept_ : ndarray of shape (n_outputs,)
-    result_ : SolveResult or tuple of SolveResult
-        Status, certificate and multipliers, per class with more than two.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -215,7 +212,7 @@ class AutoSSL(SemiSupervisedClassifier):
         "constants": maybe(instance(Constants, "pass dataclasses.replace(specmargin.candidates.CONSTANTS, ...)")),
     }
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:  # type: ignore[override]  # it takes no weights
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:  # type: ignore[override]  # it takes no weights
         """Learn from labelled and unlabelled samples.
 
         Parameters

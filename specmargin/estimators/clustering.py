@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from specmargin.checks import Rule, count, maybe, number, warn
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import SemiSupervised, check_features, fitting, in_batches
+from specmargin.estimators._base.sklearn_bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.connectivity import components_of
@@ -38,7 +38,10 @@ class _RegularizedEigenfunctions(SemiSupervised):
     """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
 
     gamma_A: float
+    kernel: Any
+    laplacian: Any
     tol: float
+    result_: SolveResult
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"gamma_A": number(above=0)}
 

@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.arrays import checked_sparse
 from specmargin.checks import shown
+from specmargin.estimators._base.sklearn_bases import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.node_names import by_row
 from specmargin.labels import label_array, label_vector

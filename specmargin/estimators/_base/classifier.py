@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,6 +16,7 @@ from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_
 from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
 from specmargin.estimators._base.label_robustness import count_flips
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
+from specmargin.estimators._base.sklearn_bases import ClassifierMixin
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -76,6 +76,10 @@ class Search:
     estimator: Any
     grid: Any
     estimator_: Any
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return what else the chosen estimator has learned; `_refit` copies it."""
 
     _candidates: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """What is tried where the grid does not say."""

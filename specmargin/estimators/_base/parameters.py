@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from specmargin.checks import (
     NUMBERS,
@@ -28,10 +28,11 @@ from specmargin.checks import (
     seed,
     shown,
 )
+from specmargin.estimators._base.sklearn_bases import BaseEstimator
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
 from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
-from specmargin.parts import Part, changed, parameters_of, require_number, require_part
+from specmargin.parts import Part, SignatureOfInit, changed, parameters_of, require_number, require_part
 from specmargin.solvers.parts import search_of, solver_of
 from specmargin.spectra.parts import Eigenvectors, transform_of
 
@@ -249,6 +250,7 @@ class Composed(BaseEstimator):
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     """Rules of the class instead of `RULES`."""
+    __signature__ = SignatureOfInit()
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         if not given.keys() <= set(_known(cls)):

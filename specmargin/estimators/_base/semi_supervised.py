@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +86,7 @@ class SemiSupervised(Composed):
         """Label of the nodes that a mapping leaves out."""
         return np.nan
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn from labelled and unlabelled samples.
 
         Parameters
@@ -270,8 +270,8 @@ def solved_by_cvxpy(problem: Any, solver: Solver, names: str | Sequence[str] | N
     return problems.solve(problem, order, tol=solver.tol, check=True, **(solver.options or {}))
 
 
-def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...]:
-    """Return the one result of a binary problem, a tuple of several."""
+def unpacked(results: list[SolveResult]) -> Any:
+    """Return the one result of a binary problem, a tuple of several: no type that is both has attributes."""
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from specmargin.checks import shown
 from specmargin.estimators._base.label_weights import weights_of_labeled
 from specmargin.estimators._base.semi_supervised import SemiSupervised, require_rows
+from specmargin.estimators._base.sklearn_bases import RegressorMixin
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.node_names import by_row
 from specmargin.labels import Targets, encode_targets
