@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
+from html import escape
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
@@ -300,6 +301,24 @@ def visible(text: str) -> str:
     red: \x1b[31m
     """
     return _HIDDEN.sub(lambda hidden: hidden[0].encode("unicode_escape").decode(), text)
+
+
+class AsPrinted:
+    """Base of what a notebook shows as `print` writes it.
+
+    Examples
+    --------
+    >>> class Bound(AsPrinted):
+    ...     def __str__(self):
+    ...         return "gap < 1e-6"
+    >>> Bound()._repr_html_()
+    '<pre>gap &lt; 1e-6</pre>'
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(visible(str(self)))}</pre>"
 
 
 def among(name: Any, known: Iterable[str]) -> str:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
+from specmargin.checks import AsPrinted
 from specmargin.exceptions import InvalidInputError
 from specmargin.logs import BoxLog, ProofLog
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
@@ -77,7 +79,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(AsPrinted):
     """Primal and dual objective at feasible points near a candidate, recomputed from the data.
 
     Parameters
@@ -116,6 +118,8 @@ class Certificate:
     (True, False)
     >>> Certificate(2.0, 1.9999998, rounding=1e-5).is_optimal(1e-6)
     False
+    >>> print(c)
+    optimum 2 within 2e-07, proved; constraints hold to 0
     """
 
     primal_objective: float
@@ -163,6 +167,26 @@ class Certificate:
         """
         return bool(0.0 <= self.relative_gap <= tol and (self.kind == "objective" or self.primal_residual <= tol))
 
+    def __str__(self) -> str:
+        value, gap, upwards = self.primal_objective, self.gap, self.sense == "minimize"
+        violation = self.violation if self.kind == "cone program" else self.primal_residual
+        supposing = f", supposing {' and '.join(self.assumptions)}" if self.assumptions else ""
+        if self.is_optimal(INACCURATE_GAP):
+            digits = 6
+            if value and gap:  # so many that their rounding does not hide the gap
+                digits = min(17, max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(gap)) + 2))
+            text = f"{value:.{digits}g}"
+            said = f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, proved{supposing}"
+        elif math.isfinite(gap) and gap >= 0:
+            bound = self.dual_objective + (-self.rounding if upwards else self.rounding)
+            at = f"at {'least' if upwards else 'most'} {_rounded(bound, 6, up=not upwards)}"
+            said = f"objective {value:.6g}; the optimum is {at}, proved{supposing}"
+        elif gap == math.inf:
+            said = f"objective {value:.6g}; no bound on the optimum is known"
+        else:
+            said = f"nothing is proved: objective {value:.6g}, bound {self.dual_objective:.6g}"
+        return f"{said}; constraints hold to {_rounded(violation, 2, up=True)}"
+
     def status(self, tol: float, stopped: Status | None = None) -> Status:
         """Return the name that the gap deserves; every convex solver takes it from here.
 
@@ -188,6 +212,12 @@ class Certificate:
         if stopped is not None:
             return stopped
         return Status.OPTIMAL_INACCURATE if self.is_optimal(INACCURATE_GAP) else Status.UNPROVED
+
+
+def _rounded(number: float, digits: int, up: bool) -> str:
+    """Return a number of so many digits, rounded up or down, for bounds that stay bounds."""
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return f"{float(Context(prec=digits, rounding=rounding).create_decimal_from_float(number)):.{digits}g}"
 
 
 @dataclass
@@ -290,7 +320,7 @@ class ConeProof:
 
 
 @dataclass(frozen=True, eq=False)
-class SolveResult:
+class SolveResult(AsPrinted):
     """The answer of a solver, and the evidence for it.
 
     Parameters
@@ -357,3 +387,6 @@ class SolveResult:
             f"{self.problem}: {self.status.name}, relative gap {self.certificate.relative_gap:.1e}, "
             f"{self.n_iter} iterations, {solver}"
         )
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}{self.certificate._repr_html_()}"

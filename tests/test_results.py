@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import html
 import math
 import pickle
+import re
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +48,48 @@ def test_status_with_and_without_solution() -> None:
 
 
 # Certificate.
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            Certificate(0.499806, 0.499806 - 2.5e-8, 4.6e-16),
+            "optimum 0.499806 within 2.6e-08, proved; constraints hold to 4.6e-16",
+        ),
+        (Certificate(1 / 3, 1 / 3 - 1e-13), "optimum 0.333333333333333 within 1.1e-13, proved"),
+        (Certificate(0.0, 0.0), "optimum 0 within 0, proved"),
+        (Certificate(-3.0, -2.96875, sense="maximize"), "objective -3; the optimum is at most -2.96875, proved"),
+        (Certificate(1.0, 0.5), "objective 1; the optimum is at least 0.5, proved"),
+        (Certificate(1.0, 1 / 3), "objective 1; the optimum is at least 0.333333, proved"),
+        (Certificate(-1.0, 1 / 3, sense="maximize"), "objective -1; the optimum is at most 0.333334, proved"),
+        (Certificate(1.0, 0.5, rounding=0.25), "objective 1; the optimum is at least 0.25, proved"),
+        (Certificate(1.0, -INF), "objective 1; no bound on the optimum is known"),
+        (Certificate(1.0, 1.5), "nothing is proved: objective 1, bound 1.5"),
+        (Certificate(NAN, 0.0), "nothing is proved: objective nan, bound 0"),
+        (
+            Certificate(1.0, 1.0, kind="cone program", violations={"box": 2**-30}, assumptions=("|x| <= 10", "y <= 1")),
+            "optimum 1 within 0, proved, supposing |x| <= 10 and y <= 1; constraints hold to 9.4e-10",
+        ),
+    ],
+)  # fmt: skip
+def test_a_certificate_is_printed_as_one_sentence(given: Certificate, sentence: str) -> None:
+    if "constraints hold" not in sentence:
+        sentence = f"{sentence}; constraints hold to 0"
+    assert str(given) == sentence
+    assert given._repr_html_() == f"<pre>{html.escape(sentence)}</pre>"
+
+
+@given(finite, st.floats(1e-12, 1e-2), st.floats(0, 1e-3))
+def test_the_printed_numbers_are_true(optimum: float, share: float, rounding: float) -> None:
+    """Decimals are exact: what is printed holds the whole interval that is proved."""
+    given = Certificate(optimum, optimum - share * (abs(optimum) + 1.0), rounding=rounding)
+    low, high = (Decimal(x) for x in (given.dual_objective, given.primal_objective))
+    if match := re.match(r"optimum (\S+) within (\S+),", str(given)):
+        value, within = map(Decimal, match.groups())
+        assert value - within <= low - Decimal(rounding) / 2 <= high <= value + within
+    elif match := re.search(r"the optimum is at least (\S+), proved", str(given)):
+        assert Decimal(match[1]) <= low
 
 
 @given(finite, finite)
@@ -282,3 +327,11 @@ def test_results_carry_logs_and_those_without_are_as_before() -> None:
     bare.__setstate__(state)
     assert bare.log is None
     assert dataclasses.replace(logged, log=None).log is None
+
+
+def test_a_notebook_shows_a_result_and_its_certificate() -> None:
+    shown = result(problem="<b>")._repr_html_()
+    assert shown == (
+        "<pre>&lt;b&gt;: OPTIMAL, relative gap 1.0e-07, 7 iterations, CLARABEL 0.11</pre>"
+        "<pre>optimum 2 within 2e-07, proved; constraints hold to 0</pre>"
+    )

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from specmargin.assessment.measures import explanations, measures
 from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
+from specmargin.checks import AsPrinted
 from specmargin.checks import path as check_path
-from specmargin.checks import visible
 from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
 from specmargin.typing import AnyArray, IntArray, Matrix
@@ -76,7 +75,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(AsPrinted):
     """Methods compared on one table; `repr` of it is a table of text.
 
     Parameters
@@ -213,9 +212,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(visible(repr(self)))}</pre>"
 
 
 def aligned(cells: Sequence[Sequence[str]], n_left: int) -> list[str]:

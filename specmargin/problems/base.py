@@ -15,6 +15,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import AsPrinted
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.problems.changing import changed
@@ -37,8 +38,8 @@ class Recovered(NamedTuple):
     """Multipliers that the certificate rests on, by the names of the objective, where `variables` lack them."""
 
 
-@dataclass(frozen=True, eq=False)
-class BuiltProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class BuiltProblem(AsPrinted):
     """A CVXPY problem and the names of its parts.
 
     It can be pickled and sent to other processes; a copy shares nothing with its origin.
@@ -104,6 +105,14 @@ class BuiltProblem:
         for label, constraint in self.constraints.items():
             for part in parts_of(constraint):
                 part.set_label(label)
+
+    def __repr__(self) -> str:
+        sense = "minimisation" if isinstance(self.problem.objective, cp.Minimize) else "maximisation"
+        sizes = [f"{key} ({', '.join(map(str, x.shape))})" if x.shape else key for key, x in self.variables.items()]
+        values = [key if p.ndim or p.value is None else f"{key} = {p.value:.4g}" for key, p in self.parameters.items()]
+        parts = {"constraints": list(self.constraints), "terms added": list(self.terms), "parameters": values}
+        named = [f"{kind} {', '.join(names)}" for kind, names in parts.items() if names]
+        return "; ".join([f"{self.name}: {sense} over {', '.join(sizes)}", *named])
 
     def with_(
         self,

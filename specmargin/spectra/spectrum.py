@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from specmargin.arrays import numbers_array
+from specmargin.checks import AsPrinted
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
@@ -23,7 +24,7 @@ def tied(a: float, b: float) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectrum(AsPrinted):
     """The q lowest eigenpairs of a Laplacian.
 
     Parameters

@@ -329,3 +329,16 @@ def test_both_certificates_speak_of_the_same_optimum(builds):
         assert cone.kind == "cone program"
         slack = proved.gap + cone.gap + 1e-12
         assert abs(proved.dual_objective - cone.dual_objective) <= 2 * slack
+
+
+def test_a_built_problem_is_printed_as_one_sentence(builds):
+    built = builds["primal hinge"]()
+    assert repr(built) == (
+        "LapSVM primal: minimisation over w (18), b, t (7); constraints margin; parameters gamma_A = 0.1, gamma_I = 1"
+    )
+    changed = built.with_(
+        constraints={"<low>": built.expressions["decisions"] >= -9},
+        terms={"size": cp.norm1(built.expressions["decisions"])},
+    )
+    assert "; constraints margin, &lt;low&gt;; terms added size;" in changed._repr_html_()
+    assert all(len(repr(build())) < 300 for build in builds.values())
