@@ -73,6 +73,10 @@ def problems(data: Data) -> dict[str, Callable[[], Any]]:
         K = data.K[np.ix_(known, known)]
         return build(sm.objectives.RMM(K, sm.encode_labels(data.truth[known]), C=1.0, B=1.5))
 
+    def cccp(loss: str) -> Any:
+        s3vm = sm.objectives.S3VM(data.X, data.labels, loss, C=1.0, C_star=0.1)
+        return sm.problems.cccp_subproblem(s3vm, np.zeros(len(s3vm.unlabeled)))
+
     s3vm = sm.objectives.S3VM(data.X, data.labels, "hinge", C=1.0, C_star=0.1)
     return {
         "lapsvm_dual": partial(lapsvm, sm.problems.lapsvm_dual, "hinge"),
@@ -86,7 +90,7 @@ def problems(data: Data) -> dict[str, Callable[[], Any]]:
         "mkl, primal": partial(storm, "primal", order=False),
         **{f"block_margin, {form}": partial(blocks, form) for form in ("literal", "compact", "primal")},
         "s3vm_relaxation": lambda: sm.problems.s3vm_relaxation(s3vm),
-        "cccp_subproblem": lambda: sm.problems.cccp_subproblem(s3vm, np.zeros(len(s3vm.unlabeled))),
+        **{f"cccp_subproblem, {loss}": partial(cccp, loss) for loss in ("hinge", "squared_hinge", "huber_hinge")},
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.problems.base import BuiltProblem, Recovered, parts_of
-from specmargin.problems.compiling import LabelledProblem
+from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
@@ -46,7 +46,7 @@ def built(obj: Any, form: str, forms: dict[str, Callable[..., Formulation]]) -> 
     held = formulation.constraints.values()
     return BuiltProblem(
         name=f"{obj.name} {form}",
-        problem=LabelledProblem(formulation.objective, [part for one in held for part in parts_of(one)]),
+        problem=ParametrizedProblem(formulation.objective, [part for one in held for part in parts_of(one)]),
         objective=obj,
         variables=formulation.variables,
         parameters=parameters,

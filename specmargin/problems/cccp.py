@@ -3,7 +3,7 @@ r"""One round of the concave-convex procedure for S3VMs as a CVXPY problem.
     min_w  1/2 w'Pw + C sum_lab V(y_i f_i) + C* sum_unl [V(f_j) + V(-f_j)] + sum_unl beta_j f_j,   f = A w + offset,
 
 where beta holds the tangent of the concave half of the unlabelled losses (`specmargin.solvers.cccp` says which). beta
-is a `cvxpy.Parameter`: assign the next one and solve again, nothing is compiled anew.
+is a `cvxpy.Parameter`: assign the next one and solve again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.typing import FloatArray
 
@@ -107,7 +108,7 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
 
     return _Round(
         name="CCCP round",
-        problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
+        problem=ParametrizedProblem(cp.Minimize(value), list(constraints.values())),
         objective=update(both, {"beta": beta}),
         variables={"w": w, "t": t},
         parameters={"beta": parameter},

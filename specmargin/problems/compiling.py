@@ -7,7 +7,7 @@ from typing import Any
 import cvxpy as cp
 from cvxpy.lin_ops.lin_utils import ID_COUNTER
 
-__all__ = ["LabelledProblem", "count_on", "is_wide"]
+__all__ = ["ParametrizedProblem", "count_on", "is_wide"]
 
 _WIDE = 10**6
 """Products of an entry of a parameter and one of a variable up to which CVXPY may compile for all values of both."""
@@ -32,11 +32,11 @@ def count_on(problem: cp.Problem) -> None:
     ID_COUNTER.count = max(ID_COUNTER.count, *(number + 1 for number in known), 0)
 
 
-class LabelledProblem(cp.Problem):
-    """A CVXPY problem whose labels are parameters: compiled for their present values where these are many.
+class ParametrizedProblem(cp.Problem):
+    """A CVXPY problem that is compiled for the present values of its parameters where these are many.
 
-    The rows of the labelled samples are as many parameters as they have entries. To compile them anew takes a fraction
-    of the solver's time; to compile them for all values takes 18 GB for 300 labels of 2,000 samples.
+    The rows of labelled samples, for one, are as many parameters as they have entries. To compile them anew takes a
+    fraction of the solver's time; to compile them for all values takes 18 GB for 300 labels of 2,000 samples.
     """
 
     def get_problem_data(

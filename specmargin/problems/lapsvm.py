@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from specmargin.labels import Targets
 from specmargin.objectives import LapRLS, LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import LabelledProblem
+from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.expressions import (
     as_cvxpy,
     conjugate_as_cvxpy,
@@ -225,7 +225,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
 
     return BuiltProblem(
         name=f"{obj.name} primal",
-        problem=LabelledProblem(cp.Minimize(obj.scale * value), list(constraints.values())),
+        problem=ParametrizedProblem(cp.Minimize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"w": w, "b": b, "t": t},
         parameters={"gamma_A": gamma_A, "gamma_I": gamma_I} if obj.L is not None else {"gamma_A": gamma_A},

@@ -9,7 +9,7 @@ import numpy as np
 
 from specmargin.objectives import SpectralRidge
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import LabelledProblem
+from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 
@@ -90,7 +90,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
 
     return BuiltProblem(
         name="SpectralRidge",
-        problem=LabelledProblem(
+        problem=ParametrizedProblem(
             cp.Minimize(expressions["loss"] + penalty * expressions["norm"]), list(constraints.values())
         ),
         objective=obj,

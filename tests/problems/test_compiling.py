@@ -10,7 +10,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.problems import models
-from specmargin.problems.compiling import LabelledProblem, is_wide
+from specmargin.problems.compiling import ParametrizedProblem, is_wide
 
 N, L, Q = 240, 60, 60
 RNG = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_builders_compile_as_by_hand_and_to_the_same_program(name):
 def test_changed_problems_compile_as_the_unchanged_and_follow_their_parameters(name):
     built = lapsvm("hinge", labels(0)) if name == "lapsvm" else storm(labels(0))
     changed = models.fairness(built, X[:, 1] > 0)
-    assert type(changed.problem) is LabelledProblem
+    assert type(changed.problem) is ParametrizedProblem
     assert is_wide(changed.problem)
     assert peak(lambda: changed.problem.get_problem_data("CLARABEL")) < 8e6
     parameter = built.parameters["gamma_A" if name == "lapsvm" else "C"]
@@ -121,6 +121,26 @@ def test_changed_problems_compile_as_the_unchanged_and_follow_their_parameters(n
         values.append(sm.solve(changed, check=True).certificate.primal_objective)
     assert values[0] == pytest.approx(values[2], rel=1e-6)
     assert values[1] > values[0] * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_round_of_cccp_compiles_as_by_hand(loss):
+    n, l = 900, 60
+    rng = np.random.default_rng(0)
+    points, y = rng.normal(size=(n, 2)), np.repeat([0, 1, -1], [l // 2, l // 2, n - l])
+    obj = sm.objectives.S3VM(points, sm.encode_labels(y), loss, C=1.0, C_star=0.1)
+    A, offset, sign, V = obj.features.dense(), obj.features.offset, np.repeat([-1.0, 1.0], l // 2), LOSSES[loss]
+    built = sm.problems.cccp_subproblem(obj, np.zeros(n - l))
+    for beta in (np.zeros(n - l), 0.01 * rng.normal(size=n - l)):
+        w = cp.Variable(A.shape[1])
+        known, free = A[:l] @ w + offset, A[l:] @ w + offset
+        value = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(obj.features.weights), w)) + V(cp.multiply(sign, known))
+        other = cp.Problem(cp.Minimize(value + 0.1 * (V(free) + V(-free)) + beta @ free))
+        built.parameters["beta"].value = beta
+        theirs = peak(lambda given=other: given.get_problem_data("CLARABEL"))
+        assert peak(lambda: built.problem.get_problem_data("CLARABEL")) < 2 * theirs + 2e6
+        best = other.solve(solver="CLARABEL")
+        assert sm.solve(built, check=True).certificate.primal_objective == pytest.approx(best, rel=1e-5)
 
 
 def test_problems_of_ones_own_compile_for_the_present_values_where_these_are_many():
