@@ -15,7 +15,7 @@ import numpy as np
 
 from specmargin.checks import Rule, number, outside
 from specmargin.estimators._base.changed_model import Change
-from specmargin.estimators._base.class_balance import Balance, codes_of, in_force
+from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
@@ -33,8 +33,8 @@ from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
-from specmargin.spectra import Spectrum, laplacian_eigenpairs
-from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
+from specmargin.spectra import Spectrum
+from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralRidge"]
@@ -223,7 +223,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         f = np.asarray(result.variables["f"])
         if self.refine is None and not change:  # else scores are cosines, or follow from another model
             self._held_out = objective.leave_one_out()
-        self.balance_ = Balance.of(f, labels, rule)
+        self.balance_ = Balance.of(spectrum.reached(f), labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
 
@@ -236,11 +236,11 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[ridge.SpectralRidge, Any]:
         """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
         if isinstance(graph, Spectrum):
-            spectrum = graph
+            spectrum = labeled_part(graph, labels.labeled)
         else:
             q = min(USUAL_Q, X.shape[0]) if self.q is None else self.q
             options: dict[str, Any] = {"normalized": self._normalized, "random_state": self.random_state}
-            spectrum = laplacian_eigenpairs(graph, q=q, tol=self.eigen_tol, **options)
+            spectrum = labeled_eigenpairs(graph, labels.labeled, q, tol=self.eigen_tol, **options)
         spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
         rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
@@ -261,7 +261,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         return ConformalRidge(blocks.G, labels.sign, penalty), blocks
 
     def _blocks(self, labels: Labels) -> KernelBlocks:
-        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
+        Z = self.eigenvectors_ * np.sqrt(self.spectrum_.n_reached * self.delta_)
         return KernelBlocks.of_features(Z, labels.labeled)
 
     def _smoother(self, X: Matrix | None) -> Smoother:
@@ -290,6 +290,6 @@ def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArr
     cosines = seeded_kmeans(leading, start, labels.labeled).similarities.copy()
     # Where no direction speaks for a class, the one of the start stays ahead.
     undirected = ~leading.any(axis=1)
-    cosines[undirected, start[undirected]] = np.finfo(np.float64).eps
+    cosines[undirected, start[undirected]] = 10 * UNDECIDED  # cosines that are decided by less are equal
     cosines[labels.labeled, own] = 1.0
     return cosines[:, 1] - cosines[:, 0] if binary else cosines

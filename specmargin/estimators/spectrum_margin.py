@@ -10,6 +10,7 @@ import numpy as np
 from specmargin.checks import outside
 from specmargin.estimators._base.spectrum_classifier import Graph, JointClassifier
 from specmargin.graphs import KNN, Laplacian
+from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import warn_of_repeated
 
@@ -401,8 +402,8 @@ class MKL(JointClassifier):
 
     _order: ClassVar[bool] = False
 
-    def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
-        spectra = super()._spectra(graphs)
+    def _spectra(self, graphs: list[Graph], labels: Labels) -> list[Spectrum]:
+        spectra = super()._spectra(graphs, labels)
         for spectrum in spectra:
             warn_of_repeated(spectrum, "MKL", "STOAM", stacklevel=outside())
         return spectra

@@ -164,8 +164,8 @@ class SpectralGraphTransducer(ByName):
 
     @property
     def n(self) -> int:
-        """Number of samples, the squared radius of the sphere."""
-        return self.spectrum.n_samples
+        """Number of samples that the eigenvectors are of, the squared radius of the sphere."""
+        return self.spectrum.n_reached
 
     @cached_property
     def sizes(self) -> tuple[float, float]:

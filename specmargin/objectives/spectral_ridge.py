@@ -163,7 +163,7 @@ class SpectralRidge(ByName):
     @cached_property
     def U(self) -> FloatArray:
         """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
-        return np.sqrt(self.spectrum.n_samples) * self.spectrum.eigenvectors[self.labels.labeled]
+        return np.sqrt(self.spectrum.n_reached) * self.spectrum.eigenvectors[self.labels.labeled]
 
     @cached_property
     def design(self) -> FloatArray:
@@ -215,14 +215,14 @@ class SpectralRidge(ByName):
 
     def decisions_at(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
         """Return f = sqrt(n) U v + b at all samples."""
-        return self.spectrum.eigenvectors @ (np.sqrt(self.spectrum.n_samples) * v) + b
+        return self.spectrum.eigenvectors @ (np.sqrt(self.spectrum.n_reached) * v) + b
 
     def moments(self, v: FloatArray, b: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-        """Return mean and standard deviation of the decisions over all samples, without computing them.
+        """Return mean and standard deviation of the decisions over all samples reached, without computing them.
 
         The eigenvectors are orthonormal: the mean square of sqrt(n) U v is v'v.
         """
-        n = self.spectrum.n_samples
+        n = self.spectrum.n_reached
         mean = (self.spectrum.eigenvectors.sum(axis=0) / np.sqrt(n)) @ v
         return mean + b, np.sqrt(np.maximum((v**2).sum(axis=0) - mean**2, 0.0))
 

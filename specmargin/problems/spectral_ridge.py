@@ -66,7 +66,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     n = obj.spectrum.n_samples
     everywhere = b if y.ndim == 1 else np.ones((n, 1)) @ cp.reshape(b, (1, y.shape[1]), order="C")
     expressions = {
-        "decisions": (obj.spectrum.eigenvectors * (np.sqrt(n) * root)) @ w + everywhere,
+        "decisions": (obj.spectrum.eigenvectors * (np.sqrt(obj.spectrum.n_reached) * root)) @ w + everywhere,
         "loss": cp.sum_squares(weighted),
         "norm": cp.sum_squares(w),
     }

@@ -240,7 +240,7 @@ def _margins(obj: SpectrumMargin, v: Any, C: cp.Parameter, B: cp.Parameter | Non
     constraints["margin"] = margins + xi >= 1
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
-    everywhere = np.hstack([spectrum.eigenvectors for spectrum in obj.spectra]) * np.sqrt(obj.labels.n_samples)
+    everywhere = np.hstack([s.eigenvectors * s.unit for s in obj.spectra]) * np.sqrt(obj.labels.n_samples)
     charged = data.charged(C, xi)
     expressions = {"decisions": everywhere @ v + b, "margins": margins, "loss": cp.sum(xi)}
     return _Parts(b, xi, constraints, charged, expressions, data)

@@ -19,9 +19,9 @@ from specmargin.arrays import first_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["LaplacianLike", "laplacian_eigenpairs"]
+__all__ = ["LaplacianLike", "fix_signs", "laplacian_eigenpairs", "null_space"]
 
 _LOGGER = logging.getLogger(__name__)
 _DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
@@ -125,7 +125,7 @@ def laplacian_eigenpairs(
     if tol is None:
         loose = method == "lanczos" and n > _EXACT_NODES and bound > 0
         tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if loose else 0.0
-    null, basis = _null_space(L, degrees, normalized, q)
+    null, basis = null_space(csgraph.connected_components(L, directed=False)[1], degrees, normalized, q)
     c, component = basis.shape[1], basis.indices.astype(np.intp)
     values, vectors, order = np.zeros(q), null, np.arange(n)
     if q > c:
@@ -149,7 +149,7 @@ def laplacian_eigenpairs(
         residual = float(np.linalg.norm(image - vectors * values, axis=0).max())
     eigenvectors = np.empty((n, q))
     eigenvectors[order] = vectors
-    _sign(eigenvectors[:, c:])
+    fix_signs(eigenvectors[:, c:])
     return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power, component)
 
 
@@ -241,10 +241,12 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
 
 
-def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:
-    """Return the first columns of the null space (n, min(c, q)), and all of it as a sparse basis (n, c)."""
-    n = len(degrees)
-    c, index = csgraph.connected_components(L, directed=False)
+def null_space(index: IntArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:
+    """Return the first columns of the null space (n, min(c, q)), and all of it as a sparse basis (n, c).
+
+    They follow from the component of every node, 0 to c - 1.
+    """
+    n, c = len(degrees), int(index.max()) + 1
     # The largest component first, so that nodes without edges, components of one node, come last.
     order = np.argsort(-np.bincount(index), kind="stable")
     rank = np.argsort(order)[index]
@@ -267,7 +269,7 @@ def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -
         columns[inside, j] = root[inside] * np.sqrt(below[j - 1] / (mass[j] * below[j]))
         larger = rank < j
         columns[larger, j] = -root[larger] * np.sqrt(mass[j] / (below[j - 1] * below[j]))
-    _sign(columns[:, 1:])
+    fix_signs(columns[:, 1:])
     return columns, basis
 
 
@@ -352,7 +354,7 @@ def _rayleigh_ritz(L: SparseArray, basis: SparseArray, vectors: FloatArray) -> t
     return values, vectors @ rotation
 
 
-def _sign(vectors: FloatArray) -> None:
+def fix_signs(vectors: FloatArray) -> None:
     """Flip columns, in place, so that their first entry of largest modulus is positive."""
     if vectors.shape[1] == 0:
         return

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csgraph
 
 from specmargin.exceptions import EigenspaceWarning, InvalidInputError
+from specmargin.spectra.eigenpairs import fix_signs, laplacian_eigenpairs, null_space
 from specmargin.spectra.spectrum import TIE, Spectrum
+from specmargin.typing import IntArray, SparseArray
 
-__all__ = ["USUAL_Q", "reused", "warn_of_repeated", "whole_eigenspaces"]
+__all__ = ["USUAL_Q", "labeled_eigenpairs", "labeled_part", "reused", "warn_of_repeated", "whole_eigenspaces"]
 
 USUAL_Q = 200
 """Eigenvectors where no number is asked for."""
@@ -21,6 +26,99 @@ _NORM = 1e-3
 
 _PRECISE = 1e-9
 """Residual, relative to the largest eigenvalue, from which on equal eigenvalues cannot be told from close ones."""
+
+
+def labeled_eigenpairs(
+    W: SparseArray, labeled: IntArray, q: int, *, of: Callable[[SparseArray], Any] = lambda W: W, **options: Any
+) -> Spectrum:
+    """Return the q lowest eigenpairs of the components of a graph that hold a label, or all that these have.
+
+    An eigenvector of a component without a label is zero at all labels: nothing can be learned of its weight.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n, n)
+        Adjacency, checked.
+    labeled : ndarray of int
+        The labelled nodes.
+    q : int
+        Eigenpairs, 1 to n.
+    of : callable, optional
+        Function of an adjacency that returns what `laplacian_eigenpairs` takes.
+    **options
+        Arguments of `laplacian_eigenpairs`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> edge = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> s = labeled_eigenpairs(sp.block_diag([edge, edge], format="csr"), np.array([0]), q=3)
+    >>> s.eigenvalues.round(12).tolist(), s.nodes.tolist()
+    ([0.0, 2.0], [0, 1])
+    """
+    n = W.shape[0]
+    component = csgraph.connected_components(W, directed=False)[1]
+    kept = np.isin(component, component[labeled])
+    if kept.all() or q > n:
+        return laplacian_eigenpairs(of(W), q=q, **options)
+    nodes = np.flatnonzero(kept)
+    part = laplacian_eigenpairs(of(W[nodes][:, nodes]), q=min(q, len(nodes)), **options)
+    vectors = np.zeros((n, part.q))
+    vectors[nodes] = part.eigenvectors
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    return replace(part, eigenvectors=vectors, degrees=degrees, component=component, nodes=nodes)
+
+
+def labeled_part(spectrum: Spectrum, labeled: IntArray) -> Spectrum:
+    """Return the eigenpairs, of those that are given, of the components that hold a label.
+
+    Those of all components are these themselves. Eigenvectors of one eigenvalue, or of close ones that are inexact, may
+    mix components: what is left of their span is diagonalised again.
+
+    Raises
+    ------
+    ValueError
+        If a component with a label was left out when the eigenpairs were computed.
+
+    Examples
+    --------
+    >>> from specmargin.spectra import laplacian_eigenpairs
+    >>> edge = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> s = laplacian_eigenpairs(np.kron(np.eye(2), edge), q=4)
+    >>> labeled_part(s, np.array([0])).eigenvectors.round(4).tolist()
+    [[0.7071, 0.7071], [0.7071, -0.7071], [0.0, 0.0], [0.0, 0.0]]
+    """
+    component, degrees = spectrum.component, spectrum.degrees
+    if component is None or degrees is None:
+        return spectrum
+    held = np.arange(len(component)) if spectrum.nodes is None else spectrum.nodes
+    kept = np.isin(component, component[labeled])
+    if np.count_nonzero(kept) > np.count_nonzero(kept[held]):
+        lost = labeled[~np.isin(labeled, held)]
+        raise InvalidInputError(
+            f"the spectrum is that of the {len(held)} nodes of components that had a label, and node {lost[0]}, which "
+            "has one now, is none of them; pass laplacian_eigenpairs(W), which is of all, or the graph."
+        )
+    if kept[held].all():
+        return spectrum
+    nodes = np.flatnonzero(kept)
+    index = np.unique(component[nodes], return_inverse=True)[1]
+    null, _ = null_space(index, degrees[nodes], spectrum.normalized, spectrum.q)
+    rough = spectrum.eigenvectors[nodes, spectrum.n_components :]
+    share, turned = np.linalg.eigh(rough.T @ rough)  # 1 in the span of these components, 0 off it
+    inside = turned[:, share > 0.5] / np.sqrt(share[share > 0.5])
+    values, order = np.linalg.eigh(inside.T @ (spectrum.eigenvalues[spectrum.n_components :, None] * inside))
+    smooth = rough @ (inside @ order)
+    fix_signs(smooth)
+    vectors = np.zeros((len(component), null.shape[1] + len(values)))
+    vectors[nodes] = np.hstack([null, smooth])
+    return replace(
+        spectrum,
+        eigenvalues=np.concatenate([np.zeros(null.shape[1]), np.maximum(values, 0.0)]),
+        eigenvectors=vectors,
+        n_components=null.shape[1],
+        nodes=nodes,
+    )
 
 
 def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
@@ -72,7 +170,10 @@ def warn_of_repeated(spectrum: Spectrum, who: str, instead: str, *, stacklevel: 
     ends = spectrum.block_ends()
     sizes = np.diff(ends, prepend=0)
     values = spectrum.eigenvalues[ends]
-    told_apart = spectrum.component is not None and len(set(np.bincount(spectrum.component))) == spectrum.n_components
+    told_apart = False
+    if spectrum.component is not None:
+        of_components = np.unique(spectrum.reached(spectrum.component), return_counts=True)[1]
+        told_apart = len(set(of_components)) == spectrum.n_components
     repeated = (sizes > 1) & ((values > 0) | (not told_apart))
     if repeated.any():
         first = int(repeated.argmax())

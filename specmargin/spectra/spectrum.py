@@ -10,7 +10,7 @@ import numpy as np
 from specmargin.arrays import numbers_array
 from specmargin.checks import AsPrinted
 from specmargin.exceptions import InvalidInputError
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["TIE", "Spectrum", "tied"]
 
@@ -50,6 +50,9 @@ class Spectrum(AsPrinted):
         p in ``L**p``.
     component : ndarray of shape (n,), optional
         Connected component of every node, by number.
+    nodes : ndarray of int, optional
+        The nodes that the eigenpairs are of, where some components of the graph are left out, as those without a
+        label: the other rows of `eigenvectors` are zero. By default all.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Spectrum(AsPrinted):
     degrees: FloatArray | None = None
     power: int = 1
     component: IntArray | None = None
+    nodes: IntArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "eigenvectors"):
@@ -86,6 +90,20 @@ class Spectrum(AsPrinted):
     def n_samples(self) -> int:
         """Number of nodes, n."""
         return len(self.eigenvectors)
+
+    @property
+    def n_reached(self) -> int:
+        """Number of nodes that the eigenpairs are of."""
+        return self.n_samples if self.nodes is None else len(self.nodes)
+
+    @property
+    def unit(self) -> float:
+        """Factor of sqrt(n) U: with it the diagonal of the kernel has the mean one over the nodes that it is of."""
+        return math.sqrt(self.n_reached / self.n_samples)
+
+    def reached(self, values: AnyArray) -> AnyArray:
+        """Return the rows of those nodes, of one row per node."""
+        return values if self.nodes is None else values[self.nodes]
 
     def block_ends(self, tol: float = TIE) -> IntArray:
         """Return the last column of every block of equal eigenvalues among columns 1 to q - 1.

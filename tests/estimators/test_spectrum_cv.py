@@ -162,7 +162,7 @@ def test_a_left_out_label_is_not_looked_at(moons, cls):
 def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
     X, _, y = moons
     calls = []
-    for place, name in ((parts, "NeighborSearch"), (parts, "knn_graph"), (spectrum_grid, "laplacian_eigenpairs")):
+    for place, name in ((parts, "NeighborSearch"), (parts, "knn_graph"), (spectrum_grid, "labeled_eigenpairs")):
         genuine = getattr(place, name)
 
         class Spy(genuine if isinstance(genuine, type) else object):
@@ -172,7 +172,7 @@ def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
 
         monkeypatch.setattr(place, name, Spy)
     cls(grid={**GRID, "C": [1.0], "B": [np.inf]}, cv=2).fit(X, y)
-    assert (calls.count("NeighborSearch"), calls.count("knn_graph"), calls.count("laplacian_eigenpairs")) == (1, 2, 2)
+    assert (calls.count("NeighborSearch"), calls.count("knn_graph"), calls.count("labeled_eigenpairs")) == (1, 2, 2)
 
 
 @pytest.mark.parametrize("given", [False, True])

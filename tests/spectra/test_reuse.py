@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
-from specmargin.spectra.reuse import reused
+from specmargin.spectra.reuse import labeled_eigenpairs, labeled_part, reused
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +85,25 @@ def test_the_component_of_every_node_is_kept():
     np.testing.assert_array_equal(parts.index, literal.index)
     np.testing.assert_array_equal(parts.sizes, literal.sizes)
     assert (parts.n, parts.n_isolated) == (literal.n, literal.n_isolated) == (3, 1)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_components_without_a_label_are_left_out(graph, normalized):
+    """The same as eigenpairs of the others alone; also from those of all, where equal components share eigenvalues."""
+    chain = sp.diags_array([np.ones(19), np.ones(19)], offsets=[-1, 1])
+    W = sp.block_diag([graph, sp.csr_array((1, 1)), graph, chain, sp.csr_array((4, 4))], format="csr")
+    kept, options = np.r_[0:60, 121:142], {"normalized": normalized}
+    labeled = np.array([3, 125, 141])
+    alone = laplacian_eigenpairs(W[kept][:, kept], q=30, **options)
+    part = labeled_eigenpairs(W, labeled, 30, **options)
+    whole = labeled_part(laplacian_eigenpairs(W, q=145, **options), labeled).truncate(30)
+    assert part.nodes.tolist() == whole.nodes.tolist() == kept.tolist()
+    assert part.n_components == whole.n_components == alone.n_components
+    for one in (part, whole):
+        np.testing.assert_allclose(one.eigenvalues, alone.eigenvalues, atol=1e-12)
+        np.testing.assert_allclose(one.eigenvectors[kept] ** 2, alone.eigenvectors**2, atol=1e-8)
+        assert not np.delete(one.eigenvectors, kept, axis=0).any()
+    assert labeled_part(part, labeled[[2, 0, 1]]) is part
+    assert labeled_eigenpairs(graph, labeled[:1], 12).nodes is None
+    with pytest.raises(InvalidInputError, match="node 60, which has one now, is none of them"):
+        labeled_part(part, np.array([3, 60, 61]))

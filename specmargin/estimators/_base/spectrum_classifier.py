@@ -28,8 +28,7 @@ from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend
-from specmargin.spectra.eigenpairs import laplacian_eigenpairs
-from specmargin.spectra.reuse import USUAL_Q, reused, whole_eigenspaces
+from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _PER_GRAPH = ("graph", "laplacian", "q")
@@ -78,26 +77,29 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     _places: list[Any]
 
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
-        spectra = self._spectra(graph)
+        spectra = self._spectra(graph, labels)
         over = spectra if len(spectra) > 1 else spectra[0]
         answers = [self._solve(over, binary, change) for binary, change in changes(self, X, labels)]
         scores = self._record(spectra, answers)
-        self.balance_ = Balance.of(scores, labels, self.class_balance)
+        self.balance_ = Balance.of(reached(spectra, scores), labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
     def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
         # Eigenvectors know no labels: all folds share them.
         answers = [apart._solve(self.spectrum_, binary, change) for binary, change in changes(self, X, labels)]
         scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
-        return Balance.of(scores, labels, self.class_balance)(scores)
+        return Balance.of(reached(self.spectrum_, scores), labels, self.class_balance)(scores)
 
-    def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
-        """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
+    def _spectra(self, graphs: list[Graph], labels: Labels) -> list[Spectrum]:
+        """Return the eigenpairs of the labelled components of the graphs: of those that were passed, or computed."""
         spectra = []
         for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True):
-            if not isinstance(W, Spectrum):
+            if isinstance(W, Spectrum):
+                W = labeled_part(W, labels.labeled)
+            else:
                 q = min(USUAL_Q, W.shape[0]) if own.q is None else own.q
-                W = laplacian_eigenpairs(own.laplacian.of(W), q=q, random_state=self.random_state)
+                options = {"of": own.laplacian.of, "random_state": self.random_state}
+                W = labeled_eigenpairs(W, labels.labeled, q, **options)
             spectra.append(whole_eigenspaces(W, stacklevel=outside()))
         return spectra
 
@@ -218,7 +220,7 @@ class SpectrumClassifier(GraphSpectrumClassifier):
 
     def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
-        spectra = self._spectra(graph)
+        spectra = self._spectra(graph, labels)
         return self._built(spectra if len(spectra) > 1 else spectra[0], labels, Change.of(self, X, labels.classes[1]))
 
     def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
@@ -321,7 +323,14 @@ def _of_graphs(spectra: list[Spectrum], scores: FloatArray, solutions: list[Any]
         return [scores]
     v, ends = columns([np.asarray(one["v"]) for one in solutions]), np.cumsum([s.q for s in spectra])[:-1]
     pieces = zip(spectra, np.split(v, ends), strict=True)
-    return [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
+    return [np.sqrt(s.n_reached) * (s.eigenvectors @ piece) for s, piece in pieces]
+
+
+def reached(spectra: Spectra, values: FloatArray) -> FloatArray:
+    """Return the rows of the nodes whose component has a label in one graph at least: those that something tells of."""
+    known = [spectrum.nodes for spectrum in ([spectra] if isinstance(spectra, Spectrum) else spectra)]
+    rows = [nodes for nodes in known if nodes is not None]
+    return values[np.unique(np.concatenate(rows))] if len(rows) == len(known) else values
 
 
 def _extended(parts: list[FloatArray], weights: list[SparseArray]) -> FloatArray:

@@ -26,8 +26,7 @@ from specmargin.objectives import SpectrumMargin
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum
-from specmargin.spectra.eigenpairs import laplacian_eigenpairs
-from specmargin.spectra.reuse import USUAL_Q, reused
+from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused
 from specmargin.typing import FloatArray, Matrix
 
 _LOGGER = logging.getLogger(__name__)
@@ -74,7 +73,7 @@ class SpectrumCV(LabelSearch):
         return own_spectrum(graph) if isinstance(graph, Spectrum) else super()._graph(X, graph)
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None, sample_weight: Any) -> None:
-        neighborhoods = list(self._neighborhoods(X, graph, self._space()))
+        neighborhoods = list(self._neighborhoods(X, labels, graph, self._space()))
         super()._learn(X, y, labels, neighborhoods, sample_weight)
 
     def _settings(
@@ -92,7 +91,7 @@ class SpectrumCV(LabelSearch):
         known = chosen.spectrum if chosen.spectrum.q == self.best_params_["q"] else chosen.graph
         super()._refit(X, y, known, sample_weight)
 
-    def _neighborhoods(self, X: Matrix, graph: Graph | None, space: Space) -> Iterator[Neighborhood]:
+    def _neighborhoods(self, X: Matrix, labels: Labels, graph: Graph | None, space: Space) -> Iterator[Neighborhood]:
         """Yield every graph with its eigenpairs, as many as are asked for."""
         searched = any(key.partition("__")[0] == "laplacian" for key in space.tried)
         q = max(_asked(space))
@@ -104,11 +103,11 @@ class SpectrumCV(LabelSearch):
                 own = {**params, "laplacian": part} if searched else params
                 if isinstance(W, Spectrum):
                     kind: dict[str, Any] = {"normalized": bool(part.normalized), "power": part.power}
-                    pairs = reused(W, X.shape[0], q=min(q, W.q), **kind)
+                    pairs = labeled_part(reused(W, X.shape[0], q=min(q, W.q), **kind), labels.labeled)
                     yield Neighborhood(own, pairs, pairs)
                     continue
-                seed = self._template.random_state
-                yield Neighborhood(own, W, laplacian_eigenpairs(part.of(W), q=min(q, X.shape[0]), random_state=seed))
+                options = {"of": part.of, "random_state": self._template.random_state}
+                yield Neighborhood(own, W, labeled_eigenpairs(W, labels.labeled, min(q, X.shape[0]), **options))
 
     def _left_out_decisions(
         self, spectrum: Spectrum, labels: Labels, folds: list[loo.Fold]
@@ -122,13 +121,13 @@ class SpectrumCV(LabelSearch):
             f = parts[0] if labels.is_binary else np.stack(parts, axis=-1)
             at = labels.labeled[fold.test]
             raw.append(f[:, at])
-            compared.append(np.stack([self._balanced(one, train)[at] for one in f]))
+            compared.append(np.stack([self._balanced(spectrum, one, train)[at] for one in f]))
         return np.concatenate(raw, axis=1), np.concatenate(compared, axis=1)
 
-    def _balanced(self, f: FloatArray, labels: Labels) -> FloatArray:
+    def _balanced(self, spectrum: Spectrum, f: FloatArray, labels: Labels) -> FloatArray:
         if self._template.class_balance is None or not np.isfinite(f).all():
             return f
-        return Balance.of(f, labels, self._template.class_balance)(f)
+        return Balance.of(spectrum.reached(f), labels, self._template.class_balance)(f)
 
     def _decisions(self, spectrum: Spectrum, labels: Labels) -> FloatArray:
         """Return the decisions of two classes at all samples, per setting; nan where there is none."""

@@ -49,13 +49,13 @@ class OverSpectrum:
         if not labels.is_binary:
             raise InvalidInputError(f"spectra are learned for binary labels, not {several(labels)}.")
         require_nodes(labels, n)
-        return np.sqrt(n) * np.hstack([spectrum.eigenvectors[labels.labeled] for spectrum in self.spectra])
+        return np.sqrt(n) * np.hstack([s.unit * s.eigenvectors[labels.labeled] for s in self.spectra])
 
     def over_samples(self, v: FloatArray) -> FloatArray:
         """Return sqrt(n) U v at all samples, (n,)."""
         pieces = np.split(v, np.cumsum([spectrum.q for spectrum in self.spectra])[:-1])
         parts = zip(self.spectra, pieces, strict=True)
-        return np.sqrt(self.labels.n_samples) * sum(spectrum.eigenvectors @ piece for spectrum, piece in parts)
+        return np.sqrt(self.labels.n_samples) * sum(s.eigenvectors @ (s.unit * piece) for s, piece in parts)
 
     @property
     def q(self) -> int:

@@ -67,7 +67,7 @@ def test_the_seed_reaches_the_search_for_eigenvectors(moons, monkeypatch, method
         seen.append(options["random_state"])
         return laplacian_eigenpairs(W, **options)
 
-    for module in ("estimators._base.spectrum_classifier", "spectra.parts", "estimators.spectral_ridge"):
+    for module in ("spectra.reuse", "spectra.parts"):
         monkeypatch.setattr(f"specmargin.{module}.laplacian_eigenpairs", watched)
     name = "random_state" if hasattr(method, "random_state") else "functions__random_state"
     fitted = clone(method).set_params(**{name: seed}).fit(X, y)
