@@ -46,6 +46,7 @@ from specmargin.objectives.weighted_rows import less_mean, weighted_mean
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum
+from specmargin.spectra.transforms import shared_head
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectralRidge", "power_spectrum"]
@@ -57,10 +58,11 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     r"""Return :math:`\delta_j \propto \lambda_j^{-p}` of sum one, the spectrum of the graph norm :math:`f'L^pf`.
 
     Column 0 gets weight 0: the intercept does its work. The other columns of the null space (a graph in several
-    components) have :math:`\lambda = 0`, and so in effect do eigenvalues below 1e-12 of the largest. They would be
-    free of charge and take all of the trace: they weigh as much as the smallest of the others instead. If there is no
-    other, all weigh the same. With p = 1 these are the weights of `specmargin.spectra.transforms.inverse`; its
-    ``power`` is one of the index, not of the eigenvalue.
+    components) have :math:`\lambda = 0`, and so in effect do eigenvalues below 1e-12 of the largest; those of pieces
+    that few edges join are nearly zero. They would be free of charge and take all of the trace: where an eigenvector
+    outweighs all rougher ones together by more than :math:`4^p`, it and the smoother ones share this multiple of their
+    weight (`specmargin.spectra.transforms.shared_head`). If all are zero, all weigh the same. With p = 1 these are the
+    weights of `specmargin.spectra.transforms.inverse`; its ``power`` is one of the index, not of the eigenvalue.
 
     Parameters
     ----------
@@ -81,8 +83,8 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     Examples
     --------
     >>> s = Spectrum(np.array([0.0, 0.0, 0.5, 1.0]), np.eye(4), n_components=2)
-    >>> (9 * power_spectrum(s, 2)).round(12).tolist()
-    [0.0, 4.0, 4.0, 1.0]
+    >>> (85 * power_spectrum(s, 2)).round(12).tolist()
+    [0.0, 80.0, 4.0, 1.0]
     """
     if not (np.isfinite(power) and power >= 0):
         raise InvalidInputError(f"power={power!r} must be a number >= 0; 2 charges for the square of the Laplacian.")
@@ -93,6 +95,9 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     floor = float(positive.min()) if len(positive) else 1.0
     # Relative to the floor, so that no power overflows.
     weights = (np.maximum(rates, floor) / floor) ** -float(power)
+    if power > 0 and len(positive):
+        weights[rates < floor] = np.inf
+        weights = shared_head(weights, power)
     return np.concatenate([[0.0], weights / weights.sum()])
 
 

@@ -140,8 +140,8 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     r"""Return the weights of the resistance kernel pinv(L), :math:`1 / \theta`, and 0 for the first eigenvector.
 
     :math:`K_{ii} + K_{jj} - 2 K_{ij}` is the effective resistance between nodes i and j of one component. Between two
-    components it is infinite: the rest of the null space, which separates them, would not be penalised. It gets the
-    weight of the smallest positive eigenvalue instead, which keeps the order and changes no resistance.
+    components it is infinite: the rest of the null space, which separates them, would not be penalised, and next to
+    nothing of the trace would be left. It gets a finite weight instead, as `shared_head` says.
 
     Parameters
     ----------
@@ -159,10 +159,9 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     [0.0, 0.75, 0.25]
     """
     theta = _eigenvalues(spectrum)
-    least = float(theta[theta > 0].min(initial=np.inf))
-    weights = 1.0 / np.where(theta > 0, theta, least if np.isfinite(least) else 1.0)
-    weights[0] = 0.0
-    return _scaled(spectrum, weights)
+    weights = np.full(len(theta), np.inf if theta.any() else 1.0)
+    np.divide(1.0, theta, out=weights, where=theta > 0)
+    return _scaled(spectrum, np.append(0.0, shared_head(weights[1:], getattr(spectrum, "power", 1))))
 
 
 @checked(spectrum=_spectrum, exponent=number(least=0))
@@ -336,6 +335,29 @@ def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     traces = np.cumsum(sizes * decay)
     centre = decay * np.cumsum(1.0 / traces[::-1])[::-1]
     return np.append(1.0, np.repeat(centre, sizes)) / (1 + len(sizes))
+
+
+def shared_head(weights: FloatArray, power: float) -> FloatArray:
+    r"""Return weights :math:`\lambda_j^{-p}` in which no component of the graph, nor what is nearly one, takes all.
+
+    The weights, from the smoothest on, are infinite at :math:`\lambda = 0`. Where one is more than :math:`4^p` times
+    the sum of all after it, it and those before it weigh at most :math:`4^p / k` times that sum, k their number; the
+    last such one counts. So the eigenvectors that tell components apart have a share of the trace that a weak edge
+    between these does not change, and the others keep theirs. A chain of nodes is the smoothest graph in one piece: its
+    second eigenvalue that is not zero is four times the first, and no weight exceeds the bound.
+
+    Examples
+    --------
+    >>> shared_head(np.array([np.inf, 1.0, 0.5]), 1.0).tolist(), shared_head(np.array([1e9, 1.0, 0.5]), 1.0).tolist()
+    ([6.0, 1.0, 0.5], [6.0, 1.0, 0.5])
+    """
+    bound = min(4.0 ** min(power, 100.0), 1e50)
+    after = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0)
+    heavy = np.flatnonzero((after > 0) & np.isfinite(after) & (weights > bound * after))
+    if not len(heavy):
+        return weights
+    last = int(heavy[-1])
+    return np.minimum(weights, max(bound * float(after[last]) / (last + 1), float(weights[last + 1])))
 
 
 def _eigenvalues(spectrum: Eigenvalues) -> FloatArray:

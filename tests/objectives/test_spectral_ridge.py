@@ -210,18 +210,39 @@ def test_the_first_power_is_the_resistance_kernel(case, kind, tol):
     np.testing.assert_allclose(power_spectrum(spectrum, 1.0), inverse(spectrum), rtol=tol["linalg"])
 
 
-def test_columns_of_the_null_space_cost_as_much_as_the_cheapest_other():
+def test_columns_of_the_null_space_share_a_multiple_of_all_others():
     graph = nx.disjoint_union_all([nx.path_graph(4), nx.path_graph(5), nx.empty_graph(1)])
     spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(graph), q=7, normalized=True)
     delta = power_spectrum(spectrum, 2)
     assert spectrum.n_components == 3
-    np.testing.assert_allclose(delta[1:3], delta[3])
-    assert delta[3] > delta[5] > 0
+    np.testing.assert_allclose(delta[1:3], 16 * delta[3:].sum() / 2)
+    np.testing.assert_allclose(delta[3:] / delta[3], (spectrum.eigenvalues[3:] / spectrum.eigenvalues[3]) ** -2)
     only_null = power_spectrum(spectrum.truncate(3), 2)
     np.testing.assert_allclose(only_null, [0, 0.5, 0.5])
     # An eigenvalue that is zero but for rounding would take all of the trace.
     rounded = Spectrum(np.array([0.0, 1e-17, 0.5, 1.0]), np.eye(4), n_components=1)
-    np.testing.assert_allclose(power_spectrum(rounded, 2), np.array([0, 4, 4, 1]) / 9)
+    np.testing.assert_allclose(power_spectrum(rounded, 2), np.array([0, 16 * 5, 4, 1]) / 85)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 3.0])
+def test_a_weak_edge_weighs_no_less_than_none(power):
+    """As the edge between two cliques vanishes the spectrum has no jump, nor have the decisions."""
+    cliques = nx.to_numpy_array(nx.disjoint_union(nx.complete_graph(6), nx.complete_graph(9)))
+    labels, answers = sm.encode_labels([0, 1, *[-1] * 4, 1, *[-1] * 8]), []
+    for weight in (0.0, 1e-300, 1e-12, 1e-6):
+        cliques[0, 6] = cliques[6, 0] = weight
+        spectrum = sm.spectra.laplacian_eigenpairs(cliques, q=15)
+        obj = SpectralRidge(spectrum, labels, power_spectrum(spectrum, power))
+        answers.append(np.append(obj.delta, sm.solvers.spectral_ridge(obj).variables["f"]))
+    np.testing.assert_allclose(answers[1:], answers[:1] * np.ones((3, 1)), atol=1e-4)
+
+
+def test_a_chain_of_nodes_keeps_its_powers():
+    """Of graphs in one piece its second eigenvalue stands out most: four times less than the third."""
+    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(300)), q=200)
+    for power in (1.0, 2.0, 3.0):
+        expected = spectrum.eigenvalues[1:] ** -power
+        np.testing.assert_allclose(power_spectrum(spectrum, power)[1:], expected / expected.sum(), rtol=1e-9)
 
 
 def test_a_high_power_neither_overflows_nor_underflows():
