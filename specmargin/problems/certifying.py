@@ -55,6 +55,8 @@ def certify(
     ValueError
         If a variable is missing, of another shape, or not finite; if a CVXPY problem is not convex by CVXPY's rules, is
         not solved, or holds integer variables or parameters without values.
+    SolverError
+        If the solver of a CVXPY problem fails.
 
     Examples
     --------

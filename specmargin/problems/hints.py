@@ -15,7 +15,7 @@ from cvxpy.atoms.quad_form import QuadForm
 from specmargin.checks import warn
 from specmargin.exceptions import BroadcastWarning
 
-__all__ = ["remedy", "warn_of_broadcast"]
+__all__ = ["nodes", "remedy", "warn_of_broadcast"]
 
 _ROUNDING = 1e-10
 """Eigenvalues of a smaller share of the largest are rounding."""
@@ -23,7 +23,7 @@ _ROUNDING = 1e-10
 
 def warn_of_broadcast(problem: cp.Problem) -> None:
     """Give a BroadcastWarning where an (n, n) term was made of n entries and a column, one of them constant."""
-    for part in _nodes([problem.objective.expr, *problem.constraints]):
+    for part in nodes([problem.objective.expr, *problem.constraints]):
         shape = tuple(getattr(part, "shape", ()))
         n = shape[0] if shape else 0
         if n < 2 or shape != (n, n):
@@ -43,7 +43,7 @@ def warn_of_broadcast(problem: cp.Problem) -> None:
 
 def remedy(parts: Iterable[Any]) -> str:
     """Return how to write those quadratic forms that CVXPY calls not convex, though their matrix is semidefinite."""
-    for part in _nodes(parts):
+    for part in nodes(parts):
         if isinstance(part, QuadForm) and part.args[1].is_constant() and not part.is_dcp():
             M = part.args[1].value
             M = M.toarray() if sp.issparse(M) else np.asarray(M)
@@ -58,7 +58,7 @@ def remedy(parts: Iterable[Any]) -> str:
     return ""
 
 
-def _nodes(parts: Iterable[Any]) -> Iterator[Any]:
+def nodes(parts: Iterable[Any]) -> Iterator[Any]:
     """Yield expressions and constraints, and all that they are made of, once."""
     open_parts, known = list(parts), set[int]()
     while open_parts:

@@ -528,7 +528,7 @@ def objective_cells() -> Iterator[Cell]:
     yield from nonsense(
         "problems.squares",
         {"M": K, "x": cp.Variable(len(K))},
-        M=(*WORD, None, K[0], K[:3], K * np.nan, -K, Bad(np.triu(K), "not symmetric")),
+        M=(*WORD, None, K[0], K[:3], K * np.nan, Bad(-K, "eigenvalue"), Bad(np.triu(K), "not symmetric")),
         x=(*WORD, None, K[0]),
     )
 

@@ -6,7 +6,7 @@ import pytest
 from cvxpy.constraints import FiniteSet
 
 import specmargin as sm
-from specmargin.exceptions import InfeasibleError
+from specmargin.exceptions import InfeasibleError, SolverError
 from specmargin.results import Certificate, Status
 
 SOLVERS = [name for name in ("CLARABEL", "SCS", "ECOS", "OSQP") if name in cp.installed_solvers()]
@@ -197,6 +197,14 @@ def test_a_constraint_that_is_false_contradicts_by_itself():
     message = sm.solve(cp.Problem(cp.Minimize(cp.square(x)), [x <= 1, cp.Constant(3) <= 2])).message
     assert "'constraint_1'" in message
     assert "'constraint_0'" not in message
+
+
+def test_a_solver_that_cannot_is_named():
+    Z = cp.Variable((2, 2), PSD=True)
+    problem = cp.Problem(cp.Minimize(cp.trace(Z)), [Z[0, 1] == 1])
+    problem.solve()
+    with pytest.raises(SolverError, match="OSQP gives no multipliers.*solver='CLARABEL'"):
+        sm.certify(problem, solver="OSQP")
 
 
 def test_what_is_not_solved_is_refused():

@@ -10,11 +10,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from specmargin.problems.conic.agreement import compiled_as_written
 from specmargin.problems.conic.certificate import Proof, judged
 from specmargin.problems.conic.cones import Semidefinite
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
-from specmargin.problems.conic.program import Answer, Compiled, ConeProgram, compiled
+from specmargin.problems.conic.program import Answer, Compiled, ConeProgram
 from specmargin.problems.conic.rays import Ray, is_proved_feasible, proved_infeasible, proved_unbounded
 from specmargin.typing import FloatArray
 
@@ -97,7 +98,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
     **options
         Parameters of the solver.
     """
-    form = compiled(problem, solver)
+    form = compiled_as_written(problem, solver)
     best = _judged(form, form.solved(**options), tol, rounds=3)
     if best.ray is not None or (best.proof is not None and solver != "CLARABEL"):
         return best

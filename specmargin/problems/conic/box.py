@@ -19,7 +19,7 @@ from specmargin.problems.conic.program import ConeProgram
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["implied_box", "tightened_box"]
+__all__ = ["implied_box", "propagated", "tightened_box"]
 
 _PASSES = 25
 _STEPS = 1000
@@ -61,6 +61,16 @@ def implied_box(
     return _Propagation(program, _level(program, level, xh), start, slacks).run()
 
 
+def propagated(program: ConeProgram, least: float) -> tuple[Box, float]:
+    """Return bounds of every x in the cones, and how far a lower one is above an upper one, relative to both.
+
+    Distances are relative to `least` at least.
+    """
+    open_ends = np.full(program.A.shape[1], np.inf)
+    propagation = _Propagation(program, None, Box(-open_ends, open_ends), None, least)
+    return propagation.run(), propagation.crossing
+
+
 def _level(program: ConeProgram, level: float, xh: FloatArray) -> _Level | None:
     if not math.isfinite(level) or program.convexity[0]:
         return None
@@ -76,7 +86,12 @@ class _Propagation:
     """Bounds of columns and slacks, tightened in turns."""
 
     def __init__(
-        self, program: ConeProgram, level: _Level | None, start: Box | None, slacks: FloatArray | None
+        self,
+        program: ConeProgram,
+        level: _Level | None,
+        start: Box | None,
+        slacks: FloatArray | None,
+        least: float = 1e-300,
     ) -> None:
         self.program, self.level = program, level
         A = program.A.tocsc()
@@ -91,6 +106,7 @@ class _Propagation:
         self.most = np.full(self.m, np.inf) if slacks is None else slacks.copy()
         self.counts = np.bincount(self.i, minlength=self.m)
         self.chain = _ordered_pairs(program)
+        self.crossing, self.smallest = 0.0, least
 
     def run(self) -> Box:
         before: tuple[int, float] | None = None
@@ -102,6 +118,9 @@ class _Propagation:
             if self.level is not None:
                 self._objective(self.level)
             crossed = self.low > self.high  # by rounding, or no x below the level is feasible: claim nothing
+            low, high = self.low[crossed], self.high[crossed]
+            size = np.maximum(np.maximum(np.abs(low), np.abs(high)), self.smallest)
+            self.crossing = max(self.crossing, float(((low - high) / size).max(initial=0.0)))
             self.low[crossed], self.high[crossed] = -np.inf, np.inf
             width = self.high - self.low
             finite = self._n_ends

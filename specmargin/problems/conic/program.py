@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -203,6 +203,37 @@ class Compiled:
         if solution.status in cp.settings.ERROR:
             raise cp.SolverError(f"{self.solver} failed ({solution.status})")
         self.problem.unpack(solution)
+
+    def owners(self, constraints: Iterable[Any]) -> IntArray:
+        """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""
+        place: dict[int, int] = {}
+        for k, constraint in enumerate(constraints):
+            last = constraint.id
+            for reduction in self.chain.reductions:
+                last = getattr(reduction, "cons_id_map", {}).get(last, last)
+            place[last] = k
+        owner, start = np.full(len(self.program.b), -1), 0
+        for one in self.constraints:
+            end = start + sum(part.size for part in one.args)
+            owner[start:end], start = place.get(one.id, -1), end
+        return owner
+
+    def columns(self) -> dict[int, IntArray]:
+        """Return where the entries of the variables stand, by their ids; of the variables whose entries CVXPY keeps."""
+        lowered = [inverse[0] for inverse in self.inverse if isinstance(inverse, tuple) and inverse]
+        starts, columns = self.data["param_prob"].var_id_to_col, dict[int, IntArray]()
+        for variable in self.problem.variables():
+            leaf = lowered[0].get(variable.id, variable) if lowered else variable
+            if leaf.id not in starts:
+                continue
+            at = starts[leaf.id] + np.arange(leaf.size)
+            if leaf.size == variable.size:
+                columns[variable.id] = at.reshape(variable.shape, order="F")
+            elif variable.ndim == 2 and variable.is_symmetric() and 2 * leaf.size > variable.size:
+                whole = np.zeros(variable.shape, dtype=np.intp)
+                whole[np.triu_indices(len(whole))] = at
+                columns[variable.id] = np.maximum(whole, whole.T)
+        return columns
 
     def _answer(self, solution: Any, raw_x: Any) -> Answer:
         """Read point and multipliers off a solution of the last reduction."""

@@ -16,14 +16,15 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import FiniteSet
 
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.problems.base import dual_of, value_of
 from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
-from specmargin.problems.conic.evidence import evidence, evidence_of_ray, told_apart, violation
+from specmargin.problems.conic.evidence import evidence, evidence_of_ray, told_apart
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import proved_infeasible
+from specmargin.problems.conic.violations import violation
 from specmargin.problems.hints import remedy
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
@@ -65,6 +66,8 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
     ValueError
         If the problem is not convex by CVXPY's rules, holds integer variables, or parameters or variables without
         values.
+    SolverError
+        If the solver fails, or the compiled program is not the one that was written.
 
     Examples
     --------
@@ -83,7 +86,11 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
             f"the variables {empty} have no values: the problem is not solved. Call problem.solve() before, or "
             "specmargin.solve(problem)."
         )
-    certificate = _certificate(problem, attempted(problem, solver.upper(), tol), interval)
+    try:
+        attempt = attempted(problem, solver.upper(), tol)
+    except cp.SolverError as error:
+        raise SolverError(f"{solver} gives no multipliers: {error} Name another solver, solver='CLARABEL'.") from error
+    certificate = _certificate(problem, attempt, interval)
     named = told_apart((variable.name(), variable) for variable in problem.variables())
     far = {name: max(map(violation, variable.domain), default=0.0) for name, variable in named.items()}
     outside = {name: worst for name, worst in far.items() if worst > 0}  # of attributes: no constraint has them

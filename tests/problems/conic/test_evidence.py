@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-import pytest
 
 import specmargin as sm
-from specmargin.problems.conic.evidence import is_of, violation
+from specmargin.problems.conic.evidence import is_of
 
 
 def test_rows_and_columns_have_their_names():
@@ -52,35 +51,3 @@ def test_another_program_is_told_from_the_one_that_was_solved():
         cp.Problem(cp.Maximize(-cp.sum_squares(x) + x[0] + 1), problem.constraints),
     ):
         assert not is_of(other, "CLARABEL", log)
-
-
-H = np.array([[1, 2j], [-2j, 1]])  # eigenvalues -1 and 3
-OUTSIDE = {
-    "equality": (cp.Constant([1 + 1j, 2]) == np.array([1, 2]), 1.0),
-    "inequality": (cp.Constant([1.0, 5.0]) <= np.array([2.0, 3.0]), 2.0),
-    "real matrix": (cp.Constant(np.diag([2.0, -0.5])) >> 0, 0.5),
-    "hermitian matrix": (cp.Constant(H) >> 0, 1.0),
-    "upper bound of a hermitian matrix": (cp.Constant(H) << np.eye(2), 2.0),
-    "second order": (cp.SOC(cp.Constant(1.0), cp.Constant([3.0, 4.0])), 4.0),
-    "complex second order": (cp.SOC(cp.Constant(1.0), cp.Constant([3j, 4.0])), 4.0),
-    "two of second order": (cp.SOC(cp.Constant([5.0, 1.0]), cp.Constant(np.array([[3.0, 0.0], [4.0, 2.0]]))), 1.0),
-    "rows of second order": (
-        cp.SOC(cp.Constant([5.0, 1.0]), cp.Constant(np.array([[3.0, 4.0], [0.0, 2.0]])), axis=1),
-        1.0,
-    ),
-    "exponential": (
-        cp.ExpCone(cp.Constant([2.0, 0.0]), cp.Constant([2.0, 1.0]), cp.Constant([5.0, 1.0])),
-        2 * np.e - 5,
-    ),
-    "power": (cp.PowCone3D(cp.Constant([4.0, 1.0]), cp.Constant([1.0, 1.0]), cp.Constant([-3.0, 1.0]), 0.5), 1.0),
-    "power, by its sign": (cp.PowCone3D(cp.Constant(4.0), cp.Constant(-7.0), cp.Constant(0.0), 0.5), 7.0),
-    "powers": (cp.PowConeND(cp.Constant([8.0, 1.0, 1.0]), cp.Constant(3.0), np.full(3, 1 / 3)), 1.0),
-    "rows of powers": (cp.PowConeND(np.array([[4.0, 1.0]]), cp.Constant([3.0]), np.full((1, 2), 0.5), axis=1), 1.0),
-}
-"""Constraints of constants, and how far these are outside by hand."""
-
-
-@pytest.mark.parametrize("name", OUTSIDE)
-def test_violations_of_all_constraints_by_hand(name):
-    constraint, expected = OUTSIDE[name]
-    assert violation(constraint) == pytest.approx(expected, abs=1e-12)
