@@ -111,11 +111,12 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
     estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
     must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
     eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
-    that the spectrum has.
+    that the spectrum has; of eigenpairs that are passed, q counts those of components without a label, too.
 
     New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
     eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
-    without a labelled sample is predicted by the intercept; a warning counts such samples.
+    without a labelled sample is predicted by the intercept; a warning counts such samples. Its eigenvectors are left
+    out: q, the units and the balance of classes are those of the other components.
 
     References
     ----------
@@ -234,11 +235,12 @@ class XuSpectralSVM(FixedSpectrumClassifier):
     estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
     must be the nodes, in their order; `laplacian` must be of the kind of the spectrum, and with a smaller q the lowest
     eigenpairs are taken. The eigenpairs of L itself serve every power. By default q is min(200, n) here, too, or all
-    that the spectrum has.
+    that the spectrum has; of eigenpairs that are passed, q counts those of components without a label, too.
 
     New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
     eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
-    without a labelled sample is predicted by the intercept; a warning counts such samples.
+    without a labelled sample is predicted by the intercept; a warning counts such samples. Its eigenvectors are left
+    out: q, the units and the balance of classes are those of the other components.
 
     References
     ----------

@@ -25,6 +25,7 @@ from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
+from specmargin.graphs.connectivity import INTERCEPT
 from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
@@ -151,8 +152,13 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
 
     **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of the
     eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the graph
-    without a labelled sample is predicted by the intercept and the eigenvectors that are constant on it; a warning
-    counts such samples.
+    without a labelled sample is predicted by the intercept; a warning counts such samples. Its eigenvectors are left
+    out: nothing is learned of them, and q, units and the balance of classes are those of the other components.
+
+    **Components with labels.** The indicator of a component is the smoothest function there is: the graph norm does not
+    charge for it. If 1/0 were its weight, it would take all of the trace. Where weights stand out so far,
+    `specmargin.objectives.spectral_ridge.power_spectrum` bounds them together, by 4^power times the sum of all others;
+    weak edges between components change nothing of it.
 
     References
     ----------
@@ -191,6 +197,7 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     }
     _joint: ClassVar[bool] = True
     _takes_graph_alone: ClassVar[bool] = True
+    _unreached: ClassVar[str] = INTERCEPT
 
     @property
     def _normalized(self) -> bool:

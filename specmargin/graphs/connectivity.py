@@ -109,8 +109,14 @@ def warn_components(W: SparseArray | IntArray, labeled: IntArray | BoolArray, st
     return parts
 
 
-def unconnected(parts: Components, labeled: Any) -> str:
-    """Return the text of a warning about several components, with the remedy."""
+KERNEL = "by the intercept/offset and, for kernel methods, by the kernel expansion"
+"""How samples of components without a label are predicted."""
+INTERCEPT = "by the intercept alone, whatever they are: their eigenvectors are left out"
+"""The same over a spectrum."""
+
+
+def unconnected(parts: Components, labeled: Any, by: str = KERNEL) -> str:
+    """Return the text of a warning about several components: how samples without a label are predicted, the remedy."""
     shown = ", ".join(str(size) for size in parts.sizes[:3])
     text = (
         f"the graph has {parts.n} components (sizes {shown}{', ...' if parts.n > 3 else ''}; "
@@ -119,11 +125,13 @@ def unconnected(parts: Components, labeled: Any) -> str:
     has_label = np.zeros(parts.n, dtype=bool)
     has_label[parts.index[labeled]] = True
     if has_label.all():
-        text += ", each with a labelled sample; nothing is learnt across them."
+        text += ", each with a labelled sample; nothing is learnt across them: each is decided by its own labels."
     else:
         text += (
             f", of which {np.count_nonzero(~has_label)} with {parts.sizes[~has_label].sum()} samples hold no label: "
-            "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion. "
-            "Label one of each."
+            f"the graph says nothing of these samples, and they are predicted {by}. Label one of each."
         )
-    return text + " Raise n_neighbors of the graph, or take its kind 'symmetric' or 'mutual+mst', to connect it."
+    return text + (
+        " To connect a graph of neighbours, raise n_neighbors, or take its kind 'symmetric' or 'mutual+mst'; to one that "
+        "was passed add the edges that it lacks, if any."
+    )

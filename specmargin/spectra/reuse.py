@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,17 @@ from scipy.sparse import csgraph
 from specmargin.exceptions import EigenspaceWarning, InvalidInputError
 from specmargin.spectra.eigenpairs import fix_signs, laplacian_eigenpairs, null_space
 from specmargin.spectra.spectrum import TIE, Spectrum
-from specmargin.typing import IntArray, SparseArray
+from specmargin.typing import AnyArray, IntArray, SparseArray
 
-__all__ = ["USUAL_Q", "labeled_eigenpairs", "labeled_part", "reused", "warn_of_repeated", "whole_eigenspaces"]
+__all__ = [
+    "USUAL_Q",
+    "labeled_eigenpairs",
+    "labeled_part",
+    "reached",
+    "reused",
+    "warn_of_repeated",
+    "whole_eigenspaces",
+]
 
 USUAL_Q = 200
 """Eigenvectors where no number is asked for."""
@@ -119,6 +127,19 @@ def labeled_part(spectrum: Spectrum, labeled: IntArray) -> Spectrum:
         n_components=null.shape[1],
         nodes=nodes,
     )
+
+
+def reached(spectra: Spectrum | Sequence[Spectrum], values: AnyArray) -> AnyArray:
+    """Return the rows of the nodes whose component has a label in one graph at least: the others nothing tells of.
+
+    Examples
+    --------
+    >>> reached(Spectrum(np.zeros(1), np.eye(3)[:, :1], n_components=1, nodes=np.array([0])), np.array([5.0, 6.0, 7.0]))
+    array([5.])
+    """
+    known = [spectrum.nodes for spectrum in ([spectra] if isinstance(spectra, Spectrum) else spectra)]
+    rows = [nodes for nodes in known if nodes is not None]
+    return values[np.unique(np.concatenate(rows))] if len(rows) == len(known) else values
 
 
 def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:

@@ -1,11 +1,14 @@
 """Components of the graph without a label, over a spectrum: they change nothing elsewhere."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 import specmargin as sm
+from specmargin.exceptions import ClassShareWarning, DisconnectedGraphWarning
 from specmargin.graphs import KNN
 
 pytestmark = pytest.mark.filterwarnings(
@@ -79,3 +82,19 @@ def test_a_search_leaves_them_out_too(cls):
     assert fitted.best_params_["C"] == alone.best_params_["C"]
     np.testing.assert_allclose(fitted.scores_[:80], alone.scores_, atol=1e-4)
     np.testing.assert_allclose(fitted.decision_function(X[:5] + 0.01), alone.decision_function(X[:5] + 0.01), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "method", [sm.STORM(), sm.SpectralRidge(), sm.SpectralGraphTransducer(), sm.LapRLS()], ids=repr
+)
+def test_the_warning_speaks_of_the_method_and_of_the_graph(blocks, method):
+    W, y = blocks
+    more, longer = sp.block_diag([W, sp.csr_array((9, 9))], format="csr"), np.r_[y, np.full(9, -1)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clone(method).fit(sp.eye_array(89), longer, graph=more)
+    (text,) = [str(one.message) for one in caught if one.category is DisconnectedGraphWarning]
+    assert "9 with 9 samples hold no label" in text
+    assert ("by the intercept alone" in text) == (not isinstance(method, sm.LapRLS))
+    assert "to one that was passed add the edges that it lacks" in text
+    assert not [one for one in caught if one.category is ClassShareWarning]

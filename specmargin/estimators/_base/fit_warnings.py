@@ -20,6 +20,7 @@ from specmargin.estimators._base.class_balance import codes_of, in_force
 from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
 from specmargin.labels import Labels
 from specmargin.labels.shares import credible_shares, label_counts
+from specmargin.spectra.reuse import reached
 from specmargin.typing import AnyArray, Matrix
 
 _SCALES = 1e3
@@ -124,6 +125,9 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     if isinstance(getattr(estimator, "class_balance", None), Mapping):
         return  # who gives the shares knows better than the labels
     low, high = credible_shares(label_counts(labels))
+    scores, told = estimator.scores_, getattr(estimator, "spectrum_", None)
+    if told is not None:  # samples that no label reaches say nothing of the shares
+        scores, predicted = reached(told, scores), reached(told, predicted)
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     cut = (
         labels.is_binary
@@ -133,7 +137,7 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
     before = shares
     if moved:
-        positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
+        positive = float(np.mean(scores - estimator.balance_.offset > 0))
         before = np.array([1.0 - positive, positive])
     for each in (shares, before):
         outside_of = np.maximum(low - each, each - high)
@@ -148,12 +152,17 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
             "would be",
             f"; class_balance={estimator.class_balance!r} moved the threshold, and {shares[k]:.0%} are",
         )
+    reason = (
+        "the graph or the parameters may mislead, or few labels be far from the shares by chance: label more nodes"
+        if getattr(estimator, "_alone", False)
+        else "features, graph or parameters may mislead, or few labels be far from the shares by chance: compare with "
+        "a supervised classifier, or label more samples"
+    )
     warn(
         f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
         f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
-        f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, features, graph or "
-        f"parameters mislead: compare with a supervised classifier, or label more samples{_other_cut(estimator)}. If "
-        "they were drawn class by class, they say nothing of the shares.",
+        f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, {reason}"
+        f"{_other_cut(estimator)}. If they were drawn class by class, they say nothing of the shares.",
         ClassShareWarning,
     )
 

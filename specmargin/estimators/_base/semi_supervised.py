@@ -26,7 +26,7 @@ from specmargin.estimators._base.label_weights import weights_of_classes, weight
 from specmargin.estimators._base.parameters import Composed, part_of
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency
-from specmargin.graphs.connectivity import components_of, unconnected
+from specmargin.graphs.connectivity import KERNEL, components_of, unconnected
 from specmargin.graphs.node_names import by_row, in_one_order, number_of_nodes, row_names
 from specmargin.graphs.parts import built, ties
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
@@ -67,6 +67,10 @@ class SemiSupervised(Composed):
     _training: Training | None = None
     _rows: Sequence[Hashable] | None = None
     """Names of the samples, by which `score` matches labels."""
+    _unreached: ClassVar[str] = KERNEL
+    """How samples of components without a label are predicted."""
+    _alone: bool = False
+    """Whether nothing but a graph was passed to `fit`."""
     graph: Any
     class_weight: Any = None
     model: Any = None
@@ -129,6 +133,7 @@ class SemiSupervised(Composed):
         The graph is that of the neighbours where one is needed.
         """
         given = X
+        self._alone = X is None
         X, y, graph = self._by_node(X, y, graph)
         self._check_parameters()
         if y is None:
@@ -154,7 +159,10 @@ class SemiSupervised(Composed):
             if nodes is not None:
                 parts = components_of(nodes)
                 if parts.n > 1:
-                    warn(unconnected(parts, labels.labeled), DisconnectedGraphWarning)
+                    warn(
+                        unconnected(parts, labels.labeled, self._unreached),
+                        DisconnectedGraphWarning,
+                    )
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self._conclude(self._finite(f), labels)

@@ -22,13 +22,14 @@ from specmargin.estimators._base.parameters import RULES, part_of, per_graph
 from specmargin.estimators._base.semi_supervised import columns, own_spectrum, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, check_adjacency
+from specmargin.graphs.connectivity import INTERCEPT
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend
-from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused, whole_eigenspaces
+from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reached, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _PER_GRAPH = ("graph", "laplacian", "q")
@@ -73,6 +74,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
 
     _several_graphs: ClassVar[bool] = False
     _takes_graph_alone: ClassVar[bool] = True
+    _unreached: ClassVar[str] = INTERCEPT
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
     _places: list[Any]
 
@@ -324,13 +326,6 @@ def _of_graphs(spectra: list[Spectrum], scores: FloatArray, solutions: list[Any]
     v, ends = columns([np.asarray(one["v"]) for one in solutions]), np.cumsum([s.q for s in spectra])[:-1]
     pieces = zip(spectra, np.split(v, ends), strict=True)
     return [np.sqrt(s.n_reached) * (s.eigenvectors @ piece) for s, piece in pieces]
-
-
-def reached(spectra: Spectra, values: FloatArray) -> FloatArray:
-    """Return the rows of the nodes whose component has a label in one graph at least: those that something tells of."""
-    known = [spectrum.nodes for spectrum in ([spectra] if isinstance(spectra, Spectrum) else spectra)]
-    rows = [nodes for nodes in known if nodes is not None]
-    return values[np.unique(np.concatenate(rows))] if len(rows) == len(known) else values
 
 
 def _extended(parts: list[FloatArray], weights: list[SparseArray]) -> FloatArray:

@@ -144,6 +144,9 @@ def test_shares_that_the_labels_speak_against():
         if due:
             assert "(4 of 8) 23% to 77% are credible. If labels were drawn at random" in caught[0][1]
             assert "label more samples." in caught[0][1]
+            ((_, alone),) = told(warn_of_classes, Fitted(f, _alone=True), labels)
+            assert "the graph or the parameters may mislead" in alone
+            assert "features" not in alone
     many = labels_of([0] * 400 + [1] * 400, 10_000)
     assert told(warn_of_classes, Fitted(np.where(np.arange(10_000) < 5600, 1.0, -1.0)), many)
     assert not told(warn_of_classes, Fitted(np.where(np.arange(10_000) < 5200, 1.0, -1.0)), many)
@@ -190,7 +193,7 @@ def test_a_component_without_a_label(name, rng):
     y = np.full(160, -1)
     y[:4], y[4:8] = 0, 1  # of the first cluster all
     with pytest.warns(
-        DisconnectedGraphWarning, match=r"hold no label: .*Label one of each.*Raise n_neighbors"
+        DisconnectedGraphWarning, match=r"hold no label: .*Label one of each.*raise n_neighbors"
     ) as caught:
         getattr(sm, name)(**CLASSIFIERS[name]).fit(X + 100.0 * truth[:, None], y)
     assert {one.filename for one in caught} == {__file__}
