@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +23,7 @@ __all__ = [
     "nonzero_rows",
     "pair_distances",
     "row_norms",
+    "tie_slack",
 ]
 
 LARGE = 10_000
@@ -29,6 +32,8 @@ LARGE = 10_000
 PROJECTED_METRICS = ("euclidean", "l2", "cosine")
 """Metrics that a projection on principal components keeps, and that pynndescent searches."""
 
+_EUCLIDEAN = ("l2", "sqeuclidean", "minkowski", "nan_euclidean")  # other names of one order
+_MORE = 4  # neighbours to search in addition, which tell most ties
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 _BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
 _COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
@@ -79,35 +84,89 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
 
 
 def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:
-    """Return the indices (m, k) of the k rows of `X` nearest to every query, the nearest first."""
+    """Return the indices (m, k) of the k rows of `X` nearest to every query, the nearest first.
+
+    Of rows at equal distances the one of the lowest index comes first. A search that computes
+    ``|x|^2 - 2x'y + |y|^2`` rounds as the number of threads and the place in a block have it: distances that it cannot
+    tell apart are computed again, from differences.
+    """
+    metric = "euclidean" if metric in _EUCLIDEAN else metric
+    if metric == "cosine":
+        X, queries = (directions(X),) * 2 if queries is X else (directions(X), directions(queries))
+    find, (m, n) = _search(X, metric), (queries.shape[0], X.shape[0])
+    indices = np.empty((m, k), dtype=np.intp)
+    # A graph of distances holds no more than it was asked for, in an order of its own.
+    rows, width = np.arange(m), k if metric == "precomputed" and sp.issparse(X) else min(k + _MORE, n)
+    lengths = row_norms(queries) if metric == "euclidean" else np.ones(m)
+    while len(rows):
+        undecided = []
+        for part in np.split(rows, range(step := max(1, _BLOCK // width), len(rows), step)):
+            distances, found = find(queries if len(part) == m else queries[part], width)
+            values = distances**2 if metric == "euclidean" else distances
+            slack = tie_slack(lengths[part], values[:, -1], X.shape[1], metric)[:, None]
+            equal = np.pad(np.diff(values) <= slack, ((0, 0), (1, 1)))
+            equal = equal[:, 1:] | equal[:, :-1]  # with the one before or after
+            ties = equal.any(axis=1)
+            indices[part[~ties]] = found[~ties, :k]
+            last = values[:, k - 1 : k] + slack
+            cut = ties & (values[:, -1:] <= last)[:, 0] & (k < width < n)
+            undecided.append(part[cut])
+            at = np.flatnonzero(ties & ~cut)
+            near = values[at] <= last[at]
+            exact, own = np.where(near, distances[at], np.inf), found[at]
+            if metric in ("euclidean", "cosine"):
+                i, j = np.nonzero(near & equal[at])
+                exact[i, j] = pair_distances(queries, X, part[at[i]], own[i, j], metric)
+            order = np.lexsort((own, exact), axis=1)[:, :k]
+            indices[part[at]] = np.take_along_axis(own, order, axis=1)
+        rows, width = np.concatenate(undecided), min(4 * width, n)
+    return indices
+
+
+def tie_slack(lengths: FloatArray, farthest: FloatArray, n_features: int, metric: Any) -> FloatArray:
+    """Return the difference (m,) up to which rounding may order two distances of a query: of squares, if Euclidean.
+
+    Queries of these `lengths`, and rows whose squared distances to them are at most `farthest`. It is 0 for metrics
+    that are computed pair by pair.
+    """
+    unit = (n_features + 64) * float(np.finfo(np.float64).eps)
+    if metric == "euclidean":
+        return unit * (2.0 * lengths + np.sqrt(farthest)) ** 2
+    return np.full(len(lengths), 8.0 * unit if metric == "cosine" else 0.0)
+
+
+def _search(X: Matrix, metric: Any) -> Callable[[Matrix, int], tuple[FloatArray, IntArray]]:
+    """Return the search for the k nearest rows of `X` to queries: their distances (m, k), rising, and indices."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.preprocessing import normalize
 
-    if metric == "cosine":
-        X, queries = (directions(X),) * 2 if queries is X else (directions(X), directions(queries))
     if sp.issparse(X) and metric in PROJECTED_METRICS:
-        return _sparse_rows(X, queries, k, metric)
-    if metric == "cosine" and X.shape[0] > LARGE:
+        return partial(_sparse_rows, X, metric=metric)
+    if metric != "cosine" or X.shape[0] <= LARGE:
+        near = NearestNeighbors(metric=metric).fit(X)
+        return near.kneighbors
+
+    near = NearestNeighbors(metric="euclidean").fit(normalize(X))
+
+    def by_chords(queries: Matrix, k: int) -> tuple[FloatArray, IntArray]:
         # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
-        own = queries is X
-        X = normalize(X)
-        queries, metric = X if own else normalize(queries), "euclidean"
-    indices = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries, return_distance=False)
-    return indices.astype(np.intp)
+        chords, indices = near.kneighbors(normalize(queries), k)
+        return chords**2 / 2.0, indices
+
+    return by_chords
 
 
-def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
+def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> tuple[FloatArray, IntArray]:
     """Search block by block: of documents nearly every product is positive, so that X X' is dense."""
     from sklearn.preprocessing import normalize
 
-    own, (m, n) = queries is X, (queries.shape[0], X.shape[0])
+    m, n = queries.shape[0], X.shape[0]
     if metric == "cosine":
-        X = normalize(X)
-        queries = X if own else normalize(queries)
+        X, queries = normalize(X), normalize(queries)
     else:
         squares, query_squares = row_norms(X, squared=True), row_norms(queries, squared=True)
     parts = [X[at : at + _COLUMNS].T.tocsr() for at in range(0, n, _COLUMNS)]
-    indices = np.empty((m, k), dtype=np.intp)
+    values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
     step = max(1, _BLOCK // n)
     for start in range(0, m, step):
         rows = slice(start, min(start + step, m))
@@ -121,15 +180,16 @@ def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
             distances += query_squares[rows, None]
             distances += squares
         np.clip(distances, 0.0, 2.0 if metric == "cosine" else None, out=distances)
-        indices[rows] = _smallest(distances, k)
-    return indices
+        values[rows], indices[rows] = _smallest(distances, k)
+    return (values if metric == "cosine" else np.sqrt(values)), indices
 
 
-def _smallest(distances: FloatArray, k: int) -> IntArray:
-    """Columns of the k smallest entries of every row, in their order."""
+def _smallest(distances: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """Return the k smallest entries of every row, in their order, and their columns."""
     columns = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1)
-    return np.take_along_axis(columns, order, axis=1)
+    values = np.take_along_axis(distances, columns, axis=1)
+    order = np.argsort(values, axis=1)
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
 
 
 def load_pynndescent() -> Any:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import warn
 from specmargin.exceptions import InvalidInputError
+from specmargin.graphs._nearest import PROJECTED_METRICS, pair_distances, row_norms, tie_slack
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import (
     EDGE_WEIGHTS,
@@ -202,8 +203,19 @@ def radius_graph(
     inside = searched.rows if len(index) == searched.n_samples else searched.rows[index]
     if searched.metric == "cosine":
         inside = directions(inside)
-    near = NearestNeighbors(radius=radius, metric=searched.metric).fit(inside)
-    edges = sp.csr_array(near.radius_neighbors_graph(inside, mode="connectivity"))
+    # The search squares first: what its rounding may put on the wrong side is measured again.
+    metric, squared = searched.metric, searched.metric in PROJECTED_METRICS[:2]
+    limit = float(radius) ** 2 if squared else float(radius)
+    longest = row_norms(inside).max(initial=0.0, keepdims=True) if squared else np.zeros(1)
+    slack = float(tie_slack(longest, np.array([limit]), inside.shape[1], "euclidean" if squared else metric)[0])
+    beyond = math.sqrt(limit + slack) if squared else limit + slack
+    pairs = NearestNeighbors(radius=beyond, metric=metric).fit(inside).radius_neighbors_graph(inside, mode="distance")
+    pairs = pairs.tocoo()
+    values = pairs.data**2 if squared else pairs.data
+    kept, unsure = values <= limit, np.flatnonzero(np.abs(values - limit) <= slack)
+    if slack:
+        kept[unsure] = pair_distances(inside, inside, pairs.row[unsure], pairs.col[unsure], metric) <= radius
+    edges = sp.csr_array((np.ones(kept.sum()), (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
     edges = edges.maximum(edges.T)
     if len(index) < searched.n_samples:
         inner = edges.tocoo()

@@ -71,7 +71,9 @@ class NeighborSearch:
     Rows are compared by their distances after the projection, if there is one: searching ``NeighborSearch(X,
     reduce=50)`` is searching the 50 principal components. A distance within the rounding of the projection is 0,
     so that copies stay copies. Nothing is searched before it is needed; the neighbours of the rows among
-    themselves are then kept.
+    themselves are then kept. Of rows at equal distances the first in `X` is the nearer one, whatever the number of
+    threads; equal are distances whose values, computed from the differences of the two rows, are the same number.
+    (The projection itself is rounded, and that differs with the number of threads.)
 
     Parameters
     ----------
@@ -247,8 +249,6 @@ class NeighborSearch:
 
     def reserve(self, k: int) -> None:
         """Search the k nearest others now; all shorter lists are then their beginnings, and cost no search.
-
-        Where distances are equal, a list that was searched for itself may name another one of the equals.
 
         Parameters
         ----------

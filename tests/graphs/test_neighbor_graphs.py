@@ -370,3 +370,13 @@ def test_without_docstrings():
         pass
 
     assert with_graph_sections(bare).__doc__ is None
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.1, 0.1 * 2**0.5, 0.30000000000000004])
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_a_radius_that_rows_lie_at_is_compared_with_distances_of_differences(radius, shift, rng):
+    rows = 0.1 * rng.integers(0, 4, size=(80, 20)) * (rng.random((80, 20)) < 0.1) + shift
+    expected = np.array([[np.sqrt(np.einsum("i,i", a - b, a - b)) <= radius for b in rows] for a in rows])
+    np.fill_diagonal(expected, False)
+    for given in (rows, sp.csr_array(rows)):
+        np.testing.assert_array_equal(radius_graph(given, radius).toarray() > 0, expected)

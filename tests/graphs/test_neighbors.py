@@ -75,6 +75,60 @@ def test_neighbours_among_copies_and_ties(metric, as_input, rng, tol):
     np.testing.assert_allclose(np.take_along_axis(D, indices, axis=1), distances, atol=tol["exact"])
 
 
+def pair_by_pair(new, rows, metric):
+    """Distances from differences, which no number of threads and no block changes."""
+    if metric not in ("euclidean", "sqeuclidean", "minkowski"):
+        return cdist(new, rows, metric)
+    return np.array([np.sqrt(np.einsum("ij,ij->i", one - rows, one - rows)) for one in new])
+
+
+def lowest_first(D):
+    return np.argsort(D, axis=1, kind="stable")
+
+
+@pytest.mark.parametrize(
+    ("metric", "as_input"),
+    [
+        ("euclidean", np.asarray),
+        ("euclidean", np.asfortranarray),
+        ("euclidean", sp.csr_array),
+        ("sqeuclidean", np.asarray),
+        ("minkowski", np.asfortranarray),
+        ("cityblock", sp.csr_array),
+        ("hamming", np.asarray),
+        ("precomputed", np.asarray),
+    ],
+)
+@pytest.mark.parametrize(("n", "d", "values"), [(150, 30, 3), (150, 2, 4), (60, 1, 1)])
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_of_equally_near_rows_the_first_ones_are_listed(n, d, values, unit, metric, as_input, rng, monkeypatch):
+    unit = 0.25 if as_input is sp.csr_array else unit  # sums of few terms are rounded in another way
+    rows, new = (unit * rng.integers(0, values, size=(size, d)) for size in (n, 9))
+    given = pair_by_pair(rows, rows, "euclidean") if metric == "precomputed" else rows
+    expected = lowest_first(others(given if metric == "precomputed" else pair_by_pair(rows, rows, metric)))
+    for block in (4_000_000, 2000):
+        monkeypatch.setattr(_nearest, "_BLOCK", block)
+        search = NeighborSearch(as_input(given), metric=metric)
+        for k in (1, 6, 25):
+            np.testing.assert_array_equal(search.lists(k), expected[:, :k])
+        if metric != "precomputed":
+            nearest = search.kneighbors(as_input(new), 7)[1]
+            np.testing.assert_array_equal(nearest, lowest_first(pair_by_pair(new, rows, metric))[:, :7])
+        search.reserve(30)
+        np.testing.assert_array_equal(search.lists(9), expected[:, :9])
+
+
+@pytest.mark.parametrize("large", [10, 10_000])
+def test_cosines_of_copies_and_multiples(large, rng, monkeypatch):
+    monkeypatch.setattr(_nearest, "LARGE", large)
+    rows = np.repeat(np.eye(6)[:, [0, 1, 2, 3, 4, 5]] + 0.01 * rng.integers(0, 9, (6, 6)), 12, axis=0)
+    rows *= 2.0 ** rng.integers(-3, 4, size=(72, 1))  # whose directions are equal to the last bit
+    same = np.arange(72).reshape(6, 12)
+    for given in (rows, sp.csr_array(rows)):
+        lists = NeighborSearch(given, metric="cosine").lists(5)
+        assert [list(row) for row in lists] == [[j for j in same[i // 12] if j != i][:5] for i in range(72)]
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_sparse_blocks_find_what_dense_rows_do(metric, rng, monkeypatch):
     monkeypatch.setattr(_nearest, "_BLOCK", 1000)
