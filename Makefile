@@ -46,14 +46,8 @@ setup: $(READY) ## the environment in .venv (every other target does this first)
 figures: $(READY) ## compute and draw the figures in about four minutes (ARGS="--quick": one; "--full": all points and tasks)
 	@$(BIN)/python -m reproduction figures $(ARGS)
 
-# 256 colours are enough, and a third of the bytes.
 picture: $(READY) ## the pictures of README and guide, drawn anew
-	@mkdir -p docs
-	@$(BIN)/python -m reproduction figures two_labels false_labels --fresh
-	@for name in two_labels false_labels; do \
-	$(BIN)/python -c "from PIL import Image; picture = Image.open('figures/output/$$name.png').convert('RGB'); \
-	picture.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save('docs/$$name.png', optimize=True)"; done
-	@echo "docs/two_labels.png and docs/false_labels.png are up to date."
+	@PYTHONPATH=. $(BIN)/python docs/_extensions/pictures.py
 
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
 	@$(BIN)/python -m reproduction tables $(ARGS)

@@ -5,7 +5,7 @@ of labels methods stand in the order of the legend. The scale is logarithmic; an
 lower edge. OPTIMISTIC: hidden labels of a few splits chose the parameters.
 
 What tables 1 and 2 of Shivaswamy and Jebara, "Laplacian spectrum learning", hold in numbers. STORM and STOAM learn an
-ordered spectrum together with the classifier, KTA before it, MKL without order; SGT, Xu (the paper's [9], its ratio w
+ordered spectrum together with the classifier, KTA before it, MKL without order; SGT, Xu (`XuSpectralSVM`, its ratio w
 tuned like every parameter) and a diffusion kernel do not learn it. MNIST and 20 newsgroups where the data folder holds
 them, else pairs of scikit-learn's digits. This is the experiment of ``python -m reproduction tables spectrum_learning``
 with fewer splits and a smaller grid, by the same functions, and the paper's protocol: the hyper-parameters are those of

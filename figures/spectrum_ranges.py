@@ -1,8 +1,8 @@
 """Who errs least hangs on ranges that the paper does not name.
 
-In how many cells (task and number of labels) STORM or STOAM, SGT, KTA, MKL or the paper's [9] has the least mean error
-over the tuning splits, as SGT may choose larger weights of its loss; left with w = 1 in [9], right with w tuned. The
-grey line is where the range of C ends.
+In how many cells (task and number of labels) STORM or STOAM, SGT, KTA, MKL or Xu (`XuSpectralSVM`) has the least mean
+error over the tuning splits, as SGT may choose larger weights of its loss; left with w = 1 in Xu, right with w tuned.
+The grey line is where the range of C ends.
 
 The claim of Shivaswamy and Jebara, "Laplacian spectrum learning", that STORM and STOAM are much better than all other
 methods, under both readings. From the recorded rows of ``python -m reproduction tables spectrum_learning``, whose
@@ -48,7 +48,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 
 def draw(data: dict[str, Any]) -> Any:
-    """Draw a panel for either w of [9]."""
+    """Draw a panel for either w of Xu."""
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import method_styles
 
@@ -61,7 +61,7 @@ def draw(data: dict[str, Any]) -> Any:
             for family, look in looks.items():
                 options = look._asdict()
                 ax.plot(data["wins"][w]["end"], data["wins"][w][family], label=family, markersize=4, **options)
-            title = "[9] with w = 1" if w == "1" else "[9] with w tuned"
+            title = "Xu with w = 1" if w == "1" else "Xu with w tuned"
             ax.set(xscale="log", xlabel="largest weight of SGT's loss", title=title)
             ax.grid(axis="y")
         axes[0, 0].set_ylabel(f"of {data['cells']} cells, with the least mean error")

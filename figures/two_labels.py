@@ -1,8 +1,8 @@
-"""Two labels: what an SVM sees, and what LapSVM sees.
+"""Two labels of each class: what an SVM sees, and what LapSVM sees.
 
-Two moons of 100 points, one label each. Above, an SVM, which sees the two labels alone; below, LapSVM, which sees the
-shape of all points. Each panel says how many unlabelled points are wrong, and how near to the optimum the answer is
-proved to be.
+Two moons of 100 generated points, two labels each. Above, an SVM, which sees the four labels alone; below, LapSVM,
+which sees the shape of all. Each panel says how many unlabelled points are wrong, and how near to the optimum the
+answer is proved to be.
 
 The picture of the README, narrow enough for a telephone, and so of generated points alone. The SVM is LapSVM with
 gamma_I = 0. The relative gap between the primal objective and a lower bound on it, both computed
@@ -20,7 +20,14 @@ from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 
 # Those of the lines on the start page of the documentation, which print these errors.
-PARAMETERS = {"gamma": 4.0, "power": 1, "n_neighbors": 12, "gamma_I": {"SVM": 0.0, "LapSVM": "auto"}, "noise": 0.08}
+PARAMETERS: dict[str, Any] = {
+    "gamma": 4.0,
+    "power": 1,
+    "n_neighbors": 12,
+    "noise": 0.1,
+    "per_class": 2,
+    "gamma_I": {"SVM": 0.0, "LapSVM": "auto"},
+}
 LIMIT = 1.0  # of the colours
 PROVED = 1e-9  # a smaller gap is not worth telling
 
@@ -37,7 +44,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     from specmargin.plots import decision_grid
 
     X, y_true = sm.datasets.make_two_moons(n_samples=200, noise=PARAMETERS["noise"], random_state=seed)
-    y = sm.hide_labels(y_true, per_class=1, random_state=seed)
+    y = sm.hide_labels(y_true, per_class=PARAMETERS["per_class"], random_state=seed)
     hidden = y == -1
     xx0, xx1 = decision_grid(X, resolution=SIZES[size]["resolution"])
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])

@@ -110,7 +110,8 @@ class BuiltProblem(AsPrinted):
         sense = "minimisation" if isinstance(self.problem.objective, cp.Minimize) else "maximisation"
         sizes = [f"{key} ({', '.join(map(str, x.shape))})" if x.shape else key for key, x in self.variables.items()]
         values = [key if p.ndim or p.value is None else f"{key} = {p.value:.4g}" for key, p in self.parameters.items()]
-        parts = {"constraints": list(self.constraints), "terms added": list(self.terms), "parameters": values}
+        labels = dict.fromkeys(one.label for one in self.problem.constraints if one.label)
+        parts = {"constraints": labels, "terms added": list(self.terms), "parameters": values}
         named = [f"{kind} {', '.join(names)}" for kind, names in parts.items() if names]
         return "; ".join([f"{self.name}: {sense} over {', '.join(sizes)}", *named])
 

@@ -25,7 +25,7 @@ from specmargin.typing import FloatArray
 __all__ = ["cccp_subproblem"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Round(BuiltProblem):
     """The convex problem of a round, whose parameter beta is a vector: one number per unlabelled sample."""
 
