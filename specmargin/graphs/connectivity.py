@@ -132,6 +132,6 @@ def unconnected(parts: Components, labeled: Any, by: str = KERNEL) -> str:
             f"the graph says nothing of these samples, and they are predicted {by}. Label one of each."
         )
     return text + (
-        " To connect a graph of neighbours, raise n_neighbors, or take its kind 'symmetric' or 'mutual+mst'; to one that "
-        "was passed add the edges that it lacks, if any."
+        " To connect a graph of neighbours, raise n_neighbors, or take its kind 'symmetric' or 'mutual+mst'; to one "
+        "that was passed add the edges that it lacks, if any."
     )

@@ -203,7 +203,7 @@ def test_a_solver_that_cannot_is_named():
     Z = cp.Variable((2, 2), PSD=True)
     problem = cp.Problem(cp.Minimize(cp.trace(Z)), [Z[0, 1] == 1])
     problem.solve()
-    with pytest.raises(SolverError, match="OSQP gives no multipliers.*solver='CLARABEL'"):
+    with pytest.raises(SolverError, match=r"OSQP gives no multipliers.*solver='CLARABEL'"):
         sm.certify(problem, solver="OSQP")
 
 
