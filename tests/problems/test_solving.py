@@ -354,3 +354,14 @@ def test_built_problem_is_an_ordinary_problem(svm):
     assert isinstance(svm, BuiltProblem)
     value = svm.problem.solve(solver="CLARABEL")
     assert solve(svm).certificate.dual_objective == pytest.approx(value, rel=1e-6)
+
+
+def test_bounds_that_cvxpy_derives_are_left_out_of_built_problems_too(gram_data):
+    """Changed ones are certified by their cone program; HiGHS proved class shares 13 % too costly."""
+    K, labels = gram_data()
+    built = sm.problems.lapsvm_primal(sm.objectives.LapSVM(K, None, labels, gamma_A=0.1))
+    shares = sm.problems.models.class_shares(built, positive=0.5, within=0.1)
+    values = [sm.solve(shares, name).certificate.primal_objective for name in ("CLARABEL", "HIGHS")]
+    assert values[1] == pytest.approx(values[0], rel=1e-5)
+    assert sm.solve(built, "HIGHS").solver == "HIGHS"
+    assert built.problem.solver_stats.solver_name == "HIGHS (bounds as rows)"
