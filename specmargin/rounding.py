@@ -31,6 +31,7 @@ __all__ = [
     "exact_sum",
     "directions",
     "extended_product",
+    "first_least",
     "gamma",
     "split_head",
     "split_product",
@@ -44,6 +45,7 @@ UNIT = 2.0**-53
 EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
 """Unit roundoff of long double: 2^-64 on x86, that of float64 where the platform has nothing better."""
 
+_TIED = 1e-9  # of their size, up to which criteria are equal
 _TINY = 1e-5  # largest entry of a row below which a norm may be taken for zero; scikit-learn's limit is 10 eps
 _BLOCK = 2**22  # entries that are held in extended precision at a time
 _TILE = 2**15  # entries that are split at a time: they stay in the cache
@@ -53,6 +55,22 @@ _COLUMNS, _ROWS = 256, 128  # of a block of `blocked_product`: smaller ones cost
 def gamma(n: int) -> float:
     """Return gamma_n = n u / (1 - n u), the relative cost of n operations in a row."""
     return n * UNIT / (1.0 - n * UNIT) if n * UNIT < 1 else math.inf
+
+
+def first_least(values: AnyArray, axis: int = 0) -> Any:
+    """Return the position of the least number along an axis; of those that are equal but for rounding, the first.
+
+    Numbers that are nan come last. Criteria that leave a choice open are equal to 1e-9 of their size: the rounding of
+    the least one, which the order of samples changes, decides nothing.
+
+    Examples
+    --------
+    >>> int(first_least(np.array([np.nan, 0.5 + 1e-16, 0.5 - 1e-16, 0.7])))
+    1
+    """
+    values = np.where(np.isnan(values), np.inf, values)
+    least = values.min(axis=axis, keepdims=True)
+    return (values <= least + _TIED * np.abs(least)).argmax(axis=axis)
 
 
 def directions(X: Matrix) -> Matrix:

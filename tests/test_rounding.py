@@ -20,6 +20,7 @@ from specmargin.rounding import (
     exact_dot,
     exact_sum,
     extended_product,
+    first_least,
     gamma,
     split_product,
     two_product,
@@ -229,3 +230,11 @@ def test_split_products_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(error, whole[2], rtol=1e-9)
         for row, h, l, bound in zip(A, high.tolist(), low.tolist(), error.tolist(), strict=True):
             assert abs(Fraction(h) + Fraction(l) - exact(row, x)) <= Fraction(bound)
+
+
+def test_of_numbers_equal_but_for_rounding_the_first_is_least() -> None:
+    assert first_least(np.array([3.0, 1.0 + 1e-15, 1.0, 1.0 + 1e-6])) == 1
+    assert first_least(np.array([np.nan, np.inf, 2.0])) == 2
+    assert first_least(np.full(3, np.inf)) == first_least(np.full(3, np.nan)) == 0
+    assert first_least(np.array([-1.0, -1.0 - 1e-15, -2.0])) == 2
+    assert first_least(np.array([[1.0, 5.0], [1.0 - 1e-16, 4.0]])).tolist() == [0, 1]

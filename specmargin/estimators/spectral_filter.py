@@ -53,7 +53,8 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
     learn : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
         How weights are found: by centred alignment with the labels; by eq. 7 of the spectrum paper with blocks in
         place of eigenvectors, free or not rising from the smoothest filter to the roughest; one filter by
-        leave-one-out; all alike. The certificate has to prove a relative gap of 1e-6.
+        leave-one-out; all alike. Where several choices are equally good, as all alignments are with one label of each
+        of two classes, the smoothest filters are taken. The certificate has to prove a relative gap of 1e-6.
     filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
         Filters h_b.
     loss : {"squared", "squared_hinge", "hinge"}, default "squared"

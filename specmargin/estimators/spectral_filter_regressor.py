@@ -27,7 +27,8 @@ class SpectralFilterRegressor(FilterModel, SemiSupervisedRegressor):
     Parameters
     ----------
     learn : {"alignment", "single", "mean"}, default "alignment"
-        How weights are found: by centred alignment with the targets; one filter by leave-one-out; all alike.
+        How weights are found: by centred alignment with the targets; one filter by leave-one-out; all alike. Where
+        several choices are equally good, as all alignments are with two labels, the smoothest filters are taken.
     filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
         Filters h_b.
     penalty : float or "loo", default "loo"

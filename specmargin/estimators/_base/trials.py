@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from specmargin.objectives.held_out import leave_one_out as loo
+from specmargin.rounding import first_least
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 OF_DECISIONS = ("nll", "sq", "01")
@@ -105,10 +106,10 @@ class Trials:
         return np.concatenate([judgement.values[name] for judgement in self._judged])
 
     def best(self, among: BoolArray | None = None) -> int:
-        """Return the setting that the criterion chooses, of all or of some."""
+        """Return the setting that the criterion chooses, of all or of some; of equally good ones the first."""
         values = _worst_if_nan(self.values(self.criterion))
         values = np.array(self._ranks) if np.isinf(values).all() else values
-        return int((values if among is None else np.where(among, values, np.inf)).argmin())
+        return int(first_least(values if among is None else np.where(among, values, np.inf)))
 
     def wrong_when_chosen_by_others(self, among: BoolArray | None = None) -> BoolArray:
         """Return which labelled samples are named wrongly by the setting that all other samples choose.
@@ -127,7 +128,7 @@ class Trials:
         others = _worst_if_nan(losses.sum(axis=1)[:, None] - own)
         if among is not None:
             others[~among] = np.inf
-        return np.asarray(wrong[others.argmin(axis=0), np.arange(len(each))])
+        return np.asarray(wrong[first_least(others), np.arange(len(each))])
 
     def results(self) -> dict[str, Any]:
         """Return `cv_results_`."""

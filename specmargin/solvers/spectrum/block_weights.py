@@ -19,6 +19,7 @@ from specmargin.objectives.block_alignment import BlockAlignment
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.objectives.held_out.leave_one_out import RidgePath, squared_error
 from specmargin.results import SolveResult
+from specmargin.rounding import first_least
 from specmargin.solvers.spectrum.alignment import alignment
 from specmargin.solvers.spectrum.block_margin import block_margin
 from specmargin.typing import AnyArray, FloatArray, IntArray
@@ -40,6 +41,8 @@ COSTS = tuple(float(C) for C in 10.0 ** np.arange(-1, 2.1, 0.5))
 """C of the margin, per unit mean kernel diagonal."""
 PENALTIES = tuple(float(p) for p in 10.0 ** np.arange(-4, 2.01, 0.25))
 """Penalties of the ridge regression, per unit mean kernel diagonal."""
+
+_TOUCHING, _DEPENDENT, _ROUNDING = 1e-9, 1e-10, 1e-14  # multipliers, products of kernels, alignments: equal up to these
 
 
 class LearnedWeights(NamedTuple):
@@ -76,7 +79,7 @@ def labeled_grams(maps: Sequence[AnyArray], labeled: IntArray) -> FloatArray:
 def ridge_on_blocks(
     delta: FloatArray, grams: FloatArray, labels: Labels | Targets, penalties: Sequence[float] = PENALTIES
 ) -> BlockRidge:
-    """Fit the ridge regression on K(delta), its penalty by exact leave-one-out.
+    """Fit the ridge regression on K(delta), its penalty by exact leave-one-out, of equally good ones the first.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ def ridge_on_blocks(
     path = RidgePath(np.tensordot(delta, grams, 1), wanted, weights=labels.weights)
     decisions = path.leave_one_out(penalties)
     errors = squared_error(decisions, wanted)
-    best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(penalties) - 1
+    best = int(first_least(errors)) if np.isfinite(errors).any() else len(penalties) - 1
     gamma, b = path.solution(float(penalties[best]))
     return BlockRidge(delta, float(penalties[best]), gamma, np.asarray(b), decisions[best], float(errors[best]))
 
@@ -129,10 +132,11 @@ def learn_weights(
     labels : Labels or Targets
         Labels of two classes or more; numbers have no margin.
     rule : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
-        "alignment" solves `BlockAlignment`; "margin" `BlockMargin`, its C by the leave-one-out error of the ridge
-        regression with penalty 1 / C on the kernel found; "ordered" the same with weights that do not rise from
-        the smoothest block to the roughest. "single" takes the one block of least leave-one-out error, "mean" all
-        alike.
+        "alignment" solves `BlockAlignment`; of weights that are aligned as well, as all are where two classes have one
+        label each, it takes those of the fewest of the smoothest blocks. "margin" solves `BlockMargin`, its C by the
+        leave-one-out error of the ridge regression with penalty 1 / C on the kernel found; "ordered" the same with
+        weights that do not rise from the smoothest block to the roughest. "single" takes the one block of least
+        leave-one-out error, the smoothest of equal ones, "mean" all alike.
     loss : {"squared", "squared_hinge", "hinge"}, default "squared"
         Loss of the margin.
     costs : sequence of float
@@ -140,7 +144,7 @@ def learn_weights(
     penalties : sequence of float
         Those of the ridge regression, at the best of which "single" judges each block.
     smooth_first : ndarray of int of shape (m,), optional
-        Blocks from the smoothest on, for "ordered"; by default the last one is the smoothest.
+        Blocks from the smoothest on; by default the last one is the smoothest.
     tol : float, default 1e-9
         Relative gap to be proved.
 
@@ -158,25 +162,23 @@ def learn_weights(
     """
     if rule not in RULES:
         raise InvalidInputError(f"rule={rule!r} is unknown; take one of {', '.join(RULES)}.")
-    if rule == "alignment":
-        result = alignment(BlockAlignment(blocks, _without_weights(labels)), tol=tol)
-        return LearnedWeights(np.asarray(result.variables["delta"]), [result], None)
     maps = tuple(getattr(blocks, "blocks", blocks))
     m = len(maps)
+    smoothest = np.arange(m)[::-1] if smooth_first is None else np.asarray(smooth_first)
+    if rule == "alignment":
+        result = _aligned(BlockAlignment(blocks, _without_weights(labels)), smoothest, tol)
+        return LearnedWeights(np.asarray(result.variables["delta"]), [result], None)
     if rule == "mean":
         return LearnedWeights(np.full(m, 1.0 / m), [], None)
     if rule == "single":
         grams = labeled_grams(maps, labels.labeled)
-        errors = [ridge_on_blocks(one, grams, labels, penalties).error for one in np.eye(m)]
-        # Of one labelled sample nothing is known without it: then all filters are alike.
-        return LearnedWeights(np.eye(m)[int(np.nanargmin([*errors, np.inf])) % m], [], None)
+        errors = np.array([ridge_on_blocks(one, grams, labels, penalties).error for one in np.eye(m)[smoothest]])
+        return LearnedWeights(np.eye(m)[smoothest[first_least(errors)]], [], None)
     if not isinstance(labels, Labels):
         raise InvalidInputError(
             f"rule={rule!r} is a margin of classes; for numbers take 'alignment', 'single' or 'mean'."
         )
-    order = np.arange(m)
-    if rule == "ordered":
-        order = order[::-1] if smooth_first is None else np.asarray(smooth_first)
+    order = smoothest if rule == "ordered" else np.arange(m)
     # Every C is solved on the labelled rows; the decisions at all samples are wanted once.
     rows = [np.asarray(maps[b])[labels.labeled] for b in order]
     alone = replace(labels, labeled=np.arange(labels.n_labeled), n_samples=labels.n_labeled)
@@ -186,12 +188,42 @@ def learn_weights(
         result = block_margin(margin.with_(C=float(C)), tol=tol)
         delta = np.asarray(result.variables["delta"])
         fits.append((ridge_on_blocks(delta, margin.grams, labels, [1.0 / C]).error, float(C), delta, result))
-    _, C, delta, result = min(fits, key=lambda fitted: fitted[0])
+    _, C, delta, result = fits[first_least(np.array([error for error, *_ in fits]))]
     learned = np.empty(m)
     learned[order] = delta
     whole = BlockMargin([maps[b] for b in order], labels, C=C, loss=loss, order=rule == "ordered")
     f = whole.decisions_at(result.variables["v"], result.variables["b"])
     return LearnedWeights(learned, [replace(result, variables={**result.variables, "f": f})], C)
+
+
+def _aligned(obj: BlockAlignment, smoothest: IntArray, tol: float) -> SolveResult:
+    """Return the weights of largest alignment; where others have it, too, those of the fewest of the smoothest blocks.
+
+    The best kernel on the labelled samples is unique. Its weights are, if the kernels of the blocks that have weights,
+    or multipliers of zero, are independent.
+    """
+    result = alignment(obj, tol=tol)
+    weights, best = np.asarray(result.variables["delta"]), float(result.variables["alignment"])
+    touching = np.flatnonzero((weights > 0) | (result.duals["order"] <= _TOUCHING))
+    products = obj.cone.sums(obj.cone.sums(obj.M).T)[np.ix_(touching, touching)]
+    lengths = np.sqrt(products.diagonal())
+    if np.linalg.eigvalsh(products / np.outer(lengths, lengths))[0] > _DEPENDENT:
+        return result
+    for k in range(1, obj.n_blocks):
+        few = smoothest[:k]
+        if not weights[smoothest[k:]].any():
+            break
+        try:
+            part = alignment(BlockAlignment([obj.maps[b] for b in few], obj.labels, centered=obj.centered), tol=tol)
+        except InvalidInputError:  # none of them is like the labels
+            continue
+        if part.variables["alignment"] >= (1.0 - _ROUNDING) * best:
+            delta = np.zeros(obj.n_blocks)
+            delta[few] = part.variables["delta"]
+            certificate, value = obj.certificate({"delta": delta}), np.asarray(part.variables["alignment"])
+            variables = {"delta": delta, "kappa": obj.cone.drops(obj.cone.over_columns(delta)), "alignment": value}
+            return replace(result, variables=variables, certificate=certificate, status=certificate.status(tol))
+    return result
 
 
 def _without_weights(labels: Labels | Targets) -> Labels | Targets:

@@ -25,6 +25,7 @@ from scipy.special import log_softmax
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives.spectral_ridge import SpectralRidge
 from specmargin.results import SolveResult
+from specmargin.rounding import first_least
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["PENALTIES", "Clusters", "choose_penalty", "seeded_kmeans", "spectral_ridge"]
@@ -146,7 +147,7 @@ def choose_penalty(
         losses.append(_scaled_loss(np.column_stack([-f, f]) / 2 if f.ndim == 1 else f, one_hot, rows, c))
     if min(losses) >= np.log(one_hot.shape[1]):
         return float(default)
-    return float(penalties[int(np.argmin(losses))])
+    return float(penalties[first_least(np.array(losses))])
 
 
 class Clusters(NamedTuple):

@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 from specmargin import certify
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels import encode_labels, encode_targets
 from specmargin.objectives import BlockAlignment, BlockMargin
 from specmargin.solvers import alignment, block_margin
 from specmargin.solvers.spectrum.block_weights import COSTS, PENALTIES, RULES, learn_weights, ridge_on_blocks
@@ -51,6 +52,31 @@ def test_rules_are_what_they_say(n_classes):
     np.testing.assert_array_equal(learned["single"].delta, np.eye(3)[np.argmin(errors)])
     ordered = learned["ordered"].delta
     assert (np.diff(ordered) >= -1e-12).all()  # the last block is the smoothest
+
+
+@pytest.mark.parametrize("wanted", [[0, 1], [1, 0], [0.3, -2.0], [0, 1, 2], [0, 0, 1, 1]])
+@pytest.mark.parametrize("rule", ["alignment", "single"])
+@pytest.mark.parametrize("smooth_first", [None, [1, 2, 0]])
+def test_of_equally_good_blocks_the_smoothest_decides(wanted, rule, smooth_first, rng):
+    # Blocks that say the same of the labelled samples: two of any kind, or copies of one.
+    rows = [rng.normal(size=(len(wanted), 4)) for _ in range(3)] if len(wanted) == 2 else [rng.normal(size=(4, 3))] * 3
+    rows = [block[: len(wanted)] for block in rows]
+    labels = encode_labels(wanted) if isinstance(wanted[0], int) else encode_targets(wanted)
+    expected = np.eye(3)[2 if smooth_first is None else 1]
+    for _ in range(4):
+        turned = [F @ np.linalg.qr(rng.normal(size=(F.shape[1],) * 2))[0] for F in rows]  # other last bits
+        learned = learn_weights(turned, labels, rule, smooth_first=smooth_first)
+        np.testing.assert_allclose(learned.delta, expected, atol=1e-9)
+        for result in learned.results:
+            assert result.certificate.is_optimal(1e-9)
+            assert certify(BlockAlignment(turned, labels), result.variables).is_optimal(1e-9)
+
+
+def test_a_rough_block_that_the_labels_want_stays(rng):
+    y = np.array([0, 0, 1, 1])
+    rough, smooth = np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.array([[1.0], [-1.0], [0.5], [-0.5]])
+    learned = learn_weights([rough, smooth, smooth], encode_labels(y))
+    np.testing.assert_allclose(learned.delta, [1.0, 0.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["margin", "ordered"])
