@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.assessment.columns import missing_in, option, spelling
+from specmargin.assessment.columns import missing_in, objects, option, spelling
 from specmargin.assessment.comparison import FEWEST
 from specmargin.assessment.roles import Roles
 from specmargin.assessment.table import Table
@@ -86,7 +86,9 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
     ...     print(flaw)
     constant column: 'z' holds one value, 3, in all rows; it is not used.
     """
-    of_numbers = any(isinstance(label, float) for label in labels)
+    of_numbers, spelled = any(isinstance(label, float) for label in labels), spellings(labels)
+    if not exact:  # counted as they are learned
+        labels = objects([None if label is None else spelled[spelling(str(label))][0] for label in labels])
     named = (
         (("file", note) for note in table.notes),
         (_dropped(name, reason) for name, reason in roles.dropped.items()),
@@ -95,7 +97,7 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
         _missing(table, roles),
         _scales(table, roles),
         _infinite(table, roles),
-        () if of_numbers else _classes(labels, target, exact),
+        () if of_numbers else _classes(labels, target, exact, spelled),
         _contradictions(table, labels, roles),
     )
     return [Flaw(kind, text) for kind, text in chain.from_iterable(named)]
@@ -190,7 +192,7 @@ def _scales(table: Table, roles: Roles) -> _Named:
     )
 
 
-def _classes(labels: AnyArray, target: str, exact: bool) -> _Named:
+def _classes(labels: AnyArray, target: str, exact: bool, spelled: dict[str, list[Any]]) -> _Named:
     counts = Counter(label for label in labels if label is not None)
     ordered, total = counts.most_common(), sum(counts.values())
     single = [label for label, n in ordered if n == 1]
@@ -205,7 +207,7 @@ def _classes(labels: AnyArray, target: str, exact: bool) -> _Named:
         (most, many), (least, few) = ordered[0], ordered[-1]
         told = f"{many} labels of {most!r}, {few} of {least!r}"
         yield "classes of unequal size", f"{told}; look at the balanced accuracy, too."
-    for several in spellings(labels).values():
+    for several in spelled.values():
         if len(several) > 1:
             names = " and ".join(map(repr, several))
             told = f"{names} count as one class, {several[0]!r}; if they are several, say exact=True (--exact-labels)"

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from specmargin.assessment.columns import ColumnType, as_texts, missing_in, pandas, spelling
 from specmargin.assessment.table import Table
+from specmargin.checks import among
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverNotInstalledError
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
@@ -144,9 +145,10 @@ class Preparation:
         if self.transformer is None or lost:
             if self.transformer is None and not lost:
                 return table, [], [""] * table.n_rows
+            columns = among(lost[0] if lost else "", table.cells) if table.cells else "no columns."
             raise InvalidInputError(
                 f"the columns {', '.join(map(repr, lost))} are missing, which the model was fitted with; the table has "
-                f"{', '.join(map(repr, table.cells)) or 'no columns'}. Pass a table with the same columns."
+                f"{columns} Pass a table with the same columns."
             )
         table = Table(
             {name: cells for name, cells in table.cells.items() if name in self.types},

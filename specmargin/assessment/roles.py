@@ -158,6 +158,11 @@ def _of_rows(name: str, column: AnyArray, table: Table) -> str:
             if length < 3 and n == different
             else (f"has {different} values in {n} rows, and names the row" if length < 3 else "")
         )
+    if column.dtype.kind == "f" and n > different >= max(n / 2, 4) and len(table.columns) > 1:
+        # Rows that are repeated repeat their number, too.
+        rows = list(zip(*(one.tolist() for one in table.columns.values()), strict=True))
+        if len({tuple(map(repr, row)) for row in rows}) == different:
+            column, n = column[np.sort(np.unique(column, return_index=True)[1])], different
     if column.dtype.kind == "f" and different == n and np.all(column == np.round(column)):
         steps = np.diff(column)
         if np.ptp(column) == n - 1 or _ID.search(name) or (name == "column 1" and "column 2" not in table.cells):

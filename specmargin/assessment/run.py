@@ -45,6 +45,9 @@ def _function(remedy: str) -> checks.Rule:
     return checks.maybe(rule)
 
 
+_TEXTS = _function("a function of a text, print say; True or False")
+
+
 def _scalar(name: str, value: Any) -> Any:
     is_unlabeled([0], value)
     return value
@@ -57,7 +60,7 @@ def _scalar(name: str, value: Any) -> Any:
     ignore=checks.texts("names of columns"),
     target=checks.instance(str, "pass the name of the labels"),
     folder=checks.maybe(checks.path),
-    progress=_function("a function of a text, print say"),
+    progress=lambda name, value: value if isinstance(value, bool) else _TEXTS(name, value),
     unlabeled=_scalar,
     spread=_function("a function that computes calls elsewhere, partial(on_cluster, address=...) say"),
     exact=checks.flag,
@@ -76,7 +79,7 @@ def compare(
     budget: float | None = None,
     random_state: int = 0,
     folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | bool | None = None,
     spread: Spread | None = None,
 ) -> Comparison:
     """Compare methods on data of which some rows are labelled, and say whether the unlabelled ones help.
@@ -113,8 +116,8 @@ def compare(
         Seed of the folds and of what methods draw.
     folder : path, optional
         Folder in which finished rows are kept, so that a run that was ended goes on.
-    progress : callable, optional
-        Gets lines of text.
+    progress : callable or bool, optional
+        Gets lines of text; True prints them, False is silent, as is the default.
     spread : callable, optional
         Computes methods elsewhere, each by a call of its own, ``partial(on_cluster, address="tcp://10.0.0.7:8786")`` of
         `specmargin.assessment.cluster` say. By default they run here, one after the other. Rows are kept by
@@ -141,7 +144,7 @@ def compare(
     >>> bool(np.mean(comparison.predictions.predicted == y_true) > 0.9)
     True
     """
-    say = progress or (lambda _: None)
+    say = print if progress is True else progress or (lambda _: None)
     table, labels, numbers = _labelled(X, y, unlabeled, columns, text, ignore, target)
     chosen_methods, clock = choose_regressors(methods) if numbers else choose_methods(methods), Budget(budget)
     baseline = chosen_methods[0].name if numbers else BASELINE

@@ -115,12 +115,12 @@ class Table:
         """
         for name, kind in stated.items():
             if name not in self.cells:
-                names = ", ".join(map(repr, self.cells)) or "none: X is a matrix"
+                names = among(name, self.cells) if self.cells else "none: X is a matrix."
                 raise InvalidInputError(
-                    f"there is no column {name!r} among the columns, to be read as {kind}; name some of {names}."
+                    f"there is no column {name!r} among the columns, to be read as {kind}; name some of {names}"
                 )
             if kind.partition(":")[0] not in KINDS:
-                raise InvalidInputError(f"columns: {name!r} cannot be {kind!r}; take one of {', '.join(KINDS)}.")
+                raise InvalidInputError(f"columns: {name!r} cannot be {kind!r}; take one of {among(kind, KINDS)}")
         return replace(self, stated={**self.stated, **stated})
 
 

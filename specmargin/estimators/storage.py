@@ -67,6 +67,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.decision_function(X) == clf.decision_function(X)).all()), again.get_params() == clf.get_params()
     (True, True)
     """
+    if isinstance(estimator, str | os.PathLike):
+        raise InvalidTypeError(f"estimator={shown(estimator)} is a path; pass it last, save(estimator, path).")
     arrays: dict[str, AnyArray] = {}
     write_archive(path, KIND, pack_estimator(estimator, arrays), arrays)
 

@@ -139,6 +139,14 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, numbers.Number) and bool(value != value)
 
 
+def _written_markers(known: AnyArray, unlabeled: Any) -> list[Any]:
+    """Return the labels that are the marker but for their type: the text "-1" of the number, "nan" of a missing one."""
+    if known.dtype.kind not in "USO" and not isinstance(unlabeled, str):
+        return []
+    written = ("nan", "none", "<na>", "nat") if is_missing(unlabeled) else (str(unlabeled),)
+    return [value for value in known.ravel().tolist() if str(value).strip().lower() in written]
+
+
 def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -> None:
     """Warn where the marker probably has another meaning than the one that it is read with.
 
@@ -154,8 +162,8 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
     Warns
     -----
     MarkerWarning
-        If no sample carries the marker; or if the marker is -1, the classes are 0 and 1, and 0 is the most frequent
-        value of y: labels -1 and 1 with 0 for the unlabelled samples look like that.
+        If no sample carries the marker, or some carry it as a text ("-1"); or if the marker is -1, the classes are 0
+        and 1, and 0 is the most frequent value of y: labels -1 and 1 with 0 for the unlabelled samples look like that.
 
     Examples
     --------
@@ -163,10 +171,26 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
     """
     y = label_array(y)
     hidden = is_unlabeled(y, unlabeled)
-    if not hidden.any():
+    texts = _written_markers(y[~hidden], unlabeled)
+    if texts:
+        warnings.warn(
+            f"y holds {texts[0]!r} {len(texts)} times, which counts as a class: the marker is {unlabeled!r}, which is "
+            f"something else. If it means 'unlabelled', pass unlabeled={texts[0]!r}, or replace it by the marker.",
+            MarkerWarning,
+            stacklevel=stacklevel,
+        )
+    elif not hidden.any():
+        values = set(y.ravel().tolist()) if y.dtype.kind in "iu" else set()
+        inside = (
+            " Inside VotingClassifier, BaggingClassifier or StackingClassifier, which number classes and marker anew, "
+            "the marker has become one of the classes: give them labelled samples alone, and "
+            "specmargin.WithUnlabeled(estimator, X_unlabeled)."
+        )
         warnings.warn(
             f"no sample carries the marker unlabeled={unlabeled!r}: all {y.size} count as labelled, and values like "
-            f"{y.ravel()[:1].tolist()[0]!r} as classes. If some are unlabelled, name their marker by unlabeled=.",
+            f"{y.ravel()[:1].tolist()[0]!r} as classes. If some are unlabelled, name their marker by unlabeled=."
+            + inside
+            * (len(values) > 2 and values == set(range(len(values)))),
             MarkerWarning,
             stacklevel=stacklevel,
         )

@@ -18,7 +18,7 @@ from matplotlib.image import AxesImage
 from specmargin.arrays import vector
 from specmargin.checks import checked, instance, maybe, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.points import LabelDisplay, on_grid, points_in_plane
+from specmargin.plots.points import LabelDisplay, axis_names, on_grid, points_in_plane
 from specmargin.plots.theme import Display, attach_colorbar, decision_colormap, style
 from specmargin.typing import FloatArray
 
@@ -73,6 +73,7 @@ class DecisionDisplay(Display):
         )
         maybe(instance(LabelDisplay, "pass specmargin.plots.LabelDisplay(X, y), or None"))("points", points)
         self.points = points
+        self.axis_names = axis_names(None) if points is None else points.axis_names
         self.response = on_grid("response", response, "decisions of a fit that worked", xx0=self.xx0, xx1=self.xx1)
 
     @classmethod
@@ -161,14 +162,19 @@ class DecisionDisplay(Display):
                 f"decision_function={shown(decision_function)} cannot be called; pass a function of points (m, 2)."
             )
         xx0, xx1 = decision_grid(X, resolution=resolution, margin=margin)
-        nodes = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
+        nodes: Any = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
+        if hasattr(X, "columns") and hasattr(getattr(decision_function, "__self__", None), "feature_names_in_"):
+            frame: Any = type(X)
+            nodes = frame(dict(zip(X.columns, nodes.T, strict=True)))
         response = np.asarray(decision_function(nodes), dtype=np.float64)
         if response.shape != (len(nodes),):
             raise InvalidInputError(
                 f"decision_function gives the shape {response.shape} for {len(nodes)} points: only two "
                 "classes have one surface. Pass one column to DecisionDisplay(xx0, xx1, response)."
             )
-        return cls(xx0, xx1, response.reshape(len(xx1), len(xx0)), points=points)
+        display = cls(xx0, xx1, response.reshape(len(xx1), len(xx0)), points=points)
+        display.axis_names = axis_names(X)
+        return display
 
     def plot(
         self,
@@ -219,7 +225,7 @@ class DecisionDisplay(Display):
                     ax.contour(self.xx0, self.xx1, self.response, [level], colors="black", zorder=2, **look)
             if self.points is not None:
                 self.points.plot(ax, **points_options)
-            ax.set(aspect="equal", xlim=xlim, ylim=ylim, xlabel="$x_1$", ylabel="$x_2$")
+            ax.set(aspect="equal", xlim=xlim, ylim=ylim, **self.axis_names)
             ax.spines[:].set_visible(True)
             self.colorbar_ = self.add_colorbar(self.surface_, ax, limit < largest) if colorbar else None
         return self

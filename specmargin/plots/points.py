@@ -21,6 +21,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs.node_names import by_row
 from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, Display, legend_above, style
+from specmargin.plots.ticks import literal
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["LabelDisplay", "point_handles", "ring"]
@@ -66,7 +67,7 @@ class LabelDisplay(Display):
         unlabeled: Any = -1,
         classes: Sequence[Any] | AnyArray | None = None,
     ) -> None:
-        self.X = points_in_plane(X)
+        self.X, self.axis_names = points_in_plane(X), axis_names(X)
         self.y = label_vector(by_row(y, X, None, unlabeled))
         if self.y.shape != (len(self.X),):
             raise InvalidInputError(
@@ -80,9 +81,10 @@ class LabelDisplay(Display):
             raise InvalidInputError(
                 f"y holds {unlisted}, which classes={self.classes.tolist()} does not list; name all."
             )
-        if len(self.classes) > len(MORE_COLORS):
+        most = len(MORE_COLORS) * len(MORE_MARKERS)
+        if len(self.classes) > most:
             raise InvalidInputError(
-                f"{len(self.classes)} classes, but there are {len(MORE_COLORS)} colours that can be told "
+                f"{len(self.classes)} classes, but there are {most} pairs of a colour and a marker that can be told "
                 "apart; draw fewer classes at a time."
             )
 
@@ -133,8 +135,9 @@ class LabelDisplay(Display):
             for k, value in enumerate(self.classes):
                 x1, x2 = self.X[~self.hidden & (self.y == value)].T
                 label = str(names[k]) if names is not None else f"class {value}"
-                ax.scatter(x1, x2, color=MORE_COLORS[k], marker=MORE_MARKERS[k], label=label, **look)
-            ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+                marker = MORE_MARKERS[(k + k // len(MORE_COLORS)) % len(MORE_MARKERS)]  # each pair once
+                ax.scatter(x1, x2, color=MORE_COLORS[k % len(MORE_COLORS)], marker=marker, label=label, **look)
+            ax.set(aspect="equal", **self.axis_names)
             if legend:
                 legend_above(ax, len(self.classes) + 1, columnspacing=1.0, handletextpad=0.2)
         return self
@@ -204,6 +207,18 @@ def points_in_plane(X: npt.ArrayLike) -> FloatArray:
             "first, e.g. by sklearn.decomposition.PCA(2)."
         )
     return points
+
+
+def axis_names(X: Any) -> dict[str, str]:
+    """Return what the axes are called: as the columns of a frame are, else x_1 and x_2.
+
+    Examples
+    --------
+    >>> axis_names([[0.0, 1.0]])
+    {'xlabel': '$x_1$', 'ylabel': '$x_2$'}
+    """
+    names = [literal(name) for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    return dict(zip(("xlabel", "ylabel"), names if len(names) == 2 else ("$x_1$", "$x_2$"), strict=True))
 
 
 def on_grid(name: str, values: npt.ArrayLike, what: str, **axes: FloatArray) -> FloatArray:

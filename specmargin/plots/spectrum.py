@@ -84,7 +84,7 @@ class SpectrumDisplay(Display):
         Parameters
         ----------
         estimators : mapping of str to estimator
-            Estimators with ``delta_`` (q,); the first one's ``eigenvalues_`` are kept if it has them.
+            Estimators with ``delta_`` (q,), of any q; ``eigenvalues_`` are kept where they have those of one graph.
         ax : Axes or sequence of two Axes, optional
             See `plot`.
         **options
@@ -98,8 +98,15 @@ class SpectrumDisplay(Display):
         advice = "a method that learns a spectrum (KTA, STORM, STOAM, MKL)"
         require_fitted(estimators.items(), ("delta_",), advice)
         spectra = {name: estimator.delta_ for name, estimator in estimators.items()}
-        first = next(iter(estimators.values()))
-        return cls(spectra, eigenvalues=getattr(first, "eigenvalues_", None)).plot(ax, **options)
+        known = [np.asarray(one.eigenvalues_) for one in estimators.values() if hasattr(one, "eigenvalues_")]
+        longest = max(known, key=len, default=None)
+        needed = max(np.shape(delta)[-1] for delta in spectra.values())
+        # Weights of several graphs have no axis in common.
+        if longest is not None and (
+            len(longest) < needed or not all(np.allclose(one, longest[: len(one)], atol=1e-9) for one in known)
+        ):
+            longest = None
+        return cls(spectra, eigenvalues=longest).plot(ax, **options)
 
     def plot(
         self,

@@ -98,6 +98,8 @@ def save_result(
     >>> again.C, answer.certificate == result.certificate
     (1.0, True)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidTypeError(f"path={shown(path)} is no path; pass it first, save_result(path, objective, result).")
     objective, result = _checked(objective, result)
     if not (note is None or isinstance(note, str | Mapping)):
         raise InvalidTypeError(f"note={shown(note)} is no text; pass one, or a mapping of names to texts and numbers.")

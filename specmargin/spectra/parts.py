@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from specmargin.checks import count, maybe, number, seed, shown
+from specmargin.checks import among, count, maybe, number, seed, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.parts import Part, require_part
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
@@ -85,7 +85,7 @@ class Transform(Part):
 
     def __post_init__(self) -> None:
         if self.rule not in TRANSFORMS:
-            raise InvalidInputError(f"rule={shown(self.rule)} is unknown; take one of {', '.join(TRANSFORMS)}.")
+            raise InvalidInputError(f"rule={shown(self.rule)} is unknown; take one of {among(self.rule, TRANSFORMS)}")
         maybe(number(above=0))("sigma", self.sigma)
         number(least=0)("exponent", self.exponent)
         count(1)("k", self.k)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.assessment import as_table, read_table, split_target
+from specmargin.assessment.columns import objects
 from specmargin.assessment.flaws import find_flaws
 from specmargin.assessment.roles import choose_roles
 
@@ -78,6 +79,18 @@ def test_odd_cells_and_numbers_for_missing_ones_are_named() -> None:
     assert "--columns m=number:all" in flaws["numbers for missing ones"]
     kept = kinds(table.reading({"m": "number:all"}), labels)
     assert "numbers for missing ones" not in kept
+
+
+def test_classes_are_counted_as_they_are_learned() -> None:
+    table = as_table({"x": np.random.default_rng(0).normal(size=60), "z": np.arange(60) % 7})
+    several = ["nein"] * 26 + ["Nein "] * 18
+    near = kinds(table, objects([*several, *["ja"] * 3, *["Ja"] * 12, "JA"]))
+    assert "classes of unequal size" not in near  # 44 and 16
+    assert "class with one label" not in near
+    few = kinds(table, objects([*several, "ja", "Ja", "JA", *[None] * 13]))
+    assert "44 labels of 'nein', 3 of 'ja'" in few["classes of unequal size"]
+    same = as_table({"x": [1.0, 1.0, 2.0, 3.0], "z": [5.0, 5.0, 2.0, 9.0]})
+    assert "equal rows with different labels" not in kinds(same, objects(["ja", "JA", "nein", None]))
 
 
 def test_exact_labels_stay_apart() -> None:

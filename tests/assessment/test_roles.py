@@ -56,6 +56,19 @@ def test_names_of_rows(name, values, why) -> None:
     assert choose_roles(table.reading({name: kind}), labels).used[name] == kind
 
 
+def test_numbers_of_rows_that_are_repeated() -> None:
+    """A row that stands there twice has its number twice; of one column alone, or another feature, nothing is told."""
+    rng = np.random.default_rng(0)
+    rows, x, labels = np.r_[1:41, 3, 8, 21, 21], rng.normal(size=44), np.full(44, None, dtype=object)
+    labels[:20] = ["a", "b"] * 10
+    x[40:] = x[[2, 7, 20, 20]]
+    table = as_table({"nr": rows.astype(float), "x": x})
+    assert "numbers the rows" in choose_roles(table, labels).dropped["nr"]
+    assert "nr" in choose_roles(as_table({"nr": rows.astype(float)}), labels, strict=False).used
+    other = np.r_[x[:40], rng.normal(size=4)]  # equal numbers, other rows
+    assert "nr" in choose_roles(as_table({"nr": rows.astype(float), "x": other}), labels, strict=False).used
+
+
 def test_whole_numbers_that_do_not_grow_are_numbers() -> None:
     table, labels = rows_of(pay=np.random.default_rng(0).permutation(2000)[:40])
     assert choose_roles(table, labels).used["pay"] == "number"

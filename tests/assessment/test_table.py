@@ -171,8 +171,8 @@ def test_what_is_said_of_columns(tmp_path) -> None:
     assert "--columns day=date:%d/%m/%Y" in " ".join(read_table(path).notes)
     assert read_settings(["a=b=number"]) == {"a=b": "number"}
     for wrong, says in (
-        ({"zap": "number"}, "no column 'zap' .*name some of 'zip', 'day'"),
-        ({"zip": "numbr"}, "cannot be 'numbr'; take one of number, date"),
+        ({"zap": "number"}, "no column 'zap' .*name some of zip, day, pay, y. Did you mean 'zip'"),
+        ({"zip": "numbr"}, "cannot be 'numbr'; take one of number, date.*Did you mean 'number'"),
         (["zip"], "not of the form NAME=KIND"),
         ([str(tmp_path / "none.toml")], r"no table \[columns\]"),
     ):

@@ -59,6 +59,12 @@ def test_marker_is_one_value(marker: Any) -> None:
     [
         ([0, 1, 0, 1], -1, r"no sample carries the marker unlabeled=-1: all 4 count as labelled"),
         ([0, 1, -1], NAN, "unlabeled=nan"),
+        ([0, 1, 2, 2], -1, "Inside VotingClassifier, BaggingClassifier or Stacking.*specmargin.WithUnlabeled"),
+        (["a", "b", "-1", "-1"], -1, r"y holds '-1' 2 times, which counts as a class: .*pass unlabeled='-1'"),
+        (np.array(["a", "-1", "-1", -1], dtype=object), -1, "y holds '-1' 2 times"),
+        (["a", "nan", "b"], NAN, "y holds 'nan' 1 times.*pass unlabeled='nan'"),
+        ([0, 1, -1], "-1", "y holds -1 1 times.*pass unlabeled=-1"),
+        (["a", "-1", "b"], "-1", None),
         ([-1, 1, 0, 0], -1, r"-1, 0 and 1 \(1, 2 and 1 times\).*pass unlabeled=0"),
         ([0, 1, -1, -1], -1, None),
         ([0, 0, -1], -1, None),

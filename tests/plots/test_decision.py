@@ -1,11 +1,16 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from matplotlib import colors
 from matplotlib.contour import ContourSet
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import specmargin as sm
 from specmargin.plots import DecisionDisplay, decision_grid, subplots
 from specmargin.plots.theme import CLASS_COLORS
 
@@ -44,6 +49,20 @@ def test_surface_is_the_decision_function_and_not_its_transpose(ax):
     assert left == pytest.approx(display.xx0[0] - step / 2)
     assert right == pytest.approx(display.xx0[-1] + step / 2)
     assert top - bottom == pytest.approx(step * len(display.xx1))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("frame", [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)])
+def test_classifiers_of_frames_get_frames(ax, frame):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) + 2.0 * (np.arange(30) % 2)[:, None]
+    y, named = np.where(np.arange(30) < 20, np.arange(30) % 2, -1), frame(X, columns=["length", "width"])
+    for clf in (sm.RMM(), make_pipeline(StandardScaler(), sm.RMM())):
+        display = DecisionDisplay.from_estimator(clf.fit(named, y), named, y, resolution=9, ax=ax)
+        plain = DecisionDisplay.from_estimator(clf.fit(X, y), X, y, resolution=9)
+        np.testing.assert_allclose(display.response, plain.response, rtol=1e-11)  # columns lie otherwise in memory
+        assert display.ax_.get_xlabel() == "length"
+    assert DecisionDisplay.from_function(lambda nodes: nodes[:, 0], named).response.ndim == 2
 
 
 def test_zero_contour_lies_on_the_boundary(ax):

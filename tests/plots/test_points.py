@@ -1,6 +1,7 @@
 """Points in the plane by their labels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import colors
 
@@ -40,14 +41,26 @@ def test_few_labels_are_large_and_many_small():
     [
         ({"y": Y_TRUE[:5]}, r"y has the shape \(5,\), but X has 60 points"),
         ({"y": Y_TRUE, "classes": [0, 7]}, r"y holds \[.*1.*\], which classes=\[0, 7\]"),
-        ({"y": np.arange(60)}, "60 classes, but there are 8 colours"),
+        ({"X": np.zeros((65, 2)), "y": np.arange(65)}, "65 classes, but there are 64 pairs of a colour and a marker"),
     ],
 )
 def test_wrong_labels_are_named(ax, arguments, message):
     with pytest.raises(ValueError, match=message):
-        LabelDisplay(X, **arguments)
+        LabelDisplay(**{"X": X} | arguments)
     with pytest.raises(ValueError, match=r"names=\['a'\]"):
         LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])
+
+
+def test_each_of_many_classes_has_a_look_of_its_own(ax):
+    display = LabelDisplay(np.random.default_rng(0).normal(size=(64, 2)), np.arange(64)).plot(ax)
+    looks = {(tuple(one.get_facecolor()[0]), one.get_paths()[0].vertices.tobytes()) for one in ax.collections}
+    assert len(looks) == len(display.classes) == 64
+
+
+def test_axes_are_called_as_the_columns_of_a_frame(ax):
+    display = LabelDisplay(pd.DataFrame(X, columns=["length", "width_$"]), Y_TRUE).plot(ax)
+    assert display.ax_.get_xlabel() == "length"
+    assert display.ax_.get_ylabel().replace("\\", "") == "width_$"
 
 
 def test_rings_go_around_points_on_top(ax):

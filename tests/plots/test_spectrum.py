@@ -117,6 +117,20 @@ def test_without_axes_there_is_a_pyplot_figure():
     plt.close(display.figure_)
 
 
+def test_spectra_of_several_lengths_in_any_order(ax):
+    """Eigenvalues are those of the longest where all are of one graph, and none where they are not."""
+    rule = np.linspace(0.0, 2.0, 9)
+    short, long = (SimpleNamespace(delta_=ORDERED[:q], eigenvalues_=rule[:q]) for q in (5, 9))
+    other = SimpleNamespace(delta_=ORDERED[:7], eigenvalues_=rule[:7] + 0.1)
+    for several in (
+        {"a": short, "b": long},
+        {"b": long, "a": short},
+        {"a": SimpleNamespace(delta_=ORDERED[:3]), "b": long},
+    ):
+        np.testing.assert_array_equal(SpectrumDisplay.from_estimators(several, ax=ax).eigenvalues, rule)
+    assert SpectrumDisplay.from_estimators({"a": short, "c": other}, ax=ax).eigenvalues is None
+
+
 @pytest.mark.parametrize(
     ("spectra", "message"),
     [

@@ -248,8 +248,8 @@ class SemiSupervised(Composed):
         check_is_fitted(self)
         if X is None:
             raise InvalidTypeError(
-                "X=None are no new samples; what is predicted of the samples (nodes) of fit is transduction_, and "
-                "score(None, y) compares that with y."
+                "X=None are no new samples; pass their features. What is predicted of the samples (nodes) of fit is "
+                "transduction_, and score(None, y) compares that with y."
             )
         X = check_features(self, X, reset=False)
         with numerical_failures(self):
