@@ -418,3 +418,14 @@ def test_words_before_the_details(compared) -> None:
     ]
     assert order == sorted(order)
     assert text.index("corrected for its being chosen") < order[0]
+
+
+def test_progress_may_be_printed_or_not(capsys) -> None:
+    X, truth = sm.datasets.make_two_moons(n_samples=40, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    for progress in (False, None, True):
+        assert capsys.readouterr().out == ""
+        sm.compare(X, y, methods=["majority"], progress=progress)
+    assert "majority" in capsys.readouterr().out
+    with pytest.raises(TypeError, match="progress='yes' cannot be called; pass a function of a text"):
+        sm.compare(X, y, methods=["majority"], progress="yes")

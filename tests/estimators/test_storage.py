@@ -509,3 +509,8 @@ def test_an_estimator_is_part_of_a_larger_file(tmp_path: Path) -> None:
     header, arrays = read_archive(tmp_path / "both.npz", "table")
     again = storage.unpack_estimator(header["model"], arrays)
     np.testing.assert_array_equal(again.decision_function(new), estimator.decision_function(new))
+
+
+def test_arguments_in_the_wrong_order_are_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTypeError, match=r"is a path; pass it last, save\(estimator, path\)"):
+        sm.save(str(tmp_path / "model.npz"), sm.LapSVM())

@@ -485,3 +485,8 @@ def test_sparse_matrices_whose_entries_lie_anywhere(form):
 def test_only_classes_of_the_list_are_built():
     with pytest.raises(InvalidInputError, match=r"'os.system'"):
         unpack({"class": "os.system", "fields": {"command": "true"}}, {})
+
+
+def test_the_path_comes_first(tmp_path):
+    with pytest.raises(InvalidTypeError, match=r"is no path; pass it first, save_result\(path, objective, result\)"):
+        sm.save_result(RMM(np.eye(2), sm.encode_labels([0, 1])), None, tmp_path / "it.npz")

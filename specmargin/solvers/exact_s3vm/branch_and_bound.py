@@ -39,7 +39,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes
+from specmargin.solvers.exact_s3vm.by_boxes import SAMPLES, by_boxes, is_for_boxes, refuse_boxes
 from specmargin.solvers.exact_s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.exact_s3vm.free_intercept import by_penalty
 from specmargin.solvers.exact_s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, judged, root_node
@@ -190,6 +190,8 @@ def branch_and_bound(
         result = by_boxes(obj, w, **given, log=log, n_jobs=n_jobs, tree=tree)
         if result.status is not Status.NUMERICAL or obj.balance_on != "decision":
             return result
+    elif obj.balance_on != "decision":
+        refuse_boxes(obj, tol)
     elif tree is not None or n_jobs != 1:
         raise InvalidInputError(
             f"tree={tree!r} and n_jobs={n_jobs} are for the search by boxes: squared hinges, at most {SAMPLES} "

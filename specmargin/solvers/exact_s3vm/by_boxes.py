@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
@@ -20,7 +21,7 @@ from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, has_margin_s
 from specmargin.solvers.exact_s3vm.nodes import judged
 from specmargin.typing import FloatArray
 
-__all__ = ["SAMPLES", "by_boxes", "is_for_boxes"]
+__all__ = ["SAMPLES", "by_boxes", "is_for_boxes", "refuse_boxes"]
 
 SAMPLES = 1200
 """Samples up to which the relaxation with products is the one to take: at a thousand it takes half a minute."""
@@ -34,6 +35,21 @@ def is_for_boxes(obj: S3VM, tol: float) -> bool:
         return False
     space = MarginSpace.of(obj)
     return space.allowance <= _ROUNDING * tol * space.highest
+
+
+def refuse_boxes(obj: S3VM, tol: float) -> None:
+    """Raise for an objective that boxes alone minimise, and that is not for them; say what is too large."""
+    n = obj.features.n_samples
+    what = f"balance_on={obj.balance_on!r} is minimised by the search by boxes alone"
+    if n > SAMPLES:
+        raise InvalidInputError(f"{what}, of at most {SAMPLES} samples, and here are {n}; take fewer, or 'decision'.")
+    space, weights = MarginSpace.of(obj), f"C={float(obj.C):g} and C_star={float(obj.C_star):g}"
+    raise InvalidInputError(
+        f"{what}, and {weights} are too large for features of this scale: float64 resolves its bounds to "
+        f"{space.allowance / space.highest:.0e} of the value only, and tol={tol:g} asks for {_ROUNDING * tol:.0e}. "
+        "Divide the features by their deviation (weights count times the square of their scale), or take smaller "
+        "weights or a larger tol."
+    )
 
 
 def by_boxes(

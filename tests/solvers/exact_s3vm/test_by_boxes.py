@@ -196,3 +196,19 @@ def test_a_tree_is_saved_and_gone_on_from(tmp_path):
     assert again.certificate == whole.certificate
     with pytest.raises(InvalidInputError, match="another problem or tolerance"):
         solvers.branch_and_bound(objective(seed=5, u=20), tree=tree)
+
+
+@pytest.mark.parametrize("balance_on", ["slack", "labels"])
+def test_weights_that_are_too_large_for_the_features_are_named(balance_on):
+    """What it says is enough: the features divided by their deviation are answered."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14, 2)) * 10.0
+    options = {"unlabeled_loss": "symmetric_squared_hinge", "intercept": "none", "balance_on": balance_on, "C": 100.0}
+    labels = encode_labels(np.where(np.arange(14) < 6, np.arange(14) % 2, -1))
+    obj = S3VM(X, labels, "squared_hinge", C_star=100.0, balance=0.0, **options)
+    with pytest.raises(
+        InvalidInputError, match=r"C=100 and C_star=100 are too large for features of this scale.*Divide"
+    ):
+        solvers.branch_and_bound(obj)
+    scaled = S3VM(X / X.std(axis=0), labels, "squared_hinge", C_star=100.0, balance=0.0, **options)
+    assert solvers.branch_and_bound(scaled).status is Status.OPTIMAL
