@@ -70,11 +70,12 @@ numbers: $(READY) ## the tables of README.md and docs anew from results/recorded
 	@$(BIN)/python tests/page_numbers.py $(ARGS)
 
 # Every page of docs that a test holds against the code.
-pages: $(READY) ## pages of docs that are written from the code: programs, parameters, failure contract, tables of the papers
+pages: $(READY) ## pages of docs that are written from the code: programs, parameters, failure contract, tables of the papers, surprises of tools
 	@$(BIN)/python tests/test_programs.py
 	@PYTHONPATH=.:tests/contract $(BIN)/python tests/estimators/test_signatures.py
 	@PYTHONPATH=. $(BIN)/python tests/contract/test_failure_contract.py
 	@PYTHONPATH=. $(BIN)/python tests/test_paper_pages.py
+	@PYTHONPATH=. $(BIN)/python tests/test_real_tools.py
 
 house: $(READY) ## code lines per room, what a fit enters, classes and parameters of estimators, words of README.md
 	@$(BIN)/python tests/house_counts.py $(ARGS)

@@ -37,7 +37,13 @@ RECORDED = "results/recorded"
 PUBLISHED = "reproduction/engine/published_data"
 
 # Written whole by a program, from rows that are too many to keep, or kept beside them and compared in the test.
-WRITTEN = ("docs/defaults.md", "docs/default_choices.md", "docs/failures.md", "docs/failure_contract.md")
+WRITTEN = (
+    "docs/defaults.md",
+    "docs/default_choices.md",
+    "docs/failures.md",
+    "docs/failure_contract.md",
+    "docs/real_tools.md",
+)
 MADE = ("_build", "api", "gallery", "notebooks", "recorded")
 
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)

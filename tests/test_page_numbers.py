@@ -48,6 +48,7 @@ WRITTEN = {
     "docs/defaults.md": "by benchmarks/defaults.py; its means are recomputed below, its cells are too many to keep",
     "docs/default_choices.md": "by benchmarks/default_choices.py; its cells are too many to keep",
     "docs/failures.md": "by benchmarks/failures.py; its 16,160 rows are too many to keep",
+    "docs/real_tools.md": "by tests/test_real_tools.py, which compares it",
     "docs/failure_contract.md": "by tests/contract/test_failure_contract.py, which compares it; no results",
 }
 
@@ -164,7 +165,7 @@ def source_fault(number: str, source: str) -> str:
         ("840", "lapsvm_svm: cells: 840, failed: 0"),
         ("9.33", "lapsvm_primal_table04_errors.csv | g50c | svm | U | mean"),
         ("17.5", "defaults | # Next to a tuned SVM | g50c | 4 | LapSVM()"),
-        ("14", "test tests/test_page_numbers.py::test_the_picture_errs_as_its_words_say"),
+        ("14", "test tests/test_page_numbers.py::test_a_picture_shows_what_the_code_draws"),
         ("14", "given: a constant"),
         ("14", "not kept: a command prints it"),
     ],
