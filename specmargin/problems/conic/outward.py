@@ -63,7 +63,7 @@ class Bound(NamedTuple):
 
 def extended(M: Matrix) -> tuple[Callable[[FloatArray], AnyArray], IntArray]:
     """Return x -> M x in long double, and the number of terms of every row."""
-    M = sp.csr_matrix(M)
+    M = sp.csr_matrix(M, copy=True)  # scipy sorts the entries of others in place, which may be those of M
     data, starts, counts = M.data.astype(np.longdouble), M.indptr[:-1], np.diff(M.indptr)
 
     def product(x: FloatArray) -> AnyArray:

@@ -13,7 +13,7 @@ from specmargin.problems.conic import cones, existence
 from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.correction import Metric, corrections
 from specmargin.problems.conic.existence import cost_of_exact_dual, upper_end
-from specmargin.problems.conic.outward import Box, Outward
+from specmargin.problems.conic.outward import Box, Outward, extended
 from specmargin.problems.conic.program import Answer, compiled
 
 
@@ -65,6 +65,14 @@ def test_the_bound_is_below_the_exact_one_where_large_sums_cancel():
         least, _ = Outward(program).at_point(np.zeros(3), z, np.zeros(3))
         value, _ = by_fractions(program, np.zeros(3), z, np.zeros(3))
         assert Fraction(least) <= value
+
+
+def test_a_product_stays_where_the_entries_of_its_matrix_are_sorted_later():
+    M = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), (2, 3))
+    product, counts = extended(M)
+    M.sort_indices()
+    assert product(np.array([10.0, 100.0, 1000.0])).tolist() == [1020.0, 300.0]
+    assert counts.tolist() == [2, 1]
 
 
 def test_slacks_come_with_their_rounding():
