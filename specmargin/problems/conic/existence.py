@@ -97,6 +97,8 @@ def _least_norm(B: FloatArray, y: FloatArray, sizes: FloatArray) -> float:
 
     `sizes` times the unit roundoff bounds the rounding of B's entries; it is zero where these are zero for certain.
     """
+    if not y.any():
+        return 0.0
     touched = sizes > 0  # an entry that rounding made zero may not be
     used = touched.any(axis=0)
     if y[~used].any():
@@ -132,21 +134,31 @@ def _scale_of_columns(norms: FloatArray) -> FloatArray:
     return np.exp2(-np.round(np.log2(np.maximum(norms, 1e-300))))
 
 
+def _inverse(R: FloatArray) -> FloatArray | None:
+    """Return the inverse of a triangle; None where there is none in floating point."""
+    if not R.size or not np.isfinite(R).all():
+        return None  # LAPACK prints that a parameter has an illegal value
+    X, info = dtrtri(R)
+    return None if info or not np.isfinite(X).all() else X
+
+
 def _by_gram(B: Matrix, scale: FloatArray) -> _Root | None:
     """Return the root of a sparse B, whose entries are exact up to one rounding, by Cholesky's factors of B'B."""
     m, n = B.shape
     B = B @ sp.diags(scale)
     M, size = (B.T @ B).toarray(), float((B.data**2).sum())
     try:
-        X, info = dtrtri(np.linalg.cholesky(M).T)
+        X = _inverse(np.linalg.cholesky(M).T)
     except np.linalg.LinAlgError:
+        return None
+    if X is None:
         return None
     T = M @ X
     square = float((X * X).sum())
     defect = float(np.linalg.norm(X.T @ T - np.eye(n)))
     defect += (n + 4) * UNIT * math.sqrt(square) * float(np.linalg.norm(M) * math.sqrt(square) + np.linalg.norm(T))
     defect += (m + 8) * UNIT * size * square + 2 * n * n * UNIT
-    if info or not defect < 0.5:
+    if not defect < 0.5:
         return None
     return _Root(X, scale, defect * (1 + 1e-10), lambda y: B @ (X @ (X.T @ (scale * y))))
 
@@ -158,8 +170,8 @@ def _by_qr(B: FloatArray, sizes: FloatArray, scale: FloatArray) -> _Root | None:
     if len(B) < n or not np.isfinite(B).all():
         return None
     Q, R = np.linalg.qr(B)
-    X, info = dtrtri(R)
-    if info or not np.isfinite(X).all():
+    X = _inverse(R)
+    if X is None:
         return None
     G = B @ X
     error = UNIT * (((n + 8) * np.abs(B) + sizes) @ np.abs(X))

@@ -266,6 +266,28 @@ def test_both_factorisations_bound_the_same_norm(rng):
         np.testing.assert_allclose(scale * (B.T @ root.solution(y)), scale * y, rtol=1e-9)
 
 
+def test_lapack_is_called_with_no_matrix_that_it_would_print_of(monkeypatch):
+    """Of an empty one, LAPACK prints that a parameter of DTRTRI has an illegal value."""
+    genuine, sizes = existence.dtrtri, []
+
+    def inverse(R):
+        sizes.append(np.isfinite(R).all() and len(R))
+        return genuine(R)
+
+    monkeypatch.setattr(existence, "dtrtri", inverse)
+    B = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]])
+    assert existence._least_norm(B, np.zeros(2), np.abs(B)) == 0.0
+    assert existence._least_norm(B[:, :0], np.zeros(0), B[:, :0]) == 0.0
+    assert existence._least_norm(np.full((3, 2), np.nan), np.ones(2), np.ones((3, 2))) == np.inf
+    for empty in (B[:, :0], np.zeros((0, 0))):
+        assert existence._by_qr(empty, empty, np.ones(0)) is None
+        assert existence._by_gram(sp.csc_matrix(empty), np.ones(0)) is None
+    assert existence._by_gram(sp.csc_matrix(np.full((2, 2), np.nan)), np.ones(2)) is None
+    assert sizes == []
+    assert existence._least_norm(B, np.ones(2), np.abs(B)) < np.inf
+    assert sizes == [2]
+
+
 def test_small_residuals_do_not_vanish_in_a_norm():
     """Squares of 1e-200 are zero in floats: a point that is off by that much is not exact."""
     root = existence._by_qr(np.eye(3), np.eye(3), np.ones(3))
