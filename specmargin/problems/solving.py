@@ -26,7 +26,6 @@ import numpy as np
 from specmargin.exceptions import (
     InfeasibleError,
     InvalidInputError,
-    InvalidTypeError,
     SolverError,
     SolverNotInstalledError,
 )
@@ -66,13 +65,15 @@ def solve(
         Problem from one of the builders of `specmargin.problems`, changed or not, or any convex problem of CVXPY.
     solver : str or sequence of str, default "CLARABEL"
         Any installed CVXPY solver. A sequence is an explicit order of fallback: the next one is tried when a
-        solver fails or its answer is not certified to `tol`. The best answer is returned.
+        solver fails, whatever it raises, or its answer is not certified to `tol`. The best answer is returned.
     tol : float, default 1e-6
         Relative gap to which the certificate must prove the answer for it to be called OPTIMAL.
     check : bool, default False
         Raise where there is no usable answer, instead of returning a result that says so.
     **solver_params
-        Passed on to ``cvxpy.Problem.solve``.
+        Options of the solver, e.g. ``max_iter=50``, each of which every solver of an order must have, and
+        ``verbose=True`` to let it print. They hold for this solve alone: none begins where another one ended
+        (``warm_start``). HiGHS stops at a quadratic program after 60 seconds, unless ``time_limit`` is another.
 
     Returns
     -------
@@ -85,6 +86,8 @@ def solve(
     ------
     SolverNotInstalledError
         If a named solver is not installed.
+    ValueError
+        For an option that a named solver does not have (`InvalidTypeError`, which is a TypeError, too).
     InfeasibleError, SolverError
         With ``check=True``: the problem is infeasible or unbounded, or every solver failed. ``.result`` holds
         what is known.
@@ -101,8 +104,7 @@ def solve(
     order = [solver] if isinstance(solver, str) else list(solver)
     if not order:
         raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
-    for name in order:
-        _require(name)
+    given = {name: conic.require_options(_required(name), solver_params) for name in order}
     objective: Any = None
     attempt: Callable[..., SolveResult] = _of_cones
     if isinstance(built, cp.Problem):
@@ -116,7 +118,7 @@ def solve(
         warn_of_broadcast(problem)
     values = None
     for name in order:
-        result = attempt(built, objective, name.upper(), tol, solver_params)
+        result = attempt(built, objective, name.upper(), tol, given[name])
         attempts.append(f"{result.solver}: {result.message}")
         if best is None or _rank(result) < _rank(best):
             best, values = result, problem.solution
@@ -145,13 +147,15 @@ def default_solvers() -> tuple[str, ...]:
 
 
 @cache  # CVXPY tries to import all solvers that it knows of
-def _require(name: str) -> None:
+def _required(name: str) -> str:
+    """Return the name of an installed solver in capitals."""
     installed = cp.installed_solvers()
     if not isinstance(name, str) or name.upper() not in installed:
         raise SolverNotInstalledError(
             f"the solver {name!r} is not installed or not known to CVXPY; installed are {installed}. "
             f"Install it, or pass solver='CLARABEL'."
         )
+    return name.upper()
 
 
 def _rank(result: SolveResult) -> tuple[bool, float, float]:
@@ -178,14 +182,14 @@ def _attempt(
         return _of_changed(built, objective, name, tol, solver_params)
     answer = _failed(built.name, name, "failed")
     try:
-        with _heard(name, solver_params):
-            solver = conic.solver_for(problem, name)
-            problem.solve(solver=solver, **{"canon_backend": conic.backend_for(problem), **solver_params})
+        with _heard(), conic.as_solver_errors():
+            data, chain, inverse = conic.data_for(problem, name)
+            problem.unpack_results(conic.run(name, chain, data, inverse, solver_params), chain, inverse)
     except cp.SolverError as error:
         return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
-    reported = str(problem.status)
-    status = _STATUS.get(reported, Status.FAILED)
-    n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
+    status, stats = _STATUS.get(str(problem.status), Status.FAILED), problem.solver_stats
+    reported = conic.told(name, str(problem.status), getattr(stats, "solve_time", None), solver_params)
+    n_iter = int(getattr(stats, "num_iters", None) or 0)
     if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum:
         reported, status = f"failed (said {reported} of a problem that has an optimum)", Status.FAILED
     answer = replace(answer, status=status, message=reported, n_iter=n_iter)
@@ -214,7 +218,7 @@ def _of_cones(
 ) -> SolveResult:
     """Run one solver on any problem; its certificate is that of the cone program."""
     try:
-        with _heard(name, solver_params):
+        with _heard():
             answer = conic.solved(problem, "CVXPY problem", name, tol, solver_params)
     except cp.SolverError as error:
         return _failed("CVXPY problem", name, f"failed ({error})")
@@ -255,19 +259,11 @@ def _failed(problem: str, solver: str, message: str) -> SolveResult:
 
 
 @contextlib.contextmanager
-def _heard(name: str, solver_params: Mapping[str, Any]) -> Iterator[None]:
-    """Run a solver without CVXPY's warning of inaccuracy, which is a status here; name parameters that it refuses."""
+def _heard() -> Iterator[None]:
+    """Run a solver without CVXPY's warning of inaccuracy, which is a status here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        try:
-            yield
-        except TypeError as error:
-            if not solver_params:
-                raise
-            raise InvalidTypeError(
-                f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
-                "parameters that each of them takes."
-            ) from error
+        yield
 
 
 def _is_finite(value: Any) -> bool:

@@ -43,7 +43,7 @@ def test_a_failed_solve_carries_its_result(moons, monkeypatch):
     def fail(self, *args, **kwargs):
         raise cp.SolverError("the lights went out")
 
-    monkeypatch.setattr(cp.Problem, "solve", fail)
+    monkeypatch.setattr(cp.Problem, "get_problem_data", fail)
     with pytest.raises(SolverError, match="the lights went out") as caught:
         sm.STORM(q=10, solver=sm.problems.default_solvers()).fit(X, y)
     assert caught.value.result.status.name == "FAILED"

@@ -9,6 +9,7 @@ import clarabel
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
@@ -199,26 +200,61 @@ def test_solver_names_in_any_case_and_an_empty_order(svm):
         solve(svm, ())
 
 
-def failing(monkeypatch, *names):
+class PanicException(BaseException):
+    """What pyo3 raises where native code panics; it is no Exception."""
+
+
+def failing(monkeypatch, *names, error=cp.SolverError):
     """Make the named solvers raise, as they do on numerical breakdown."""
-    genuine = cp.Problem.solve
+    genuine = SolvingChain.solve_via_data
 
-    def breaks(self, *args, solver=None, **options):
-        if solver in names:
-            raise cp.SolverError(f"{solver} broke down")
-        return genuine(self, *args, solver=solver, **options)
+    def breaks(self, *args, **options):
+        if self.solver.name() in names:
+            raise error(f"{self.solver.name()} broke down")
+        return genuine(self, *args, **options)
 
-    monkeypatch.setattr(cp.Problem, "solve", breaks)
+    monkeypatch.setattr(SolvingChain, "solve_via_data", breaks)
 
 
-def test_fallback_after_a_failure(svm, monkeypatch):
-    failing(monkeypatch, "CLARABEL")
-    result = solve(svm, ("CLARABEL", "OSQP", "SCS"))
+def a_qp():
+    """Return the point nearest to (0, 1, 2) of those whose entries sum to 1."""
+    x = cp.Variable(3, name="x")
+    return cp.Problem(cp.Minimize(cp.sum_squares(x - np.arange(3))), [cp.sum(x) == 1, x >= -5])
+
+
+@pytest.mark.parametrize("error", [cp.SolverError, PanicException, ValueError, ImportError, TypeError])
+@pytest.mark.parametrize("is_built", [True, False])
+def test_fallback_after_a_failure(svm, monkeypatch, error, is_built):
+    failing(monkeypatch, "CLARABEL", error=error)
+    result = solve(svm if is_built else a_qp(), ("CLARABEL", "OSQP", "SCS"))
     assert result.solver == "OSQP"
     assert result.status is Status.OPTIMAL
-    assert result.attempts[0] == "CLARABEL: failed (CLARABEL broke down)"
+    name = "" if error is cp.SolverError else f"{error.__name__}: "
+    assert result.attempts[0] == f"CLARABEL: failed ({name}CLARABEL broke down)"
     assert result.attempts[1].startswith("OSQP: optimal")
     assert len(result.attempts) == 2  # the third was not needed
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("is_built", [True, False])
+def test_a_run_can_be_ended(svm, monkeypatch, error, is_built):
+    failing(monkeypatch, "CLARABEL", error=error)
+    with pytest.raises(error):
+        solve(svm if is_built else a_qp(), ("CLARABEL", "OSQP"))
+
+
+@pytest.mark.parametrize("part", ["get_problem_data", "unpack"])
+def test_what_is_raised_around_a_solver_is_its_failure(svm, monkeypatch, part):
+    """An interface imports its package when it compiles, and reads answers when it unpacks."""
+
+    def breaks(self, *args, **options):
+        raise ImportError("libortools.so: undefined symbol")
+
+    monkeypatch.setattr(cp.Problem, part, breaks)
+    for problem in (svm, a_qp()):
+        result = solve(problem, ("SCS", "CLARABEL"))
+        assert result.attempts[0] == "SCS: failed (ImportError: libortools.so: undefined symbol)"
+        assert len(result.attempts) == 2
 
 
 def test_fallback_after_an_answer_that_is_not_certified_returns_the_best(svm):
@@ -263,17 +299,16 @@ def test_answers_to_cone_programs_are_ranked_by_gap_and_violation():
 @pytest.mark.parametrize("part", ["values", "multipliers"])
 def test_numbers_that_are_not_finite_are_a_failure_and_no_answer(svm, monkeypatch, part):
     """ECOS has been seen to return NaN and to call it inaccurate."""
-    genuine = cp.Problem.solve
+    genuine = cp.Problem.unpack_results
 
-    def spoils(self, *args, **options):
-        value = genuine(self, *args, **options)
+    def spoils(self, *args):
+        genuine(self, *args)
         if part == "values":
             self.variables()[0].save_value(np.full(self.variables()[0].shape, np.nan))
         else:
             self.constraints[1].dual_variables[0].save_value(np.full(self.constraints[1].shape, np.nan))
-        return value
 
-    monkeypatch.setattr(cp.Problem, "solve", spoils)
+    monkeypatch.setattr(cp.Problem, "unpack_results", spoils)
     result = solve(svm)
     assert result.status is Status.FAILED
     assert not result.variables
@@ -282,9 +317,52 @@ def test_numbers_that_are_not_finite_are_a_failure_and_no_answer(svm, monkeypatc
         solve(svm, check=True)
 
 
-def test_a_parameter_that_a_solver_does_not_take_is_named(svm):
-    with pytest.raises(TypeError, match=r"CLARABEL does not take all of \{'max_iters': 5\}"):
-        solve(svm, ("SCS", "CLARABEL"), tol=0.0, max_iters=5)
+# One solve and the next
+
+FEW = {
+    "CLARABEL": {"max_iter": 3},
+    "ECOS": {"max_iters": 3},
+    "HIGHS": {"qp_iteration_limit": 1},
+    "OSQP": {"max_iter": 20},
+    "PIQP": {"max_iter": 3},
+    "PROXQP": {"max_iter": 1},
+    "QOCO": {"max_iters": 3},
+    "SCS": {"max_iters": 20},
+}
+
+
+@pytest.mark.parametrize("is_built", [True, False])
+@pytest.mark.parametrize("solver", FEW)
+def test_a_solve_is_that_of_a_fresh_problem_whatever_was_solved_before(gram_data, solver, is_built):
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+
+    def fresh():
+        K, labels = gram_data()
+        return rmm(sm.objectives.RMM(K, labels, C=2.0)) if is_built else a_qp()
+
+    def own(problem, **options):
+        """Solve as a user of CVXPY would."""
+        problem = problem if isinstance(problem, cp.Problem) else problem.problem
+        problem.solve(solver=solver, **options)
+        return problem.value, problem.solver_stats.num_iters
+
+    def ours(problem, **options):
+        result = solve(problem, solver, **options)
+        return result.certificate.primal_objective, result.n_iter
+
+    expected = {few: ours(fresh(), **FEW[solver] if few else {}) for few in (True, False)}
+    assert expected[True] != expected[False]
+    problem = fresh()
+    for few in (True, False, False, True, True, False):
+        assert ours(problem, **FEW[solver] if few else {}) == pytest.approx(expected[few], rel=1e-10), few
+    assert own(problem) == pytest.approx(own(fresh()), rel=1e-10), "the user's own solve, after ours"
+    problem = fresh()
+    ours(problem, **FEW[solver])
+    assert own(problem) == pytest.approx(own(fresh()), rel=1e-10), "the user's own solve, after one with options"
+    problem = fresh()
+    own(problem, **FEW[solver])
+    assert ours(problem) == pytest.approx(expected[False], rel=1e-10), "ours after the user's own"
 
 
 def test_all_fail(svm, monkeypatch):

@@ -1,7 +1,18 @@
 """Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
 
 from specmargin.problems.conic.evidence import is_of
-from specmargin.problems.conic.program import backend_for, solver_for
+from specmargin.problems.conic.program import data_for
+from specmargin.problems.conic.running import as_solver_errors, require_options, run, told
 from specmargin.problems.conic.solving import certified, require_convex, solved
 
-__all__ = ["backend_for", "certified", "is_of", "require_convex", "solved", "solver_for"]
+__all__ = [
+    "as_solver_errors",
+    "certified",
+    "data_for",
+    "is_of",
+    "require_convex",
+    "require_options",
+    "run",
+    "solved",
+    "told",
+]

@@ -26,9 +26,10 @@ from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 from specmargin.problems.compiling import count_on, is_wide
 from specmargin.problems.conic import cones
 from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
+from specmargin.problems.conic.running import as_solver_errors, run
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "solver_for"]
+__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "data_for", "solver_for"]
 
 _ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
@@ -176,20 +177,18 @@ class Compiled:
     inverse: Any = field(repr=False)
     constraints: list[Any] = field(repr=False)
 
-    def solved(self, scale: float = 1.0, **options: Any) -> Answer:
+    def solved(self, scale: float = 1.0, /, **options: Any) -> Answer:
         """Run the solver, on the objective times `scale`, and return its answer to the program.
 
         Multipliers come by the constraint, after CVXPY's own inversion for that solver: one code serves all.
         """
         data = dict(self.data)
-        for name in ("c", "P"):
+        for name in ("c", "q", "P"):
             if scale != 1.0 and data.get(name) is not None:
                 data[name] = data[name] * scale
-        raw = self.chain.solve_via_data(self.problem, data, solver_opts=dict(options))
-        for one in self.inverse:
-            if getattr(one, "solver_options", {}) is None:  # CVXPY fills it in when it solves by itself
-                one.solver_options = dict(options)
-        solution = self.chain.reductions[-1].invert(raw, self.inverse[-1])
+        with as_solver_errors():
+            raw = run(self.solver, self.chain, data, self.inverse, options)
+            solution = self.chain.reductions[-1].invert(raw, self.inverse[-1])
         if scale != 1.0:
             solution.opt_val = None if solution.opt_val is None else solution.opt_val / scale
             solution.dual_vars = {key: _divided(dual, scale) for key, dual in (solution.dual_vars or {}).items()}
@@ -198,11 +197,12 @@ class Compiled:
     def unpack(self, answer: Answer) -> None:
         """Give the problem's variables and constraints the values and multipliers of an answer."""
         solution = answer.solution
-        for reduction, inverse in reversed(list(zip(self.chain.reductions[:-1], self.inverse[:-1], strict=True))):
-            solution = reduction.invert(solution, inverse)
-        if solution.status in cp.settings.ERROR:
-            raise cp.SolverError(f"{self.solver} failed ({solution.status})")
-        self.problem.unpack(solution)
+        with as_solver_errors():
+            for reduction, inverse in reversed(list(zip(self.chain.reductions[:-1], self.inverse[:-1], strict=True))):
+                solution = reduction.invert(solution, inverse)
+            if solution.status in cp.settings.ERROR:
+                raise cp.SolverError(f"{self.solver} failed ({solution.status})")
+            self.problem.unpack(solution)
 
     def owners(self, constraints: Iterable[Any]) -> IntArray:
         """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""
@@ -259,6 +259,16 @@ def _divided(dual: Any, scale: float) -> Any:
     return None if dual is None else dual / scale
 
 
+def data_for(problem: cp.Problem, solver: str) -> tuple[dict[str, Any], Any, list[Any]]:
+    """Return what CVXPY compiles a problem to for a solver, with the chain of its reductions and their inverses."""
+    count_on(problem)
+    with as_solver_errors():
+        data, chain, inverse = problem.get_problem_data(
+            solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
+        )
+    return data, chain, inverse
+
+
 def backend_for(problem: cp.Problem) -> str | None:
     """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
     if is_wide(problem):  # compiled for the present values: it has none
@@ -313,10 +323,7 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    count_on(problem)
-    data, chain, inverse = problem.get_problem_data(
-        solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
-    )
+    data, chain, inverse = data_for(problem, solver)
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)

@@ -24,6 +24,7 @@ from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import proved_infeasible
+from specmargin.problems.conic.running import told
 from specmargin.problems.conic.violations import violation
 from specmargin.problems.hints import remedy
 from specmargin.results import Certificate, ConeProof, SolveResult, Status
@@ -118,7 +119,9 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     start = time.perf_counter()
     attempt = attempted(problem, solver, tol, **options)
     attempt.compiled.unpack(attempt.answer)
-    reported, solver = attempt.answer.status, attempt.compiled.solver  # Clarabel, where another one returned no ray
+    solver = attempt.compiled.solver  # Clarabel, where another one returned no ray
+    attributes = attempt.answer.solution.attr or {}
+    reported = told(solver, attempt.answer.status, attributes.get("solve_time"), options)
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
     if attempt.proof is None:
@@ -127,7 +130,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     if not all(_is_finite(value) for value in values.values()):
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
-    status = certificate.status(tol, _STOPPED.get(reported))
+    status = certificate.status(tol, _STOPPED.get(attempt.answer.status))
     duals = {label: dual_of(constraint) for label, constraint in named_constraints(problem).items()}
     return _timed(
         result,
@@ -138,7 +141,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         certificate=certificate,
         log=log,
         message=f"{reported}, {described(certificate)}",
-        n_iter=int((attempt.answer.solution.attr or {}).get("num_iters") or 0),
+        n_iter=int(attributes.get("num_iters") or 0),
     )
 
 
