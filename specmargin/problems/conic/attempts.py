@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -85,7 +86,10 @@ class Attempt:
 
 
 def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> Attempt:
-    """Solve a problem and prove what can be proved, by further attempts of Clarabel where the first leaves a gap.
+    """Solve a problem and prove what can be proved, by further attempts where the first leaves a gap.
+
+    Any solver has one with the objective scaled, if its coefficients are far from one; Clarabel has more. A solver that
+    reported that there is no optimum, without a proof, is not asked again: Clarabel is.
 
     Parameters
     ----------
@@ -100,17 +104,24 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
     """
     form = compiled_as_written(problem, solver)
     best = _judged(form, form.solved(**options), tol, rounds=3)
-    if best.ray is not None or (best.proof is not None and solver != "CLARABEL"):
+    if best.ray is not None:
         return best
-    if solver != "CLARABEL":  # ECOS, for one, returns no ray
-        second = attempted(problem, "CLARABEL", tol)
-        return second if second.ray is not None else best
+    is_clarabel = solver == "CLARABEL"
+    if best.proof is None and not is_clarabel:  # ECOS, for one, returns no ray
+        with contextlib.suppress(cp.SolverError):
+            second = attempted(problem, "CLARABEL", tol)
+            best = second if second.ray is not None else best
+        return best
     scale = _scale(form.program)
-    for is_scaled, changes in _FURTHER if scale != 1.0 else _FURTHER[1:]:
+    others = _FURTHER[1:] if is_clarabel else ()
+    for is_scaled, changes in (*_FURTHER[:1], *others) if scale != 1.0 else others:
         supposes = best.proof is None or bool(best.proof.assumptions)
         if best.distance <= tol and not (supposes and (is_scaled or "max_step_fraction" in changes)):
             break  # the first three look for a bound without an assumption, too
-        answer = form.solved(scale if is_scaled else 1.0, **_settings(form, changes, options))
+        try:
+            answer = form.solved(scale if is_scaled else 1.0, **_settings(form, changes, options))
+        except cp.SolverError:
+            continue  # what is proved of an earlier answer stays
         further = _judged(form, answer, tol, rounds=7, known=None if supposes else best.proof)
         if further.ray is not None:
             return further if best.proof is None else best
@@ -134,7 +145,8 @@ def _scale(program: ConeProgram) -> float:
 def _settings(form: Compiled, changes: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a further attempt."""
     orders = (cone.order for cone in form.program.parts if isinstance(cone, Semidefinite))
-    whole = {"chordal_decomposition_enable": False} if max(orders, default=0) <= _WHOLE else {}
+    is_whole = form.solver == "CLARABEL" and max(orders, default=0) <= _WHOLE
+    whole = {"chordal_decomposition_enable": False} if is_whole else {}
     return {**changes, **whole, **options}
 
 
@@ -154,7 +166,8 @@ def _feasible_point(form: Compiled) -> FloatArray | None:
     if is_proved_feasible(program, x):
         return x
     idle = {name: 0 * form.data[name] for name in ("c", "P") if form.data.get(name) is not None}
-    for depth in _INSIDE:
+    # Other solvers hold right sides otherwise: PIQP has ended the process at some of a wrong size.
+    for depth in _INSIDE if form.solver == "CLARABEL" else ():
         b = program.b.copy()
         for cone in program.parts:
             cone.shrunk(b, depth)
@@ -179,7 +192,10 @@ def proved_upper_end(attempt: Attempt) -> float:
         b = form.program.b.copy()
         for cone in form.program.parts:
             cone.shrunk(b, depth)
-        inner = replace_right_sides(form, b).solved(**_settings(form, _TIGHT, {}))
+        try:
+            inner = replace_right_sides(form, b).solved(**_settings(form, _TIGHT, {}))
+        except cp.SolverError:
+            continue
         if "infeasible" in inner.status:
             break
         upper = upper_end(outward, inner.x)

@@ -4,10 +4,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from conic_programs import KINDS, random_program
+from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
+from specmargin.problems.conic import attempts
 from specmargin.problems.conic.attempts import Attempt, attempted
 from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.program import Answer, Compiled, compiled
+from specmargin.problems.conic.rays import NO_POINT, Ray
 
 
 def corner():
@@ -110,3 +113,68 @@ def test_infeasibility_that_is_not_proved_is_looked_at_again(monkeypatch):
     attempt = attempted(random_program("lp", 0), "CLARABEL", 1e-6)
     assert attempt.proof is not None
     assert attempt.distance <= 1e-6
+
+
+class Panic(BaseException):
+    """What native code raises where it panics; it is no Exception."""
+
+
+@pytest.mark.parametrize("error", [cp.SolverError, Panic, ValueError])
+@pytest.mark.parametrize("solver", ["CLARABEL", "OSQP"])
+def test_an_answer_stays_where_a_further_attempt_raises(monkeypatch, solver, error):
+    genuine, count = SolvingChain.solve_via_data, []
+
+    def breaks(self, *args, **options):
+        count.append(self.solver.name())
+        if len(count) > 1:
+            raise error("index out of bounds")
+        return genuine(self, *args, **options)
+
+    monkeypatch.setattr(SolvingChain, "solve_via_data", breaks)
+    attempt = attempted(tiny(), solver, 1e-15)
+    assert attempt.proof is not None
+    assert len(count) > 1
+    assert set(count) == {solver}
+    count.clear()
+    x = cp.Variable(2)  # what OSQP says without a proof, Clarabel is asked again
+    problem = cp.Problem(cp.Minimize(cp.square(x[0]) - x[1]), [x >= -1])
+    monkeypatch.setattr(attempts, "_judged", lambda form, answer, *_, **__: Attempt(form, answer))
+    assert attempted(problem, "OSQP", 1e-6).answer.status == "unbounded"
+    assert count == ["OSQP", "CLARABEL"]
+
+
+def tiny():
+    """Return min 1e-7 (|x - 3|^2 + 1), x >= -10, whose optimum is at 3: solvers stop far from it."""
+    x = cp.Variable(2, name="x")
+    return cp.Problem(cp.Minimize(1e-7 * (cp.sum_squares(x - 3) + 1)), [x >= -10])
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "DAQP", "ECOS", "OSQP", "PIQP", "PROXQP", "QOCO", "SCS", "CVXOPT"])
+def test_a_tiny_objective_is_scaled_for_every_solver(solver):
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+    problem = tiny()
+    attempt = attempted(problem, solver, 1e-6)
+    attempt.compiled.unpack(attempt.answer)
+    np.testing.assert_allclose(problem.variables()[0].value, 3.0, atol=0.01)
+    assert attempt.proof.bound <= 1e-7
+
+
+@pytest.mark.parametrize("solver", ["DAQP", "ECOS", "HIGHS", "OSQP", "PIQP"])
+def test_a_solver_that_said_unbounded_is_not_run_again(monkeypatch, solver):
+    """With right sides of a cone program, PIQP has ended the process: its own are of other sizes."""
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+    genuine, seen = SolvingChain.solve_via_data, []
+
+    def recorded(self, problem, data, **options):
+        seen.append((self.solver.name().split()[0], np.shape(data["b"])))
+        return genuine(self, problem, data, **options)
+
+    monkeypatch.setattr(SolvingChain, "solve_via_data", recorded)
+    monkeypatch.setattr(attempts, "proved_unbounded", lambda program, x: Ray(program.b, program.q, (NO_POINT,)))
+    x = cp.Variable(3)
+    problem = cp.Problem(cp.Minimize(cp.square(x[0]) - x[1]), [x >= 2, x[2] + x[0] <= 9])
+    assert attempted(problem, solver, 1e-6).answer.status == "unbounded"
+    assert [name for name, _ in seen].count(solver) == 1
+    assert seen[0] == (solver, np.shape(compiled(problem, solver).data["b"]))
