@@ -20,7 +20,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from cvxpy.constraints import SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
 from specmargin.problems.compiling import count_on, is_wide
@@ -31,7 +31,7 @@ from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "data_for", "solver_for"]
 
-_ORDER = (Zero, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D, PowConeND)
+_ORDER = (Zero, NonNeg, SOC, PSD, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
 """Matrices up to this order are looked at in rational arithmetic."""
 _FEW = 50
@@ -176,6 +176,8 @@ class Compiled:
     chain: Any = field(repr=False)
     inverse: Any = field(repr=False)
     constraints: list[Any] = field(repr=False)
+    packing: Matrix | None = field(default=None, repr=False)
+    """From the solver's rows to those of the program, where it takes semidefinite matrices whole."""
 
     def solved(self, scale: float = 1.0, /, **options: Any) -> Answer:
         """Run the solver, on the objective times `scale`, and return its answer to the program.
@@ -214,7 +216,7 @@ class Compiled:
             place[last] = k
         owner, start = np.full(len(self.program.b), -1), 0
         for one in self.constraints:
-            end = start + sum(part.size for part in one.args)
+            end = start + _n_rows(one)
             owner[start:end], start = place.get(one.id, -1), end
         return owner
 
@@ -237,12 +239,12 @@ class Compiled:
 
     def _answer(self, solution: Any, raw_x: Any) -> Answer:
         """Read point and multipliers off a solution of the last reduction."""
-        n, m = self.program.A.shape[1], self.program.A.shape[0]
+        n = self.program.A.shape[1]
         x = next(iter((solution.primal_vars or {}).values()), raw_x)
         x = np.zeros(n) if np.size(x) != n else np.ravel(np.asarray(x, dtype=float))
-        z, at = np.zeros(m), 0
+        z, at = np.zeros(sum(map(_size, self.constraints))), 0
         for constraint in self.constraints:
-            size = sum(part.size for part in constraint.args)
+            size = _size(constraint)
             value = (solution.dual_vars or {}).get(constraint.id)
             if value is not None and np.size(value) == size:
                 value = np.ravel(np.asarray(value, dtype=float), order="F")
@@ -250,6 +252,7 @@ class Compiled:
                     value = value.reshape(-1, 3)[:, [0, 2, 1]].ravel()  # CVXPY's order; the rows have the solver's
                 z[at : at + size] = value
             at += size
+        z = z if self.packing is None else self.packing @ z
         return Answer(str(solution.status), np.nan_to_num(x), np.nan_to_num(z), solution)
 
 
@@ -337,11 +340,38 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
             if isinstance(cone, cones.Zero):
                 flip[cone.rows] = -1.0
         A, b = sp.diags(flip) @ A, flip * b
+    packing = _packing(constraints) if any(type(one) is PSD for one in constraints) else None
+    if packing is not None:
+        A, b = packing @ A, packing @ b
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     program = ConeProgram(
         _symmetric(P, len(q)), np.ravel(q).astype(float), sp.csc_matrix(A), b, tuple(parts), float(np.ravel(d)[0]), sign
     )
-    return Compiled(problem, solver, program, data, chain, inverse, constraints)
+    return Compiled(problem, solver, program, data, chain, inverse, constraints, packing)
+
+
+def _n_rows(constraint: Any) -> int:
+    """Return the number of rows that a constraint of the compiled problem has in the program."""
+    return sum(count * m for _, count, m in _shapes(constraint, None)) if type(constraint) is PSD else _size(constraint)
+
+
+def _size(constraint: Any) -> int:
+    return sum(part.size for part in constraint.args)
+
+
+def _packing(constraints: list[Any]) -> Matrix:
+    """Return the matrix that packs whole semidefinite matrices as `cones.Semidefinite` has them, by symmetric parts."""
+    blocks = [sp.identity(0)]
+    for one in constraints:
+        if type(one) is not PSD:
+            blocks.append(sp.identity(_size(one)))
+            continue
+        for m in one.cone_sizes():
+            i, j = cones.Semidefinite(np.zeros((0, 0), dtype=np.intp), int(m), "upper").places
+            k, weight = np.arange(len(i)), np.where(i == j, 0.5, math.sqrt(0.5))
+            places = np.r_[i + m * j, j + m * i]
+            blocks.append(sp.csc_matrix((np.r_[weight, weight], (np.r_[k, k], places)), (len(k), int(m) ** 2)))
+    return sp.block_diag(blocks, format="csc")
 
 
 def _parts(constraints: list[Any], solver: Any) -> list[Cone]:
@@ -365,8 +395,8 @@ def _shapes(constraint: Any, solver: Any) -> Iterator[tuple[tuple[Any, ...], int
         case SOC():
             for m in constraint.cone_sizes():
                 yield (cones.SecondOrder,), 1, int(m)
-        case SvecPSD():
-            triangle = solver.PSD_TRIANGLE_KIND.name.lower()
+        case PSD() | SvecPSD():
+            triangle = solver.PSD_TRIANGLE_KIND.name.lower() if isinstance(constraint, SvecPSD) else "upper"
             for m in constraint.cone_sizes():
                 yield (cones.Semidefinite, int(m), triangle), 1, int(m) * (int(m) + 1) // 2
         case ExpCone():

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conic_programs import KINDS, random_program
+from cvxpy.constraints import NonNeg
 
+import specmargin as sm
 from specmargin.problems.conic import cones
 from specmargin.problems.conic import program as program_module
 from specmargin.problems.conic.program import compiled, solver_for
@@ -186,3 +188,31 @@ def test_the_solver_without_bounds_is_one_and_travels():
     assert solver_for(problem, "CLARABEL") == "CLARABEL"
     first = problem.get_problem_data(solver)[0]["param_prob"]
     assert problem.get_problem_data(solver)[0]["param_prob"] is first
+
+
+def test_whole_semidefinite_matrices_are_packed_by_their_symmetric_parts(rng):
+    X, t = cp.Variable((3, 3)), cp.Variable(2)
+    packing = program_module._packing([NonNeg(t), X >> 0]).toarray()
+    assert packing.shape == (2 + 6, 2 + 9)
+    cone = cones.Semidefinite(np.arange(6)[None], 3, "upper")
+    for _ in range(5):
+        M, Z = rng.standard_normal((2, 3, 3))
+        rows, z = (packing @ np.r_[1.0, 2.0, part.ravel(order="F")] for part in (M, Z + Z.T))
+        assert rows[:2].tolist() == [1.0, 2.0]
+        np.testing.assert_allclose(rows[2:], cone.packed(((M + M.T) / 2)[None])[0], atol=1e-15)
+        assert rows[2:] @ z[2:] == pytest.approx(np.sum(M * (Z + Z.T)))  # an inner product of matrices stays
+
+
+def test_multipliers_of_whole_semidefinite_matrices_prove_the_optimum():
+    if "CVXOPT" not in cp.installed_solvers():
+        pytest.skip("CVXOPT is not installed")
+    C = np.array([[1.0, 2.0, 0.0], [2.0, -1.0, 1.0], [0.0, 1.0, 0.5]])
+    X = cp.Variable((3, 3), symmetric=True)
+    held = [X >> 0, cp.trace(X) == 1, X[0, 1] >= -5]
+    result = sm.solve(cp.Problem(cp.Minimize(cp.trace(C @ X)), held), "CVXOPT")
+    assert result.status is sm.Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(np.linalg.eigvalsh(C)[0], abs=1e-6)
+    assert result.certificate.assumptions == ()
+    np.testing.assert_allclose(result.duals["constraint_0"], C - np.linalg.eigvalsh(C)[0] * np.eye(3), atol=1e-5)
+    outside = cp.Problem(cp.Minimize(cp.trace(X)), [X >> np.eye(3), X[0, 0] == 0.5])
+    assert sm.solve(outside, "CVXOPT").status is sm.Status.INFEASIBLE
