@@ -48,8 +48,9 @@ class LabeledKFold:
         Number of folds, 2 or more.
     shuffle : bool, default True
         Whether to shuffle within each class before dealing; otherwise in the order of the sample.
-    random_state : int, Generator or None
-        Seed of ``numpy.random.default_rng``; of no effect without `shuffle`.
+    random_state : int, Generator or None, default 0
+        Seed of ``numpy.random.default_rng``: the same folds each time, unless it is None. Of no effect without
+        `shuffle`.
     unlabeled : scalar, nan or None, default -1
         The marker of the unlabelled samples, as given to the estimator.
 
@@ -67,7 +68,7 @@ class LabeledKFold:
         n_splits: int = 5,
         *,
         shuffle: bool = True,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
         unlabeled: Any = -1,
     ) -> None:
         if whole("n_splits", n_splits) < 2:

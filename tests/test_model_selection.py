@@ -89,6 +89,8 @@ def test_shuffle_and_seed() -> None:
 
     assert tests(random_state=1) == tests(random_state=1)
     assert tests(random_state=1) != tests(random_state=2)
+    assert tests() == tests() == tests(random_state=0)
+    assert len({str(tests(random_state=None)) for _ in range(4)}) > 1
     assert tests(shuffle=False) == tests(shuffle=False, random_state=7)
     # Unshuffled: the samples of a class are dealt out in their order.
     assert tests(shuffle=False)[0][0] == np.flatnonzero(y != -1)[0]

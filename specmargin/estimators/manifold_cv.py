@@ -74,7 +74,11 @@ class ManifoldCV(LabelSearch):
         for deformed in grid.factorisations(X, labels, graph):
             path = loo.RidgePath(deformed.reduction.G, labels.sign, template.fit_intercept, labels.weights)
             gamma_As, tried = grid.tried(deformed, path)
-            raw, maps = self._left_out_decisions(path, gamma_As, deformed, left_out)
+            if can_choose:
+                raw, maps = self._left_out_decisions(path, gamma_As, deformed, left_out)
+            else:  # decisions that nothing looks at
+                n_tested = sum(len(fold.test) for fold in folds)
+                raw, maps = np.full((len(tried), n_tested, *labels.sign.shape[1:]), np.nan), []
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
             criteria = {"gcv": path.gcv(gamma_As)} if "gcv" in self._criteria else {}
             ranks = None if can_choose else [grid.from_defaults(X, deformed, path, one) for one in tried]

@@ -88,6 +88,8 @@ class BuiltProblem(AsPrinted):
     """The features that an estimator is fitted on, where it built the problem."""
     positive: Any = None
     """The class whose decisions are positive, where an estimator built the problem of one class."""
+    n_classes: int = 2
+    """Number of classes, each of which has such a problem if there are more than two."""
     label_data: LabelData | None = None
     """What labels decide, for `relabel`; None where that is constant. The primal forms have it."""
 

@@ -9,7 +9,7 @@ sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -301,7 +301,9 @@ def links(
 
 
 @checked(built=_BUILT, within=_ZERO_OR_MORE)
-def class_shares(built: BuiltProblem, positive: float | tuple[float, float], within: float = 0.0) -> BuiltProblem:
+def class_shares(
+    built: BuiltProblem, positive: float | tuple[float, float] | Mapping[Any, Any], within: float = 0.0
+) -> BuiltProblem:
     r"""Hold the mean decision at that of known shares of classes: |mean f - (2 p - 1)| <= d, the constraint ``shares``.
 
     Were all decisions -1 or 1, p would be the share of the positive ones.
@@ -310,8 +312,9 @@ def class_shares(built: BuiltProblem, positive: float | tuple[float, float], wit
     ----------
     built : BuiltProblem
         Form with decisions of all samples, of two classes.
-    positive : float or pair of float
-        Share p of the positive class in all samples; or the ends of an interval, and d is added on both sides.
+    positive : float, pair of float, or mapping
+        Share p of the positive class in all samples; or the ends of an interval, and d is added on both sides. An
+        estimator of several classes solves a problem for each, and takes a mapping that has these for each by name.
     within : float, default 0
         d >= 0, in units of the decisions.
 
@@ -322,7 +325,8 @@ def class_shares(built: BuiltProblem, positive: float | tuple[float, float], wit
     Raises
     ------
     ValueError
-        If there are no decisions, or of more classes than two, or a share is not between 0 and 1.
+        If there are no decisions, or of more classes than two without a share for each, or a share is not between 0
+        and 1.
 
     References
     ----------
@@ -338,6 +342,13 @@ def class_shares(built: BuiltProblem, positive: float | tuple[float, float], wit
     0.2
     """
     f, share = _decisions(built), number(least=0, most=1)
+    if isinstance(positive, Mapping) and built.positive in positive:
+        positive = positive[built.positive]
+    elif isinstance(positive, Mapping) or built.n_classes > 2:
+        raise InvalidInputError(
+            f"positive={shown(positive)} says nothing of the class {built.positive!r} alone, one of {built.n_classes}; "
+            f"pass a share for each, {{{built.positive!r}: 0.3, ...}}."
+        )
     pair = positive if isinstance(positive, tuple | list) and len(positive) == 2 else (positive, positive)
     low, high = (share("positive", end) for end in pair)
     if f.ndim != 1 or low > high:

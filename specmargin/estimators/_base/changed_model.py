@@ -32,6 +32,7 @@ class Change(NamedTuple):
     positive: Any = None
     block: FloatArray | None = None
     """The kernel between all and the labelled samples, where the problem has decisions of the latter only."""
+    n_classes: int = 2
 
     @classmethod
     def of(cls, estimator: Any, X: Matrix, positive: Any = None, block: FloatArray | None = None) -> Change:
@@ -46,7 +47,8 @@ class Change(NamedTuple):
         """Return the problem of an objective with the change."""
         from specmargin import problems
 
-        built = replace(problems.primal(objective), samples=self.samples, positive=self.positive)
+        known = {"samples": self.samples, "positive": self.positive, "n_classes": self.n_classes}
+        built = replace(problems.primal(objective), **known)
         if self.block is not None:
             decisions = self.block @ built.expressions["coefficients"] + built.variables["b"]
             built = replace(built, expressions={**built.expressions, "decisions": decisions})
@@ -86,9 +88,9 @@ def changes(
     estimator: Any, X: Matrix, labels: Labels, block: FloatArray | None = None
 ) -> Iterator[tuple[Labels, Change]]:
     """Yield the labels of each binary problem with its change."""
-    positives = labels.classes[1:] if labels.is_binary else labels.classes
+    positives = labels.classes.tolist()[labels.is_binary :]
     for positive, binary in zip(positives, labels.one_vs_rest(), strict=True):
-        yield binary, Change.of(estimator, X, positive, block)
+        yield binary, Change.of(estimator, X, positive, block)._replace(n_classes=len(labels.classes))
 
 
 def refuse_changed(estimator: Any, what: str) -> None:

@@ -186,6 +186,24 @@ def test_several_classes_have_a_problem_each_that_knows_its_class(name, blobs):
     assert clf.scores_.mean(axis=0) == pytest.approx([2 * share - 1 for share in shares.values()], abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["LapSVM", "STORM"])
+def test_shares_of_several_classes_are_given_by_name(name, blobs):
+    X, _, y = blobs
+    shares = {"a": 0.2, "b": 0.3, "c": (0.5, 0.5)}
+    clf = made(name, model=("class_shares", {"positive": shares}), unlabeled="?").fit(X, y)
+    assert clf.scores_.mean(axis=0) == pytest.approx([-0.6, -0.4, 0.0], abs=1e-6)
+    for positive in (0.3, (0.2, 0.4), {"b": 0.5, "c": 0.5}):
+        with pytest.raises(sm.exceptions.InvalidInputError, match=r"of the class 'a' alone, one of 3; pass a"):
+            made(name, model=("class_shares", {"positive": positive}), unlabeled="?").fit(X, y)
+
+
+def test_the_share_of_two_classes_may_have_a_name(moons):
+    X, _, y = moons
+    for positive in (0.4, {0: 0.6, 1: 0.4}):
+        clf = made("LapSVM", model=("class_shares", {"positive": positive})).fit(X, y)
+        assert clf.scores_.mean() == pytest.approx(-0.2, abs=1e-6)
+
+
 def test_weights_of_samples_are_those_of_the_changed_problem(moons):
     X, _, y = moons
     weights = np.where(y == 1, 5.0, 1.0)
