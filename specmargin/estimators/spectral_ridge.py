@@ -33,7 +33,13 @@ from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
-from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
+from specmargin.solvers.spectrum.spectral_ridge import (
+    PENALTIES,
+    USUAL_PENALTY,
+    choose_penalty,
+    seeded_kmeans,
+    spectral_ridge,
+)
 from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -67,8 +73,8 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
     penalty : float or "loo", default "loo"
         Weight of the norm per unit mean kernel diagonal (delta has sum one), > 0. "loo" chooses by exact
         leave-one-out on the labelled samples (`choose_penalty` of its solver), whose losses have the labels'
-        weights; unless two classes have five labels, too little is left when one is left out, and it is 0.3. Where
-        the choice is the smallest or the largest that was tried, ``result_.message`` says so.
+        weights; unless two classes have five labels, too little is left when one is left out, and it is 0.3.
+        ``result_.message`` says so then, and where the choice is the smallest or the largest that was tried.
     power : float, default 2.0
         Exponent p of the graph norm f'L^p f, >= 0: the larger, the smoother. It makes the spectrum, and need not be
         whole.
@@ -216,7 +222,10 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
             result = change.solved(objective, Solver(tol=self.tol))
         else:
             result = spectral_ridge(objective, tol=self.tol)
-        if self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
+        if isinstance(self.penalty, str) and not self._labels_chose:
+            untold = f"the labels could not choose the penalty: {self.penalty_:g} is taken, pass another one"
+            result = replace(result, message=f"{result.message}; {untold}")
+        elif self.penalty == "loo" and self.penalty_ in (PENALTIES[0], PENALTIES[-1]):
             edge = "smallest" if self.penalty_ == PENALTIES[0] else "largest"
             result = replace(
                 result, message=f"{result.message}; penalty {self.penalty_:g} is the {edge} that was tried"
@@ -251,10 +260,11 @@ class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
         spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
         rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
-        chosen = (
-            choose_penalty(objective, standardize=rule == "zscore") if isinstance(self.penalty, str) else self.penalty
-        )
-        self.penalty_ = float(chosen)
+        chosen: Any = self.penalty
+        if isinstance(chosen, str):
+            chosen = choose_penalty(objective, default=np.nan, standardize=rule == "zscore")
+        self._labels_chose = bool(np.isfinite(chosen))
+        self.penalty_ = float(chosen) if self._labels_chose else USUAL_PENALTY
         return objective.with_(penalty=self.penalty_), rule
 
     def _decision(self, X: Matrix) -> FloatArray:

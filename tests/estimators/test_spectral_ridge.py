@@ -283,6 +283,16 @@ def test_the_edge_of_the_penalties_is_said(moons):
     assert "tried" not in SpectralRidge(penalty=1e-6).fit(X, y).result_.message
 
 
+@pytest.mark.parametrize(("per_class", "told"), [(1, False), (4, False), (6, True)])
+def test_a_penalty_that_the_labels_did_not_choose_is_told(moons, per_class, told):
+    X, y_true, _ = moons
+    y = sm.hide_labels(y_true, per_class=per_class, random_state=0)
+    clf = SpectralRidge().fit(X, y)
+    assert ("could not choose the penalty: 0.3 is taken" in clf.result_.message) == (not told)
+    assert told or clf.penalty_ == 0.3
+    assert "could not" not in SpectralRidge(penalty=0.3).fit(X, y).result_.message
+
+
 def test_bad_input_is_named(moons):
     X, _, y = moons
     for params, text in (
