@@ -6,6 +6,10 @@
     obj.decisions(variables)           the decisions of the samples
     obj.with_(C=2.0)                   the same problem with a field changed; what stays true is not computed again
 
+The data stay the caller's: a kernel may fill the memory. An objective, and a problem built from it, refer to the arrays
+that they are given and compute some things once, so that a certificate is that of the data only while these are not
+changed; pass copies of arrays that will be changed. Estimators copy what they are given.
+
 `variables` are mappings of names to arrays, as in `SolveResult.variables`; names that an objective does not ask for
 are ignored. `specmargin.certify` takes a whole result. Solvers call the methods below these, which take arrays and
 what is known already (`value_at`, `prove`, `decisions_at`); the six call the same, so that nothing is written twice.
