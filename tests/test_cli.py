@@ -103,7 +103,9 @@ def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
     result = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3)
     assert result.exit_code == 0, result.output
     assert "40 rows, 14 labelled" in result.stdout
-    assert result.stdout.startswith("column  role     type")
+    first, _, heads, *_ = result.stdout.splitlines()
+    assert first.startswith("Whether unlabelled rows help could not be told: no method that uses them was")
+    assert heads.startswith("column  role     type")
     assert result.stderr == ""  # no terminal
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["model.npz", "page.html", "predictions.csv", "rows", "table.csv"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from specmargin.assessment.evaluation import Outcome, log_loss
 from specmargin.assessment.measurement import labeled_rows
@@ -18,7 +18,16 @@ from specmargin.candidates import compare_errors, error_estimate
 from specmargin.candidates.comparison import FEWEST, mcnemar_power
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["FEWEST", "Row", "compare_outcomes", "error_of_choice", "holm", "labels_needed", "relative_error"]
+__all__ = [
+    "FEWEST",
+    "Row",
+    "compare_outcomes",
+    "error_of_choice",
+    "holm",
+    "labels_needed",
+    "relative_error",
+    "told_help",
+]
 
 _LEVEL = 0.05
 _NAN = float("nan")
@@ -202,6 +211,39 @@ def labels_needed(error: float) -> int | None:
     return None
 
 
+def told_help(rows: Sequence[Row], n_labeled: int, of_numbers: bool = False) -> str:
+    """Return whether unlabelled rows helped, in a sentence with its numbers.
+
+    One comparison, fixed beforehand: AutoSSL, or else the first method that uses unlabelled rows, against the
+    supervised baseline, at the same left-out labels. The interval is that of Bonett and Price (2012) for the difference
+    of two paired shares.
+
+    Examples
+    --------
+    >>> rows = [Row("svm", "tuned SVM", verdict="the baseline", is_supervised=True), Row("AutoSSL", "AutoSSL", wins=9)]
+    >>> told_help(rows, 60).partition(":")[0]
+    'Unlabelled rows helped'
+    """
+    before = next((row for row in rows if row.verdict == "the baseline"), None)
+    ran = [row for row in rows if row.was_run and not row.is_supervised and row is not before]
+    row = min(ran, key=lambda row: row.name != "AutoSSL", default=None)
+    if n_labeled < FEWEST:
+        return f"{_NOT_TOLD}: {n_labeled} labels are too few to count errors."
+    if before is None or row is None:
+        return f"{_NOT_TOLD}: no {'method that uses them' if before else 'supervised baseline'} was run."
+    gains, losses = ((count + 1.0) / (n_labeled + 2.0) for count in (row.wins, row.losses))
+    half = norm.ppf(0.975) * np.sqrt((gains + losses - (gains - losses) ** 2) / (n_labeled + 2.0))
+    low, high = gains - losses - half, gains - losses + half
+    verdict = "Unlabelled rows helped" if low > 0 else "Unlabelled rows did harm" if high < 0 else _NOT_TOLD
+    right = "is nearer to" if of_numbers else "has right"
+    points = 100.0 * np.array([(row.wins - row.losses) / n_labeled, low, high])
+    return (
+        f"{verdict}: of {n_labeled} left-out labels there are {row.wins} that {row.title} alone {right} and "
+        f"{row.losses} that the {before.title} alone {right} "
+        f"({points[0]:+.1f} points, 95 % interval {points[1]:+.1f} to {points[2]:+.1f})."
+    )
+
+
 def error_of_choice(
     outcomes: Sequence[Outcome],
     codes: AnyArray,
@@ -249,6 +291,7 @@ def error_of_choice(
     return float(np.mean(errors)), float(low), float(high)
 
 
+_NOT_TOLD = "Whether unlabelled rows help could not be told"
 _TOO_FEW = "too few labels to judge"
 
 

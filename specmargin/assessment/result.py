@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.assessment.comparison import FEWEST, Row
+from specmargin.assessment.comparison import FEWEST, Row, told_help
 from specmargin.assessment.evaluation import Outcome
 from specmargin.assessment.flaws import Flaw
 from specmargin.assessment.learning import LearningCurve, learning_curve
@@ -183,7 +183,8 @@ class Comparison(AsPrinted):
 
     def lines(self, *, table: bool = True) -> list[str]:
         """Return the report as lines of text, with the table of columns and the flaws or without them."""
-        data, lines = self.data, column_lines(self.data.columns) if table else []
+        data = self.data
+        lines = [self.told_help, "", *(column_lines(data.columns) if table else [])]
         counts = ", ".join(f"{name!r} {int((data.codes == k).sum())}" for k, name in enumerate(data.classes.tolist()))
         counts = f" ({counts})" if counts else ""
         lines.append(
@@ -200,6 +201,11 @@ class Comparison(AsPrinted):
             lines += ["", *(f"{name}: {text}" for name, text in explanations(not len(data.classes)))]
         chosen = f"Chosen: {self.row(self.chosen).title}. {self.why}"
         return [*lines, "", chosen, *filter(None, [self.told_error, self.false_labels]), *self.next_steps]
+
+    @property
+    def told_help(self) -> str:
+        """Whether unlabelled rows helped, in a sentence with its numbers."""
+        return told_help(self.rows, self.data.n_labeled, not len(self.data.classes))
 
     @property
     def told_error(self) -> str:

@@ -1,11 +1,15 @@
 """Tests, corrections and verdicts against scipy and by hand."""
 
+import re
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.stats import beta, binomtest
+from scipy.stats import beta, binomtest, multinomial
 
 from specmargin.assessment.choice import choose
-from specmargin.assessment.comparison import compare_outcomes, error_of_choice, holm, labels_needed
+from specmargin.assessment.comparison import Row, compare_outcomes, error_of_choice, holm, labels_needed, told_help
 from specmargin.assessment.evaluation import Outcome
 from specmargin.candidates.comparison import mcnemar_power
 
@@ -45,6 +49,48 @@ def test_numbers_of_a_row() -> None:
     assert row.log_loss == pytest.approx(-(57 * np.log(0.8) + 3 * np.log(0.2)) / 60)
     assert row.verdict == "better than supervised"
     assert rows["baseline"].verdict == "the baseline"
+
+
+def test_whether_unlabelled_rows_helped_by_hand() -> None:
+    """p12 = 19 / 62 and p21 = 2 / 62: 17 / 62 +- 1.96 sqrt((21 / 62 - (17 / 62)^2) / 62)."""
+    base, better = outcome("baseline", list(range(20)), 60), outcome("good", [0, 1, 40], 60)
+    rows = compare_outcomes([base, better], codes_of(60), "baseline")
+    counted = "of 60 left-out labels there are 18 that good alone has right and 1 that the baseline alone has right"
+    assert told_help(rows, 60) == f"Unlabelled rows helped: {counted} (+28.3 points, 95 % interval +14.6 to +40.2)."
+    turned = compare_outcomes(
+        [replace(better, name="baseline"), replace(base, name="AutoSSL")], codes_of(60), "baseline"
+    )
+    assert told_help(turned, 60).startswith("Unlabelled rows did harm: of 60")
+    assert told_help(turned, 60).endswith("(-28.3 points, 95 % interval -40.2 to -14.6).")
+    same = compare_outcomes([base, replace(base, name="good")], codes_of(60), "baseline")
+    assert told_help(same, 60).startswith("Whether unlabelled rows help could not be told: of 60")
+
+
+def test_the_comparison_is_planned() -> None:
+    """AutoSSL is compared wherever it stands, and whatever looks better."""
+    base, best = outcome("baseline", list(range(20)), 60), outcome("good", [], 60)
+    poor = outcome("AutoSSL", list(range(30)), 60)
+    rows = compare_outcomes([base, best, poor], codes_of(60), "baseline")
+    assert "AutoSSL alone" in told_help(rows, 60)
+    assert told_help(rows[:1], 60).endswith("could not be told: no method that uses them was run.")
+    assert told_help(compare_outcomes([best], codes_of(60), "baseline"), 60).endswith("no supervised baseline was run.")
+    assert told_help(rows, 6).endswith("could not be told: 6 labels are too few to count errors.")
+
+
+@pytest.mark.parametrize("gains", [0.02, 0.1, 0.3])
+def test_intervals_hold_the_difference_by_enumeration(gains: float) -> None:
+    """Of all counts that 40 labels can have, with losses of 5 %: the exact coverage."""
+    held = 0.0
+    for wins, losses in product(range(41), repeat=2):
+        chance = multinomial.pmf([wins, losses, 40 - wins - losses], 40, [gains, 0.05, 0.95 - gains])
+        if chance > 1e-9:
+            rows = [
+                Row("svm", "svm", verdict="the baseline", is_supervised=True),
+                Row("AutoSSL", "", wins=wins, losses=losses),
+            ]
+            low, high = map(float, re.findall(r"[-+][0-9.]+", told_help(rows, 40).split("interval")[1].rstrip(").")))
+            held += chance * (low - 0.05 <= 100 * (gains - 0.05) <= high + 0.05)
+    assert held > 0.94
 
 
 def test_holm_takes_a_verdict_back() -> None:
