@@ -34,7 +34,7 @@ from reproduction.claims import Pairing, objective_and_error, paired, wins
 from reproduction.engine.records import Row, worst_gap
 from reproduction.papers import chapelle_2006 as experiment
 from reproduction.papers.chapelle_2006 import FOUR, ContinuationBlock, measure, seconds, timed_features
-from reproduction.tasks import is_available, missing_data, sources_of
+from reproduction.tasks import is_available, missing_data, sources_of, told_data
 
 FIRST = "cs3vm"
 LOOKS = {
@@ -215,6 +215,7 @@ def draw(data: dict[str, Any]) -> Any:
     looks = {method: (styles[key], label) for method, (key, label) in LOOKS.items()}
     figure, axes = subplots(2, 3, width="page", aspect=0.95)
     with style():
+        figure.suptitle(told_data(data["data"]), fontsize="medium")
         runs = {method: Pairing(**each) for method, each in data["runs"].items()}
         differences(axes[0, 0], runs["grad_hinge"])
         scatter(axes[0, 1], runs, looks)

@@ -21,6 +21,7 @@ import numpy as np
 from reproduction.papers import belkin_2006 as paper
 from reproduction.papers.belkin_2006 import claims, fits
 from reproduction.run import measured
+from reproduction.tasks import told_data
 
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
@@ -79,6 +80,7 @@ def draw(data: dict[str, Any]) -> Any:
     few = {"marker": "o", "markersize": 3.0} if n <= FEW else {}
     figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True, sharey="row")
     with style():
+        figure.suptitle(told_data(data["data"]), fontsize="medium")
         for ax_row, errors in zip(axes, data["errors"].values(), strict=True):
             for ax, shown in zip(ax_row, (("RLS", "LapRLS"), ("SVM", "TSVM", "LapSVM")), strict=True):
                 for method in shown:

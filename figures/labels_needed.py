@@ -22,6 +22,7 @@ from reproduction.engine.records import Row
 from reproduction.papers import belkin_2006 as paper
 from reproduction.papers.belkin_2006 import claims, fits
 from reproduction.run import measured
+from reproduction.tasks import told_data
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_draws": 3},
@@ -85,6 +86,7 @@ def draw(data: dict[str, Any]) -> Any:
     whole = data["parameters"]["pairs"] == ALL_PAIRS
     figure, axes = subplots(1, 2, width="page", aspect=0.8, sharey=True)
     with style():
+        figure.suptitle(told_data(data["data"]), fontsize="medium")
         for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             for method, shift, marker in zip(pair, (0.98, 1.02), "os", strict=True):
                 color, values = looks[method].color, curves[method]

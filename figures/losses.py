@@ -2,7 +2,7 @@
 
 (a-c) What a decision costs in the papers on LapSVM in the primal, continuation and QN-S3VM. (d, e) Generated points,
 two labelled of each class: boundaries of the SVM, which sees these, and of QN-S3VM, which the others push into a gap;
-errors on the others, and means over 30 draws. Shown is the draw nearest to the means. (f) Two moons.
+errors on the others. Of 30 draws that nearest to their means is shown. (f) Two moons.
 
 After figure 2 of Melacci and Belkin, "Laplacian support vector machines trained in the primal", figure 1 of Chapelle,
 Chi and Zien, "A continuation method for semi-supervised SVMs", and figures 1 to 3 of Gieseke, Airola, Pahikkala and

@@ -23,6 +23,7 @@ import numpy as np
 from reproduction.papers import belkin_2006 as paper
 from reproduction.papers.belkin_2006 import claims, fits
 from reproduction.run import measured
+from reproduction.tasks import told_data
 
 PER_CLASS = 2
 ALL_PAIRS = 45
@@ -85,6 +86,7 @@ def draw(data: dict[str, Any]) -> Any:
     n_pairs = len(means["U"]["RLS"])
     figure, axes = subplots(1 if n_pairs < FEW else 2, 2, width="page", aspect=0.68)
     with style():
+        figure.suptitle(told_data(data["data"]), fontsize="medium")
         for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:

@@ -124,6 +124,18 @@ def sources_of(tasks: Iterable[str]) -> dict[str, dict[str, Any]]:
     }
 
 
+def told_data(sources: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a line for a picture that names its data.
+
+    Examples
+    --------
+    >>> told_data({"digits": {"kind": "bundled with scikit-learn"}}), told_data({"usps": {"kind": "real"}})
+    ('data: digits, bundled with scikit-learn', 'data: usps')
+    """
+    bundled = ", bundled with scikit-learn" if set(sources) == {"digits"} else ""
+    return f"data: {', '.join(sources)}{bundled}"
+
+
 def published_or_drawn_moons(seed: int, n_unseen: int = 0) -> tuple[Dataset, dict[str, Any]]:
     """Return the published two moons, or drawn ones where they are missing, and where they came from: for figures.
 
