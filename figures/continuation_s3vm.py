@@ -54,7 +54,7 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 SECONDS = {"quick": (9, 16), "standard": (20, 35), "full": (140, 600)}  # of one core: bundled data, real data
 BARS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.5}
-BARS_TOLD = "bars and band: one standard error, over splits in (c) and (d), over draws of the labels in (e)"
+BARS_TOLD = "bars and band: one standard error, over splits in (c, d), over draws of labels in (e)"
 ON_GRAPH = ("svm", FIRST)
 
 
@@ -215,7 +215,6 @@ def draw(data: dict[str, Any]) -> Any:
     looks = {method: (styles[key], label) for method, (key, label) in LOOKS.items()}
     figure, axes = subplots(2, 3, width="page", aspect=0.95)
     with style():
-        figure.suptitle(told_data(data["data"]), fontsize="medium")
         runs = {method: Pairing(**each) for method, each in data["runs"].items()}
         differences(axes[0, 0], runs["grad_hinge"])
         scatter(axes[0, 1], runs, looks)
@@ -226,7 +225,8 @@ def draw(data: dict[str, Any]) -> Any:
         for ax in (axes[0, 2], axes[1, 0], axes[0, 1]):
             handles |= {name: h for h, name in zip(*ax.get_legend_handles_labels(), strict=True) if name not in handles}
         place: dict[str, Any] = {"loc": "outside upper center", "ncols": len(handles), "columnspacing": 1.2}
-        figure.legend(handles.values(), handles.keys(), title=BARS_TOLD, **place)
+        title = f"{told_data(data['data'])}; {BARS_TOLD}"
+        figure.legend(handles.values(), handles.keys(), title=title, **place)
     return figure
 
 

@@ -303,12 +303,12 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda hidden: hidden[0].encode("unicode_escape").decode(), text)
 
 
-class AsPrinted:
+class AsText:
     """Base of what a notebook shows as `print` writes it.
 
     Examples
     --------
-    >>> class Bound(AsPrinted):
+    >>> class Bound(AsText):
     ...     def __str__(self):
     ...         return "gap < 1e-6"
     >>> Bound()._repr_html_()

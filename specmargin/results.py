@@ -17,7 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
-from specmargin.checks import AsPrinted
+from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
 from specmargin.logs import BoxLog, ProofLog
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
@@ -79,7 +79,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate(AsPrinted):
+class Certificate(AsText):
     """Primal and dual objective at feasible points near a candidate, recomputed from the data.
 
     Parameters
@@ -173,19 +173,21 @@ class Certificate(AsPrinted):
         supposing = f", supposing {' and '.join(self.assumptions)}" if self.assumptions else ""
         if self.is_optimal(INACCURATE_GAP):
             digits = 6
-            if value and gap:  # so many that their rounding does not hide the gap
+            if value and gap:  # enough for their rounding not to hide the gap
                 digits = min(17, max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(gap)) + 2))
             text = f"{value:.{digits}g}"
-            said = f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, proved{supposing}"
+            sentence = (
+                f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, proved{supposing}"
+            )
         elif math.isfinite(gap) and gap >= 0:
             bound = self.dual_objective + (-self.rounding if upwards else self.rounding)
             at = f"at {'least' if upwards else 'most'} {_rounded(bound, 6, up=not upwards)}"
-            said = f"objective {value:.6g}; the optimum is {at}, proved{supposing}"
+            sentence = f"objective {value:.6g}; the optimum is {at}, proved{supposing}"
         elif gap == math.inf:
-            said = f"objective {value:.6g}; no bound on the optimum is known"
+            sentence = f"objective {value:.6g}; no bound on the optimum is known"
         else:
-            said = f"nothing is proved: objective {value:.6g}, bound {self.dual_objective:.6g}"
-        return f"{said}; constraints hold to {_rounded(violation, 2, up=True)}"
+            sentence = f"nothing is proved: objective {value:.6g}, bound {self.dual_objective:.6g}"
+        return f"{sentence}; constraints hold to {_rounded(violation, 2, up=True)}"
 
     def status(self, tol: float, stopped: Status | None = None) -> Status:
         """Return the name that the gap deserves; every convex solver takes it from here.
@@ -215,7 +217,7 @@ class Certificate(AsPrinted):
 
 
 def _rounded(number: float, digits: int, up: bool) -> str:
-    """Return a number of so many digits, rounded up or down, for bounds that stay bounds."""
+    """Return a number with a few digits, rounded up or down, for bounds that stay bounds."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     return f"{float(Context(prec=digits, rounding=rounding).create_decimal_from_float(number)):.{digits}g}"
 
@@ -320,7 +322,7 @@ class ConeProof:
 
 
 @dataclass(frozen=True, eq=False)
-class SolveResult(AsPrinted):
+class SolveResult(AsText):
     """The answer of a solver, and the evidence for it.
 
     Parameters

@@ -73,7 +73,7 @@ def test_status_with_and_without_solution() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_certificate_is_printed_as_one_sentence(given: Certificate, sentence: str) -> None:
+def test_a_certificate_is_written_as_one_sentence(given: Certificate, sentence: str) -> None:
     if "constraints hold" not in sentence:
         sentence = f"{sentence}; constraints hold to 0"
     assert str(given) == sentence
@@ -81,8 +81,8 @@ def test_a_certificate_is_printed_as_one_sentence(given: Certificate, sentence: 
 
 
 @given(finite, st.floats(1e-12, 1e-2), st.floats(0, 1e-3))
-def test_the_printed_numbers_are_true(optimum: float, share: float, rounding: float) -> None:
-    """Decimals are exact: what is printed holds the whole interval that is proved."""
+def test_the_numbers_of_the_sentence_are_true(optimum: float, share: float, rounding: float) -> None:
+    """Decimals are exact: what it says holds the whole interval that is proved."""
     given = Certificate(optimum, optimum - share * (abs(optimum) + 1.0), rounding=rounding)
     low, high = (Decimal(x) for x in (given.dual_objective, given.primal_objective))
     if match := re.match(r"optimum (\S+) within (\S+),", str(given)):

@@ -20,7 +20,7 @@ from specmargin.assessment.measures import explanations, measures
 from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
-from specmargin.checks import AsPrinted
+from specmargin.checks import AsText
 from specmargin.checks import path as check_path
 from specmargin.diagnosis import Diagnosis
 from specmargin.files import replace_file
@@ -75,7 +75,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(AsPrinted):
+class Comparison(AsText):
     """Methods compared on one table; `repr` of it is a table of text.
 
     Parameters

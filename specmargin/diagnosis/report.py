@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import AsPrinted, checked, count, seed
+from specmargin.checks import AsText, checked, count, seed
 from specmargin.diagnosis.columns import Columns, Distances, column_facts, distance_facts
 from specmargin.diagnosis.evidence import Evidence, evidence
 from specmargin.diagnosis.graph_facts import (
@@ -46,7 +46,7 @@ __all__ = ["Diagnosis", "diagnose"]
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis(AsPrinted):
+class Diagnosis(AsText):
     """What samples, graph and labels look like, and which assumption they support; made by `diagnose`.
 
     ``print(diagnosis)`` is a text of some fifteen lines, `plot` draws four panels, `to_dict` is for JSON.

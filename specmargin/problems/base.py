@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import AsPrinted
+from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.problems.changing import changed
@@ -39,7 +39,7 @@ class Recovered(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BuiltProblem(AsPrinted):
+class BuiltProblem(AsText):
     """A CVXPY problem and the names of its parts.
 
     It can be pickled and sent to other processes; a copy shares nothing with its origin.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from specmargin.checks import AsPrinted
+from specmargin.checks import AsText
 from specmargin.typing import AnyArray
 
 __all__ = ["Claim", "ProofRecord", "Verification"]
@@ -70,7 +70,7 @@ class ProofRecord:
 
 
 @dataclass(frozen=True)
-class Verification(AsPrinted):
+class Verification(AsText):
     """What was proved of a record, independently of who made it.
 
     Parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from specmargin.arrays import numbers_array
-from specmargin.checks import AsPrinted
+from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -24,7 +24,7 @@ def tied(a: float, b: float) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum(AsPrinted):
+class Spectrum(AsText):
     """The q lowest eigenpairs of a Laplacian.
 
     Parameters

@@ -331,7 +331,7 @@ def test_both_certificates_speak_of_the_same_optimum(builds):
         assert abs(proved.dual_objective - cone.dual_objective) <= 2 * slack
 
 
-def test_a_built_problem_is_printed_as_one_sentence(builds):
+def test_a_built_problem_is_written_as_one_sentence(builds):
     built = builds["primal hinge"]()
     assert repr(built) == (
         "LapSVM primal: minimisation over w (18), b, t (7); constraints margin; parameters gamma_A = 0.1, gamma_I = 1"

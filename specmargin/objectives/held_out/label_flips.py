@@ -29,7 +29,7 @@ from math import comb
 
 import numpy as np
 
-from specmargin.checks import AsPrinted, whole
+from specmargin.checks import AsText, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -41,7 +41,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
-class LabelRobustness(AsPrinted):
+class LabelRobustness(AsText):
     """How many labels would have to be false before a prediction changes; made by `label_robustness` of a classifier.
 
     `specmargin.plots.LabelRobustnessDisplay` draws it.
