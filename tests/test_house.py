@@ -84,6 +84,7 @@ OF_NO_MODULE = {
     "test_paper_pages.py": "docs/papers against the package, its tests and its tables",
     "test_recorded_results.py": "results/recorded: a sample of the cells, computed anew",
     "test_programs.py": "docs/programs.md against the problems",
+    "test_real_tools.py": "docs/real_tools.md against the tools",
     "test_site.py": "the pages of docs and the site made of them",
 }
 
