@@ -43,7 +43,7 @@ def draw(family: str, seed: int) -> SpectralGraphTransducer:
     Q = None
     if family in ("cycle", "mirrored labels"):
         graph = nx.cycle_graph(n) if family == "cycle" else nx.path_graph(n)
-        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(graph), q=k + 1)
+        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(graph), q=k + 1, normalized=False)
         if seed % 2:
             Q = spectrum.eigenvalues[1:]
     else:
@@ -121,7 +121,7 @@ def main() -> None:
     y = np.full(len(truth), -1)
     labeled = np.random.default_rng(0).permutation(len(truth))[:60]
     y[labeled] = truth[labeled]
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X[pair], n_neighbors=5), q=200)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X[pair], n_neighbors=5), q=200, normalized=False)
     for C in (1e1, 1e3, 1e6):
         fresh = partial(SpectralGraphTransducer, spectrum, sm.encode_labels(y), C)
         rivals = {"enlarged": partial(by_eigenvalues, fresh), "ours": lambda fresh=fresh: graph_transducer(fresh())}

@@ -67,7 +67,7 @@ class Tasks:
     @lru_cache  # noqa: B019 - one object, as long as the script runs
     def spectrum(self, k: int) -> sm.spectra.Spectrum:
         """Return its eigenpairs."""
-        return sm.spectra.laplacian_eigenpairs(self.graph(k), q=min(500, self.n - 1))
+        return sm.spectra.laplacian_eigenpairs(self.graph(k), q=min(500, self.n - 1), normalized=False)
 
     def problem(self, k: int, l: int, q: int, C: float, B: float, order: bool, seed: int) -> SpectrumMargin:
         """Return one problem; the seed draws the labels."""

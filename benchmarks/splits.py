@@ -33,7 +33,7 @@ def models(n: int, q: int) -> dict[str, tuple[Callable[[Any], BuiltProblem], Any
     K, laplacian, spectrum = (
         sm.kernels.gram(X, gamma=4.0),
         sm.graphs.laplacian(W),
-        sm.spectra.laplacian_eigenpairs(W, q=q),
+        sm.spectra.laplacian_eigenpairs(W, q=q, normalized=False),
     )
     group = X[:, 0] > 0.5
 

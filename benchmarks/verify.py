@@ -40,8 +40,8 @@ def kinds(n: int, seed: int = 0) -> dict[str, Kind]:
     y = np.where(rng.random(n) < 1 / 3, truth, -1)
     y[:4] = truth[:4]
     labels, K, W = sm.encode_labels(y), sm.kernels.gram(X, gamma=0.5), sm.graphs.knn_graph(X, n_neighbors=6)
-    L, spectrum = sm.graphs.laplacian(W), sm.spectra.laplacian_eigenpairs(W, q=min(60, n // 2))
-    linear, whole = X @ X.T, sm.spectra.laplacian_eigenpairs(W, q=n - 1)
+    L, spectrum = sm.graphs.laplacian(W), sm.spectra.laplacian_eigenpairs(W, q=min(60, n // 2), normalized=False)
+    linear, whole = X @ X.T, sm.spectra.laplacian_eigenpairs(W, q=n - 1, normalized=False)
     problems, solvers, forms = sm.objectives, sm.solvers, sm.problems
     found = {}
     for name, kernel, loss in (

@@ -76,7 +76,11 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     n, noise, gamma = (PARAMETERS[name] for name in ("n_samples", "noise", "gamma"))
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=noise, random_state=seed)
     W = sm.graphs.knn_graph(X, n_neighbors=PARAMETERS["n_neighbors"])
-    K, L, spectrum = sm.kernels.gram(X, gamma=gamma), sm.graphs.laplacian(W), sm.spectra.laplacian_eigenpairs(W, q=20)
+    K, L, spectrum = (
+        sm.kernels.gram(X, gamma=gamma),
+        sm.graphs.laplacian(W),
+        sm.spectra.laplacian_eigenpairs(W, q=20, normalized=False),
+    )
     xx0, xx1 = decision_grid(X, resolution=SIZES[size]["resolution"])
     block = sm.kernels.gram(np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)]), X, gamma=gamma)
     errors: dict[str, Any] = {}

@@ -39,7 +39,7 @@ class Data:
 
     @property
     def spectra(self) -> list[Any]:
-        return [sm.spectra.laplacian_eigenpairs(W, q=9 - 2 * k) for k, W in enumerate(self.graphs)]
+        return [sm.spectra.laplacian_eigenpairs(W, q=9 - 2 * k, normalized=False) for k, W in enumerate(self.graphs)]
 
 
 def data_of(name: str) -> Data:

@@ -47,7 +47,7 @@ def dual() -> dict[str, Any]:
 
 def spectrum_of(name: str, X: Any, graph: Any, truth: Any, y: Any) -> dict[str, Any]:
     """Return nine eigenvectors of a graph, scaled as the objectives have them, and the rays of ordered spectra."""
-    spectrum, labels = sm.spectra.laplacian_eigenpairs(graph, q=9), sm.encode_labels(y)
+    spectrum, labels = sm.spectra.laplacian_eigenpairs(graph, q=9, normalized=False), sm.encode_labels(y)
     alignment = sm.objectives.Alignment(spectrum, labels)
     edges = [[int(i), int(j)] for i, j in zip(*graph.nonzero(), strict=True) if i < j]
     signs = [[int(i), int(sign)] for i, sign in zip(labels.labeled, labels.sign, strict=True)]

@@ -102,7 +102,7 @@ y = sm.hide_labels(truth, per_class=10, random_state=0)
 graph = sm.graphs.knn_graph(images[chosen], n_neighbors=5)
 q, C, B = 20, 1.0, 1.2
 objective = sm.objectives.SpectrumMargin(
-    sm.spectra.laplacian_eigenpairs(graph, q=q), sm.encode_labels(y), C=C, B=B, ties=False
+    sm.spectra.laplacian_eigenpairs(graph, q=q, normalized=False), sm.encode_labels(y), C=C, B=B, ties=False
 )  # ties=True would give equal weights to equal eigenvalues
 U, sign = objective.U, objective.labels.sign
 print("points:", len(y), "  labels:", len(sign), "  U:", U.shape)

@@ -64,7 +64,7 @@ sm.teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
 # %%
 X, truth = sm.datasets.digits_pair(3, 8)
 q, W = 60, sm.graphs.knn_graph(X, n_neighbors=5)
-spectrum = sm.spectra.laplacian_eigenpairs(W, q=q)
+spectrum = sm.spectra.laplacian_eigenpairs(W, q=q, normalized=False)
 
 
 def seen(seed):  # labels, and U, y, a, M of section 2

@@ -72,7 +72,7 @@ sm.teaching.guess("08.q2", ...)  # two numbers of cells: (., .)
 # %%
 X, truth = sm.datasets.digits_pair(3, 8)
 q = 40
-spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q)
+spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q, normalized=False)
 
 
 def labels_of(seed):
@@ -200,7 +200,7 @@ assert (S[drops] / c[drops] > tau * (1 - 1e-6)).all()
 
 # %%
 cosine = sm.graphs.knn_graph(X, n_neighbors=3, metric="cosine")
-second = sm.spectra.laplacian_eigenpairs(cosine, q=q)
+second = sm.spectra.laplacian_eigenpairs(cosine, q=q, normalized=False)
 both = sm.objectives.SpectrumMargin([spectrum, second], labels_of(0), C=1.0)
 models = {
     "STOAM": stoam,
@@ -374,7 +374,7 @@ answers["08.E3"] = (
 
 # %%
 X_49, truth_49 = sm.datasets.digits_pair(4, 9)
-spectrum_49 = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X_49, n_neighbors=5), q=q)
+spectrum_49 = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X_49, n_neighbors=5), q=q, normalized=False)
 draws_49 = [sm.encode_labels(sm.hide_labels(truth_49, n_labeled=20, random_state=seed)) for seed in range(10)]
 
 

@@ -73,7 +73,7 @@ def _graph(name: str, W: Any) -> Any:
 laplacian_eigenpairs = checked(
     W=_graph,
     q=count(1),
-    normalized=flag,
+    normalized=maybe(flag),
     method=choice("auto", "dense", "lanczos", "arpack"),
     tol=maybe(number(least=0)),
     random_state=seed,

@@ -51,7 +51,7 @@ def laplacian_eigenpairs(
     W: Matrix | LaplacianLike,
     q: int = 200,
     *,
-    normalized: bool = False,
+    normalized: bool | None = None,
     method: str = "auto",
     tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
@@ -71,8 +71,9 @@ def laplacian_eigenpairs(
         or what `specmargin.graphs.laplacian` returns, with its kind and its power.
     q : int, default 200
         Eigenpairs, 1 to n.
-    normalized : bool, default False
-        ``I - D**-1/2 W D**-1/2`` instead of ``D - W``. A `Laplacian` decides for itself.
+    normalized : bool, optional
+        ``I - D**-1/2 W D**-1/2``, the default as in `specmargin.graphs.laplacian` and the estimators, or ``D - W``. A
+        `Laplacian` decides for itself.
     method : {"auto", "dense", "arpack", "lanczos"}, default "auto"
         "dense" is LAPACK, O(n**3) time and n**2 memory. "arpack" is Lanczos on ``s I - L``, whose wanted end is the
         well-separated one (for the normalized Laplacian: on the adjacency). "lanczos" is filtered block Lanczos
@@ -106,7 +107,7 @@ def laplacian_eigenpairs(
     Examples
     --------
     >>> path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
-    >>> s = laplacian_eigenpairs(path, q=3)
+    >>> s = laplacian_eigenpairs(path, q=3, normalized=False)
     >>> s.eigenvalues.round(4).tolist(), s.eigenvectors[:, 0].tolist()
     ([0.0, 0.5858, 2.0], [0.5, 0.5, 0.5, 0.5])
     """
@@ -206,7 +207,7 @@ def _cuts_block(values: FloatArray, residuals: FloatArray, q: int) -> bool:
     return tied(values[q - 1], values[q]) or bool(values[q] - values[q - 1] <= residuals[q - 1] + residuals[q])
 
 
-def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]:
+def _read(W: Any, normalized: bool | None) -> tuple[SparseArray, FloatArray, bool, int]:
     """Return L, the degrees, the kind and the power, of an adjacency or of a Laplacian."""
     if hasattr(W, "matrix") and hasattr(W, "power"):
         given = cast(LaplacianLike, W)
@@ -220,6 +221,7 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
         raise InvalidTypeError(
             f"W is a {type(W).__name__} of networkx; pass the matrix of graphs.from_networkx(graph)."
         )
+    normalized = normalized is None or bool(normalized)
     W = sp.csr_array(W if sp.issparse(W) else np.asarray(W), dtype=np.float64)
     fault = ""
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
@@ -238,7 +240,7 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
         )
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
     # The sum also drops stored zeros, which would count as edges between components.
-    return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
+    return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), normalized, 1
 
 
 def null_space(index: IntArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:

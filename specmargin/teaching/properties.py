@@ -111,7 +111,7 @@ def _weights_of_storm(delta: FloatArray) -> str:
     images, digit = load_digits(return_X_y=True)
     chosen = np.isin(digit, (3, 8))
     y = hide_labels((digit[chosen] == 8).astype(int), per_class=10, random_state=0)
-    spectrum = laplacian_eigenpairs(knn_graph(images[chosen], n_neighbors=5), q=20)
+    spectrum = laplacian_eigenpairs(knn_graph(images[chosen], n_neighbors=5), q=20, normalized=False)
     if abs(delta.sum() - 1) > _TOL:
         return "The weights do not add up to 1."
     if hint := _not_ordered(delta):
@@ -182,7 +182,7 @@ def _weights_of_alignment(delta: FloatArray) -> str:
     """Check the spectrum of lesson 07: ordered, aligned as well as any, and as long as the optimum of the program."""
     X, truth = digits_pair(3, 8)
     labels = encode_labels(hide_labels(truth, n_labeled=16, random_state=0))
-    spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=60)
+    spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=60, normalized=False)
     best = Alignment(spectrum, labels, ties=False)
     if hint := _not_ordered(delta):
         return hint
@@ -200,7 +200,9 @@ def _dual_of_stoam(gamma: FloatArray) -> str:
     """Check the multipliers of lesson 08: the balance, the box, and a dual value that meets the optimum."""
     X, truth = digits_pair(3, 8)
     labels = encode_labels(hide_labels(truth, n_labeled=20, random_state=0))
-    stoam = SpectrumMargin(laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=40), labels, C=1.0, ties=False)
+    stoam = SpectrumMargin(
+        laplacian_eigenpairs(knn_graph(X, n_neighbors=5), q=40, normalized=False), labels, C=1.0, ties=False
+    )
     if (labels.sign * gamma).min() < -_TOL:
         return "The sign: y gamma must not be negative. (With Y alpha in the place of gamma, hand in Y alpha.)"
     if (labels.sign * gamma).max() > 1 + _TOL:

@@ -26,7 +26,7 @@ from specmargin import graphs, kernels, losses, objectives, plots, problems, sol
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
 L = graphs.laplacian(W)
-SPECTRUM = spectra.laplacian_eigenpairs(W, q=8)
+SPECTRUM = spectra.laplacian_eigenpairs(W, q=8, normalized=False)
 EITHER = Promise("either")
 SEED = ("seed", -1, 1.5, NOTHING)
 NO_LAPLACIAN = (None, "graph", np.eye(3), NOTHING)
@@ -141,7 +141,7 @@ def graph_functions() -> Iterator[Cell]:
         yield from adjacencies(f"graphs.{name}", function)
     yield from adjacencies("graphs.normalized_adjacency", lambda W: graphs.normalized_adjacency(W).toarray())
     yield from nonsense("graphs.normalized_adjacency", {"W": W}, self_loops=(*NONNEGATIVE, None))
-    eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues
+    eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5, normalized=False).eigenvalues
     yield from adjacencies("spectra.laplacian_eigenpairs", eigenvalues, strict=True)
     yield from nonsense(
         "graphs.check_adjacency",

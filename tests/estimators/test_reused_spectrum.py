@@ -72,7 +72,7 @@ def test_fewer_eigenvectors_are_the_lowest(moons, method):
 def test_several_graphs_may_be_mixed(moons):
     X, _, y = moons
     W = [sm.graphs.knn_graph(X, n_neighbors=k) for k in (5, 12)]
-    spectra = [sm.spectra.laplacian_eigenpairs(graph, q=15) for graph in W]
+    spectra = [sm.spectra.laplacian_eigenpairs(graph, q=15, normalized=False) for graph in W]
     storm = sm.STORM(q=15, graph=[5, 12], laplacian=Laplacian(normalized=False))
     literal = clone(storm).fit(X, y)
     for graph in (spectra, [spectra[0], W[1]], literal.spectrum_):
@@ -95,7 +95,7 @@ def test_components_without_a_label_are_warned_of(method):
     y = np.full(90, -1)
     y[[0, 1, 30, 31]] = [0, 0, 1, 1]
     W = sm.graphs.knn_graph(X, n_neighbors=10)
-    spectrum = sm.spectra.laplacian_eigenpairs(W, q=8)
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=8, normalized=False)
     texts = []
     for graph in (W, spectrum):
         with pytest.warns(DisconnectedGraphWarning) as caught:

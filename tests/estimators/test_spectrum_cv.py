@@ -56,7 +56,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     )
     tested = np.concatenate(splits)
     assert len(cv.cv_results_["params"]) == 2 * len(Cs)
-    graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
     found = []
     for at, params in enumerate(cv.cv_results_["params"]):
         own = REFITTED[cls](**params)
@@ -146,7 +146,7 @@ def test_a_left_out_label_is_not_looked_at(moons, cls):
     """Turned around, it changes nothing that is decided about its sample: not the spectrum either."""
     X, _, y = moons
     labels = sm.encode_labels(y)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15, normalized=False)
     search = cls().set_params(estimator__class_balance="shrunk")
     search._Cs, search._Bs = [1.0, 10.0], [1.5, "auto"]
     for fold in search._folds(X, labels)[2:4]:
@@ -180,7 +180,7 @@ def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
 def test_a_path_has_the_answers_of_every_C_alone(moons, monkeypatch, given, B):
     X, _, y = moons
     labels = sm.encode_labels(y)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15, normalized=False)
     delta = np.linspace(1.0, 0.1, 15) if given else None
     objective = sm.objectives.SpectrumMargin(spectrum, labels, delta=delta)
     Cs, path, solved = np.logspace(-2, 3, 6), _Path(objective), []
@@ -201,7 +201,7 @@ def test_a_path_of_light_labels_has_the_answers_of_every_C_alone(moons):
     """Multipliers stay below C where weights are below one, and feel it nevertheless."""
     X, _, y = moons
     labels = sm.encode_labels(y).weighted(np.full(8, 0.05))
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
     search = sm.STORMCV()
     search._Cs, search._Bs = [0.1, 1.0, 1e3, 1e4], [np.inf]
     found = search._decisions(spectrum, labels)

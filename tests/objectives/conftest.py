@@ -49,6 +49,6 @@ def spectrum_data():
         truth = (np.sin(2 * np.pi * np.arange(n) / n) + 0.5 * rng.normal(size=n) > 0).astype(int)
         labeled = rng.permutation(n)[:l]
         truth[labeled[:2]] = 0, 1
-        return sm.spectra.laplacian_eigenpairs(W, q=q), _labels(truth, labeled)
+        return sm.spectra.laplacian_eigenpairs(W, q=q, normalized=False), _labels(truth, labeled)
 
     return make

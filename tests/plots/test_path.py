@@ -18,7 +18,7 @@ DELTAS /= DELTAS.sum(axis=1, keepdims=True)
 def objective():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.where(np.arange(40) < 12, (X[:, 0] > 0).astype(int), -1)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
     return SpectrumMargin(spectrum, sm.encode_labels(y), B=1.5)
 
 

@@ -323,7 +323,7 @@ def test_what_a_model_refuses_is_named(name, built, over_spectrum, over_graphs):
 
 def test_few_weights_have_no_bends():
     data = data_of("moons")
-    spectrum = sm.spectra.laplacian_eigenpairs(data.graphs[0], q=3)
+    spectrum = sm.spectra.laplacian_eigenpairs(data.graphs[0], q=3, normalized=False)
     built = sm.problems.stoam(sm.objectives.SpectrumMargin(spectrum, data.labels), "primal")
     for model in (partial(models.smooth, weight=1.0), models.convex):
         with pytest.raises(sm.exceptions.InvalidInputError, match="fewer than four weights"):

@@ -15,7 +15,7 @@ def objective(n_classes, penalty, power=2.0):
     X = rng.normal(size=(60, 2)) + 3.0 * np.arange(60)[:, None] % n_classes
     y = np.full(60, -1)
     y[: 5 * n_classes] = np.arange(5 * n_classes) % n_classes
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
     return SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum, power), penalty=penalty)
 
 

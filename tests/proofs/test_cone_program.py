@@ -97,7 +97,10 @@ def test_changed_problems_of_the_package(tmp_path):
     lapsvm = sm.problems.lapsvm_primal(objective)
     f = lapsvm.expressions["decisions"]
     storm = sm.problems.storm(
-        sm.objectives.SpectrumMargin(sm.spectra.laplacian_eigenpairs(graph, q=50), labels, C=10.0, B=1.5), form="primal"
+        sm.objectives.SpectrumMargin(
+            sm.spectra.laplacian_eigenpairs(graph, q=50, normalized=False), labels, C=10.0, B=1.5
+        ),
+        form="primal",
     )
     delta = storm.expressions["spectrum"]
     changes = {

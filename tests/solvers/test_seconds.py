@@ -18,7 +18,7 @@ from specmargin.objectives.spectral_ridge import SpectralRidge, power_spectrum
 X = np.array([[-2.0], [2.0], [-1.5], [-1.2], [1.0], [1.8]])
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
 W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
-SPECTRUM = sm.spectra.laplacian_eigenpairs(W, q=6)
+SPECTRUM = sm.spectra.laplacian_eigenpairs(W, q=6, normalized=False)
 OF_GRAPH = sm.encode_labels([0, 0] + [-1] * 8 + [1, 1])
 
 

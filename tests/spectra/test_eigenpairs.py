@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from graph_samples import cloud, pieces, sparse
 from scipy.linalg import subspace_angles
 
+import specmargin as sm
 from specmargin.exceptions import SolverError
 from specmargin.graphs import laplacian
 from specmargin.spectra import Spectrum, eigenpairs, laplacian_eigenpairs, nystrom
@@ -73,7 +74,7 @@ def test_disconnected_graph_has_its_whole_null_space(method, normalized, q):
 
 
 def test_null_space_contrasts_components_by_size():
-    s = laplacian_eigenpairs(pieces(), 3)
+    s = laplacian_eigenpairs(pieces(), 3, normalized=False)
     sizes = [
         {int(np.count_nonzero(np.isclose(u, value))) for value in np.unique(u.round(12))} for u in s.eigenvectors.T
     ]
@@ -100,14 +101,14 @@ def test_graph_without_edges(normalized):
 
 
 def test_single_node():
-    s = laplacian_eigenpairs(sp.csr_array((1, 1)), 1)
+    s = laplacian_eigenpairs(sp.csr_array((1, 1)), 1, normalized=False)
     assert (s.eigenvalues.tolist(), s.eigenvectors.tolist(), s.cuts_tie) == ([0.0], [[1.0]], False)
 
 
 @METHODS
 def test_path_closed_form(method):
     n = 60
-    s = laplacian_eigenpairs(sparse(nx.path_graph(n)), 20, method=method)
+    s = laplacian_eigenpairs(sparse(nx.path_graph(n)), 20, method=method, normalized=False)
     k = np.arange(20)
     np.testing.assert_allclose(s.eigenvalues, 2 - 2 * np.cos(np.pi * k / n), atol=1e-12)
     modes = np.cos(np.pi * k * (np.arange(n)[:, None] + 0.5) / n)
@@ -159,7 +160,7 @@ def test_passed_over_eigenvectors_are_searched_for(monkeypatch):
         return values[keep], vectors[:, keep]
 
     monkeypatch.setattr(eigenpairs, "_top", forgetful)
-    s = laplacian_eigenpairs(W, 15, method="arpack")
+    s = laplacian_eigenpairs(W, 15, method="arpack", normalized=False)
     assert len(calls) == 4  # first, search, repair, search
     assert_eigenpairs(s, W, False)
 
@@ -168,7 +169,7 @@ def test_barely_connected_components_stay_apart():
     # Eigenvalue 1e-13: below what an eigensolver tells from 0, but the graph is connected.
     W = sp.block_diag([cloud(30), cloud(20, seed=5)]).tolil()
     W[0, 40] = W[40, 0] = 1e-12
-    s = laplacian_eigenpairs(W.tocsr(), 4, method="dense")
+    s = laplacian_eigenpairs(W.tocsr(), 4, method="dense", normalized=False)
     assert s.n_components == 1
     assert (s.eigenvectors[:, 0] == 1 / np.sqrt(50)).all()
     np.testing.assert_allclose(s.eigenvectors.T @ s.eigenvectors, np.eye(4), atol=1e-12)
@@ -193,7 +194,7 @@ def test_laplacian_with_a_power(normalized, power):
 def test_stored_zeros_do_not_connect():
     W = sp.csr_array((np.array([1.0, 1, 0, 0]), ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
     assert W.nnz == 4
-    assert laplacian_eigenpairs(W, 3).n_components == 2
+    assert laplacian_eigenpairs(W, 3, normalized=False).n_components == 2
     assert W.nnz == 4
 
 
@@ -207,7 +208,7 @@ def test_no_convergence_is_an_error_with_a_remedy(monkeypatch):
     monkeypatch.setattr(eigenpairs, "_lanczos", broken)
     monkeypatch.setattr(eigenpairs, "_dense", broken)
     with pytest.raises(SolverError, match=r"ARPACK found \d+ of 6 eigenpairs of 300 nodes .*method='dense'"):
-        laplacian_eigenpairs(sparse(nx.path_graph(300)), 6, method="arpack")
+        laplacian_eigenpairs(sparse(nx.path_graph(300)), 6, method="arpack", normalized=False)
 
 
 PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
@@ -216,26 +217,50 @@ PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: laplacian_eigenpairs(PATH, 4), ValueError, "q=4 eigenpairs, but the graph has 3 nodes; take"),
-        (lambda: laplacian_eigenpairs(PATH, 0), ValueError, "q=0 must be a whole number of at least 1"),
-        (lambda: laplacian_eigenpairs(PATH, 2.0), ValueError, "q=2.0 must be a whole number"),
-        (lambda: laplacian_eigenpairs(PATH, 2, method="lobpcg"), ValueError, "method='lobpcg' is unknown"),
-        (lambda: laplacian_eigenpairs(PATH[:2], 2), ValueError, "not square (shape (2, 3))"),
-        (lambda: laplacian_eigenpairs(-PATH, 2), ValueError, "the first W[0, 1] is -1"),
         (
-            lambda: laplacian_eigenpairs(PATH * np.nan, 2),
+            lambda: laplacian_eigenpairs(PATH, 4, normalized=False),
+            ValueError,
+            "q=4 eigenpairs, but the graph has 3 nodes; take",
+        ),
+        (
+            lambda: laplacian_eigenpairs(PATH, 0, normalized=False),
+            ValueError,
+            "q=0 must be a whole number of at least 1",
+        ),
+        (lambda: laplacian_eigenpairs(PATH, 2.0, normalized=False), ValueError, "q=2.0 must be a whole number"),
+        (
+            lambda: laplacian_eigenpairs(PATH, 2, method="lobpcg", normalized=False),
+            ValueError,
+            "method='lobpcg' is unknown",
+        ),
+        (lambda: laplacian_eigenpairs(PATH[:2], 2, normalized=False), ValueError, "not square (shape (2, 3))"),
+        (lambda: laplacian_eigenpairs(-PATH, 2, normalized=False), ValueError, "the first W[0, 1] is -1"),
+        (
+            lambda: laplacian_eigenpairs(PATH * np.nan, 2, normalized=False),
             ValueError,
             "values that are not finite, the first W[0, 0] is nan; pass",
         ),
-        (lambda: laplacian_eigenpairs(PATH + np.eye(3), 2), ValueError, "3 self loops; pass graphs.check_adjacency"),
-        (lambda: laplacian_eigenpairs(np.triu(PATH), 2), ValueError, "not symmetric: W[0, 1] = 1 but W[1, 0] = 0"),
-        (lambda: laplacian_eigenpairs(nx.path_graph(3), 2), TypeError, "from_networkx"),
+        (
+            lambda: laplacian_eigenpairs(PATH + np.eye(3), 2, normalized=False),
+            ValueError,
+            "3 self loops; pass graphs.check_adjacency",
+        ),
+        (
+            lambda: laplacian_eigenpairs(np.triu(PATH), 2, normalized=False),
+            ValueError,
+            "not symmetric: W[0, 1] = 1 but W[1, 0] = 0",
+        ),
+        (lambda: laplacian_eigenpairs(nx.path_graph(3), 2, normalized=False), TypeError, "from_networkx"),
         (
             lambda: laplacian_eigenpairs(laplacian(PATH, normalized=False), 2, normalized=True),
             ValueError,
             "combinatorial",
         ),
-        (lambda: laplacian_eigenpairs(PATH, 2).truncate(3), ValueError, "q=3, but this spectrum holds 2"),
+        (
+            lambda: laplacian_eigenpairs(PATH, 2, normalized=False).truncate(3),
+            ValueError,
+            "q=3, but this spectrum holds 2",
+        ),
         (lambda: Spectrum(np.zeros(2), np.eye(3), 1), ValueError, "shapes (3, 3) and (2,)"),
     ],
 )
@@ -249,13 +274,13 @@ def test_the_global_stream_is_left_alone(method):
     W = cloud(120)
     np.random.seed(5)  # noqa: NPY002 - the global stream is what is looked at
     before = np.random.get_state()[1].tobytes()  # noqa: NPY002 - the global stream is what is looked at
-    first = laplacian_eigenpairs(W, 6, method=method)
+    first = laplacian_eigenpairs(W, 6, method=method, normalized=False)
     assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002 - the global stream is what is looked at
     np.random.seed(6)  # noqa: NPY002 - the global stream is what is looked at
-    again = laplacian_eigenpairs(W, 6, method=method, random_state=0)
+    again = laplacian_eigenpairs(W, 6, method=method, random_state=0, normalized=False)
     np.testing.assert_array_equal(first.eigenvectors, again.eigenvectors)
     if method != "dense":
-        drawn = laplacian_eigenpairs(W, 6, method=method, random_state=np.random.default_rng(7))
+        drawn = laplacian_eigenpairs(W, 6, method=method, random_state=np.random.default_rng(7), normalized=False)
         assert not np.array_equal(drawn.eigenvectors, first.eigenvectors)
         np.testing.assert_allclose(drawn.eigenvalues, first.eigenvalues, atol=1e-9)
 
@@ -283,15 +308,28 @@ def test_arpack_takes_no_null_vector_of_a_disconnected_graph_twice(normalized):
 def test_vectors_that_are_not_orthogonal_are_not_kept(monkeypatch):
     """A method that returns one vector twice, each with a residual of zero, fails; another one is asked."""
     W = sp.csr_array(np.diag(np.ones(5), 1) + np.diag(np.ones(5), -1))
-    exact = laplacian_eigenpairs(W, q=4, method="dense")
+    exact = laplacian_eigenpairs(W, q=4, method="dense", normalized=False)
 
     def twice(L, basis, k, bound, tol, random_state):
         return exact.eigenvalues[[1, 1, 2, 3]][:k], exact.eigenvectors[:, [1, 1, 2, 3]][:, :k]
 
     monkeypatch.setattr(eigenpairs, "_arpack", twice)
-    found = laplacian_eigenpairs(W, q=4, method="arpack")
+    found = laplacian_eigenpairs(W, q=4, method="arpack", normalized=False)
     np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
     monkeypatch.setattr(eigenpairs, "_lanczos", twice)
     monkeypatch.setattr(eigenpairs, "_dense", twice)
     with pytest.raises(SolverError, match=r"orthogonal to 1\.0e"):
-        laplacian_eigenpairs(W, q=4, method="arpack")
+        laplacian_eigenpairs(W, q=4, method="arpack", normalized=False)
+
+
+def test_one_default_of_the_laplacian_everywhere():
+    """By hand and by class the same program is solved."""
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    assert laplacian_eigenpairs(W, 9).normalized
+    assert sm.graphs.laplacian(W).normalized
+    assert not laplacian_eigenpairs(sm.graphs.laplacian(W, normalized=False), 9).normalized
+    by_class = sm.STORM(q=9, B=1.5, C=10.0).fit(X, y, graph=W).result_.certificate.primal_objective
+    obj = sm.objectives.SpectrumMargin(laplacian_eigenpairs(W, 9), sm.encode_labels(y), C=10.0, B=1.5)
+    assert sm.solvers.spectrum_margin(obj).certificate.primal_objective == pytest.approx(by_class, rel=1e-6)

@@ -108,7 +108,7 @@ def test_multiple_eigenvalues(name, normalized, tol):
 def test_copies_of_a_component_beyond_the_block_size(tol):
     # Every eigenvalue 30 times, from 16 start vectors.
     W = sp.csr_array(sp.block_diag([cloud(40, weight="binary")] * 30, format="csr"))
-    assert_agrees(laplacian_eigenpairs(W, 90, method="lanczos", tol=tol), W, 90, False, tol)
+    assert_agrees(laplacian_eigenpairs(W, 90, method="lanczos", tol=tol, normalized=False), W, 90, False, tol)
 
 
 @pytest.mark.parametrize("isolated", [10, 600])
@@ -121,13 +121,13 @@ def test_many_isolated_nodes(isolated):
 def test_a_cut_tie_is_not_missed_at_a_loose_tolerance():
     W = sparse(nx.cycle_graph(500))
     for q, tie in ((40, True), (41, False)):
-        assert laplacian_eigenpairs(W, q, method="lanczos", tol=1e-4).cuts_tie == tie
+        assert laplacian_eigenpairs(W, q, method="lanczos", tol=1e-4, normalized=False).cuts_tie == tie
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_units_of_the_weights_do_not_matter(scale):
     W = cloud(400)
-    s, scaled = (laplacian_eigenpairs(A, 20, method="lanczos") for A in (W, scale * W))
+    s, scaled = (laplacian_eigenpairs(A, 20, method="lanczos", normalized=False) for A in (W, scale * W))
     np.testing.assert_allclose(scaled.eigenvalues, scale * s.eigenvalues, rtol=1e-6)
     assert subspace_angles(scaled.eigenvectors, s.eigenvectors).max() < 1e-2
 
@@ -149,7 +149,7 @@ def test_nearly_disconnected_graph(monkeypatch):
 
     monkeypatch.setattr(lanczos, "ChebyshevFilter", noted)
     for tol in (1e-4, 1e-9):
-        assert_agrees(laplacian_eigenpairs(W, 4, method="lanczos", tol=tol), W, 4, False, tol)
+        assert_agrees(laplacian_eigenpairs(W, 4, method="lanczos", tol=tol, normalized=False), W, 4, False, tol)
     assert max(degrees) > 100
 
 
@@ -206,7 +206,7 @@ def test_restarts(monkeypatch):
     monkeypatch.setattr(lanczos, "_expanded", lambda *a: cycles.append(a[0].size) or honest(*a))
     monkeypatch.setattr(lanczos, "_GROWTH", {4: 4.0, 8: 4.0})
     for tol in (1e-5, 1e-11):
-        assert_agrees(laplacian_eigenpairs(W, 40, method="lanczos", tol=tol), W, 40, False, tol)
+        assert_agrees(laplacian_eigenpairs(W, 40, method="lanczos", tol=tol, normalized=False), W, 40, False, tol)
     assert len(cycles) > 2
 
 
@@ -282,7 +282,7 @@ def test_giving_up_names_the_residual(monkeypatch):
     monkeypatch.setattr(eigenpairs, "_arpack", broken)
     monkeypatch.setattr(eigenpairs, "_dense", broken)
     with pytest.raises(SolverError, match=r"stopped after 1 cycles at the residual \d\.\de-\d\d .* tol=1.0e-09 .*take"):
-        laplacian_eigenpairs(cloud(1500), 40, method="lanczos", tol=1e-9)
+        laplacian_eigenpairs(cloud(1500), 40, method="lanczos", tol=1e-9, normalized=False)
 
 
 @pytest.mark.parametrize("method", ["arpack", "lanczos"])
@@ -291,7 +291,7 @@ def test_a_method_that_fails_leaves_it_to_the_other_one(monkeypatch, method):
         raise SolverError("no eigenpairs")
 
     monkeypatch.setattr(eigenpairs, f"_{method}", broken)
-    assert_agrees(laplacian_eigenpairs(cloud(300), 20, method=method), cloud(300), 20, False, 1e-11)
+    assert_agrees(laplacian_eigenpairs(cloud(300), 20, method=method, normalized=False), cloud(300), 20, False, 1e-11)
 
 
 @pytest.mark.parametrize("method", ["arpack", "lanczos"])
@@ -326,7 +326,7 @@ def test_every_route_is_held_to_its_residual(monkeypatch, method, tol):
 @pytest.mark.parametrize("tol", [-1e-3, 1.0, np.nan, np.inf])
 def test_tolerances_out_of_range(tol):
     with pytest.raises(ValueError, match=r"must be a number >= 0|relative to the norm of L; take a number from 0"):
-        laplacian_eigenpairs(cloud(50), 5, tol=tol)
+        laplacian_eigenpairs(cloud(50), 5, tol=tol, normalized=False)
 
 
 def test_auto_chooses_by_size(monkeypatch):
@@ -336,7 +336,7 @@ def test_auto_chooses_by_size(monkeypatch):
         monkeypatch.setattr(eigenpairs, name, lambda *a, s=solve, n=name: chosen.append(n) or s(*a))
     monkeypatch.setattr(eigenpairs, "_DENSE_NODES", 50)
     for n, q, tol in ((50, 5, None), (51, 5, None), (51, 5, 1e-10), (51, 17, None), (51, 18, 1e-3)):
-        laplacian_eigenpairs(cloud(n), q, tol=tol)
+        laplacian_eigenpairs(cloud(n), q, tol=tol, normalized=False)
     assert chosen == ["_dense", "_lanczos", "_lanczos", "_lanczos", "_dense"]
 
 

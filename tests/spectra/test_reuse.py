@@ -19,7 +19,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def spectrum(graph):
-    return laplacian_eigenpairs(graph, q=12)
+    return laplacian_eigenpairs(graph, q=12, normalized=False)
 
 
 def test_the_lowest_are_taken_and_nothing_is_copied(graph, spectrum):
@@ -28,7 +28,7 @@ def test_the_lowest_are_taken_and_nothing_is_copied(graph, spectrum):
     five = reused(spectrum, 60, q=5, normalized=False)
     assert five.q == 5
     assert np.shares_memory(five.eigenvectors, spectrum.eigenvectors)
-    whole = laplacian_eigenpairs(np.diag(np.ones(249), 1) + np.diag(np.ones(249), -1), q=250)
+    whole = laplacian_eigenpairs(np.diag(np.ones(249), 1) + np.diag(np.ones(249), -1), q=250, normalized=False)
     assert reused(whole, 250, q=None, normalized=False).q == 200  # as without it
 
 
@@ -79,7 +79,7 @@ def test_the_component_of_every_node_is_kept():
     W = np.zeros((6, 6))
     for i, j in ((0, 3), (3, 5), (1, 4)):
         W[i, j] = W[j, i] = 1.0
-    spectrum = laplacian_eigenpairs(W, q=2)
+    spectrum = laplacian_eigenpairs(W, q=2, normalized=False)
     assert spectrum.component.tolist() == [0, 1, 2, 0, 1, 0]
     parts, literal = sm.graphs.components(spectrum.component), sm.graphs.components(W)
     np.testing.assert_array_equal(parts.index, literal.index)

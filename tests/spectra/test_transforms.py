@@ -34,7 +34,7 @@ def adjacency():
 @pytest.fixture
 def whole(adjacency):
     """All eigenpairs of a connected graph of 14 nodes without ties."""
-    spectrum = laplacian_eigenpairs(adjacency, 14)
+    spectrum = laplacian_eigenpairs(adjacency, 14, normalized=False)
     assert spectrum.n_components == 1
     assert len(spectrum.block_ends()) == 13
     return spectrum
@@ -70,7 +70,7 @@ def test_the_inverse_gives_effective_resistances(whole, adjacency, tol):
 
 def test_the_null_space_of_a_disconnected_graph(adjacency, tol):
     W = sp.block_diag([adjacency, knn_graph(np.arange(6.0)[:, None], 2), sp.csr_array((1, 1))], format="csr")
-    L, s = laplacian(W, normalized=False).toarray(), laplacian_eigenpairs(W, 21)
+    L, s = laplacian(W, normalized=False).toarray(), laplacian_eigenpairs(W, 21, normalized=False)
     assert s.n_components == 3
     np.testing.assert_allclose(kernel(s, diffusion(s, 0.8)), of_trace_one(scipy.linalg.expm(-L / 0.64)), atol=1e-12)
     delta = inverse(s)
@@ -135,7 +135,9 @@ def test_the_default_width_is_the_mean_of_the_five_smallest_nonzero_eigenvalues(
 @NAMES
 def test_equal_eigenvalues_get_equal_weights(name):
     """The kernel must not depend on the basis inside a block, so the block shares what its members would have."""
-    s = laplacian_eigenpairs(nx.to_scipy_sparse_array(nx.cycle_graph(12), dtype=float), 9)  # four pairs
+    s = laplacian_eigenpairs(
+        nx.to_scipy_sparse_array(nx.cycle_graph(12), dtype=float), 9, normalized=False
+    )  # four pairs
     delta = TRANSFORMS[name](s, **({"k": 4} if name == "step" else {}))
     assert (delta[1::2] == delta[2::2]).all()
     assert delta.sum() == pytest.approx(1.0, abs=1e-15)

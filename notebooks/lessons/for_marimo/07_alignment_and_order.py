@@ -103,7 +103,7 @@ def _(mo):
 def _(np, sm):
     X, truth = sm.datasets.digits_pair(3, 8)
     q, W = 60, sm.graphs.knn_graph(X, n_neighbors=5)
-    spectrum = sm.spectra.laplacian_eigenpairs(W, q=q)
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=q, normalized=False)
 
     def seen(seed):  # labels, and U, y, a, M of section 2
         labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=16, random_state=seed))

@@ -81,7 +81,7 @@ def test_relative_margins_with_weights(B, C):
     ours, theirs = (solvers.relative_margin(one) for one in (obj, copied))
     assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
     np.testing.assert_allclose(ours.variables["f"][rows], theirs.variables["f"], atol=1e-7)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15, normalized=False)
     for weights in (c, 10.0 ** rng.uniform(-8, 8, 14), np.full(14, 1e-8)):
         labeled = labels.weighted(weights)
         over = sm.objectives.SpectrumMargin(spectrum, labeled, C=C, B=B)
@@ -230,7 +230,7 @@ def test_what_weights_leave_without_a_proof_is_refused(moons):
     for clf in (sm.LapRLS(class_weight={0: 2.0}, kernel=RBF(2.0)), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
         with pytest.raises(ValueError, match="not exchangeable"):
             clf.fit(X, y).conformal_sets()
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5, normalized=False)
     heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
     with pytest.raises(ValueError, match="labels have weights"):
         sm.objectives.Alignment(spectrum, heavy)

@@ -27,7 +27,7 @@ def objective(l=12, q=9, n_classes=2, penalty=0.2, seed=0, weights=None):
     X = rng.normal(size=(40, 2)) + 1.5 * (np.arange(40) % n_classes)[:, None]
     y = np.where(np.arange(40) < l, np.arange(40) % n_classes, -1)
     y[rng.permutation(40)] = y.copy()
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q, normalized=False)
     labels = sm.encode_labels(y).weighted(rng.uniform(0.2, 5.0, l) if weights is None else weights)
     return SpectralRidge(spectrum, labels, power_spectrum(spectrum), penalty)
 

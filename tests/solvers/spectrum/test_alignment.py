@@ -51,7 +51,7 @@ def data(kind="simple", q=9, l=8, *, seed=0):
     sign = rng.choice([-1.0, 1.0], size=min(l, n))
     sign[:2] = -1, 1
     labels = encoded(n, rng.permutation(n)[: len(sign)], sign)
-    return sm.spectra.laplacian_eigenpairs(W, q=min(q, n)), labels
+    return sm.spectra.laplacian_eigenpairs(W, q=min(q, n), normalized=False), labels
 
 
 def with_rows(U, sign, **options):
@@ -69,7 +69,7 @@ def digits(l, q, *, seed=0):
     rng = np.random.default_rng(seed)
     labeled = rng.permutation(len(X))[:l]
     W = kneighbors_graph(X, 5)
-    spectrum = sm.spectra.laplacian_eigenpairs(W.maximum(W.T), q=q)
+    spectrum = sm.spectra.laplacian_eigenpairs(W.maximum(W.T), q=q, normalized=False)
     return spectrum, encoded(len(X), labeled, truth[labeled] - 0.5)
 
 

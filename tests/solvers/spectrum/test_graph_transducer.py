@@ -43,13 +43,13 @@ def case(family, seed):
     if family == "mirror":
         half = rng.permutation(n // 2)[: int(rng.integers(2, n // 2))]
         positive = classes(rng, len(half))
-        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(n)), q=k + 1)
+        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(n)), q=k + 1, normalized=False)
         labels = encoded(n, np.append(half, n - 1 - half), np.append(positive, positive))
         return SpectralGraphTransducer(spectrum, labels, C, spectrum.eigenvalues[1:] if seed % 2 else None)
     labeled = rng.permutation(n)[: int(rng.integers(2, n // 2))]
     labels = encoded(n, labeled, classes(rng, len(labeled)))
     if family == "cycle":
-        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.cycle_graph(n)), q=k + 1)
+        spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.cycle_graph(n)), q=k + 1, normalized=False)
         return SpectralGraphTransducer(spectrum, labels, C, spectrum.eigenvalues[1:] if seed % 2 else None)
     dark = {"random": 0, "dark": 1, "dark_pair": 2}[family]
     U = np.column_stack([np.ones(n), rng.normal(size=(n, k))])
@@ -172,7 +172,7 @@ def test_nearly_hard_cases(share, C):
 @pytest.mark.parametrize("cut", [False, True])
 def test_large_symmetric_graphs_lose_no_digits(cut):
     """Eigenvalues of A from 1e-4 to 1e6 and a lowest eigenvector that b is orthogonal to, up to rounding of 1e6."""
-    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(400)), q=200)
+    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(400)), q=200, normalized=False)
     for seed in range(2):
         half = np.random.default_rng(seed).permutation(200)[:20]
         positive = half < 100
@@ -245,7 +245,7 @@ def test_variables_belong_together(family):
 
 
 def test_a_single_eigenvector():
-    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(10)), q=2)
+    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(10)), q=2, normalized=False)
     obj = SpectralGraphTransducer(spectrum, encoded(10, [0, 9], [1, 0]), 10.0)
     result = graph_transducer(obj)
     assert (result.variables["f"] > 0).tolist() == [True] * 5 + [False] * 5

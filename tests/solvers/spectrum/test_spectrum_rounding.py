@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:B=")
 
 def moons(seed, n=60, q=12):
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.15, random_state=seed)
-    return sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q), truth
+    return sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q, normalized=False), truth
 
 
 def problem(seed, C, B, l=10, order=True, flipped=0, scale=1.0):
@@ -123,7 +123,7 @@ def test_elimination_corrects_itself_where_samples_of_all_weights_meet(monkeypat
 
     monkeypatch.setattr(_Woodbury, "solve", watched)
     X, truth = sm.datasets.digits_pair(3, 8, n=300)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=20)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=20, normalized=False)
     labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=200, random_state=1))
     assert spectrum_margin(SpectrumMargin(spectrum, labels, C=1e4, B=1.05, order=False)).status is Status.OPTIMAL
     assert max(before) > 1e-8
