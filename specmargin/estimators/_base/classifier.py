@@ -220,10 +220,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
         """Return how many labels would have to be false before each prediction changes its class, and which.
 
-        A false label is one of any other class. Everything else is held as `fit` left it: **kernel, graph, weights
-        and learned spectra stay, whatever chose them**, the labels included; only the decisions, the thresholds that
-        follow from them, and the weights of ``class_weight`` are those of the changed labels. What is certified is
-        the answer of the problem with these parameters, not that of a search that would choose others.
+        A false label is one of any other class. Sets of them that leave a class without a label count, too, though one
+        sees such a set, so that the radius errs on the safe side. Everything else is held as `fit` left it: **kernel,
+        graph, weights and learned spectra stay, whatever chose them**, the labels included; only the decisions, the
+        thresholds that follow from them, and the weights of ``class_weight`` are those of the changed labels. What is
+        certified is the answer of the problem with these parameters, not that of a search that would choose others.
 
         Decisions of least squares are linear in the labels, and the worst r labels the r largest terms of a sum
         (`specmargin.objectives.held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight`
