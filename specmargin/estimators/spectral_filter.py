@@ -56,9 +56,9 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
         leave-one-out; all alike. Where several choices are equally good, as all alignments are with one label of each
         of two classes, the smoothest filters are taken. The certificate has to prove a relative gap of 1e-6.
     filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
-        Filters h_b. A resolvent keeps a part of each node's own features. Where these are noise and the graph is large,
-        all weight goes to the smoothest one, ``filter_weights_[-1]``, and that is too rough: on a block graph of 10,000
-        nodes of degree 10, with 100 labels, resolvents err by 24 % and powers by 4 %. `SpectralFilterCV` tries both.
+        Filters h_b. A resolvent keeps a part of each node's own features. Where these are mostly noise and the graph is
+        large, all weight goes to the smoothest one, ``filter_weights_[-1]``, and that is too rough: powers, which
+        average over more neighbours, err less. `SpectralFilterCV` tries both.
     loss : {"squared", "squared_hinge", "hinge"}, default "squared"
         Loss of the margin, where one is solved.
     C : float or "loo", default "loo"
@@ -88,9 +88,8 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
         classes, to where the scores of the training samples are sparse and the share above fits that of the labels;
         for more classes as "zscore". "zscore": by their means and deviations over all samples, unless the label counts
         reject classes of equal size (chi-square test, 5 % level). "mass": by the label proportions over the masses of
-        the classes. None: as they are, which errs less here than "shrunk" where classes differ in size (21 graphs; the
-        web pages of Cornell with five labels a class: 32 % for 48 %); with two classes of equal size "shrunk" errs up
-        to five points less. `LapSVM` has the formulas.
+        the classes. None: as they are, which errs less here than "shrunk" where classes differ in size; with two
+        classes of equal size "shrunk" errs less. `LapSVM` has the formulas.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
     unlabeled : scalar, nan or None, default -1
