@@ -38,6 +38,18 @@ CHANGED = ", changed"
 """End of the name of a CVXPY problem that its user has changed: no objective speaks of it."""
 INACCURATE_GAP = 1e-2
 """Relative gap above which an answer is UNPROVED: it no longer fixes even the second digit of the objective."""
+ZERO = 1e-10
+"""Share of the size of its terms up to which the objective of a cone program counts as zero."""
+
+
+def compared(primal: float, dual: float, scale: float, rounding: float = 0.0) -> float:
+    """Return the size that a gap is relative to: the larger modulus of value and bound, or else `scale`.
+
+    A value of zero has no relative error. Where value, bound and rounding are at most 1e-10 of the size of the
+    objective's terms, the optimum counts as zero, and the gap is relative to that size.
+    """
+    size = max(abs(primal), min(abs(dual), 1e300))
+    return scale if size + rounding <= ZERO * scale else size
 
 
 class Status(StrEnum):
@@ -46,22 +58,24 @@ class Status(StrEnum):
     ===================  ============================================================================================
     status               meaning
     ===================  ============================================================================================
-    OPTIMAL              relative gap, rounding included, of at most the solver's `tol`
-    OPTIMAL_INACCURATE   relative gap above `tol`, but at most `INACCURATE_GAP` (1 %)
+    OPTIMAL              relative gap, rounding included, of at most the solver's `tol`, supposing nothing
+    CONDITIONAL          relative gap of at most `INACCURATE_GAP`, supposing what `Certificate.assumptions` names
+    OPTIMAL_INACCURATE   relative gap above `tol`, but at most `INACCURATE_GAP` (1 %), supposing nothing
     UNPROVED             a point, but a relative gap above `INACCURATE_GAP`, or none: nothing worth the name is proved
     NUMERICAL            a point, but the arithmetic failed: a bound beyond its objective by more than rounding, NaN
     MAX_ITER             stopped by a limit on iterations, nodes or time; the gap says how far that got
     EARLY_STOPPED        stopped on purpose, before the optimum
     STATIONARY           non-convex: no descent from here; the global optimum may lie anywhere below
-    INFEASIBLE           no point satisfies the constraints
-    UNBOUNDED            the objective falls without end
-    FAILED               no usable point
+    INFEASIBLE           no point satisfies the constraints, supposing nothing
+    UNBOUNDED            there is a feasible point from which the objective falls without end, supposing nothing
+    FAILED               no usable point, and nothing is proved
     ===================  ============================================================================================
 
-    Estimators warn of OPTIMAL_INACCURATE, UNPROVED, NUMERICAL and MAX_ITER.
+    Estimators warn of CONDITIONAL, OPTIMAL_INACCURATE, UNPROVED, NUMERICAL and MAX_ITER.
     """
 
     OPTIMAL = "optimal"
+    CONDITIONAL = "conditional"
     OPTIMAL_INACCURATE = "optimal_inaccurate"
     UNPROVED = "unproved"
     NUMERICAL = "numerical"
@@ -105,11 +119,12 @@ class Certificate(AsText):
     violations : mapping of str to float
         How far the answer is outside of each constraint, in the units of that constraint.
     assumptions : tuple of str
-        What the bound supposes; empty if it holds without.
+        What the bound supposes; empty if it holds without. With an assumption nothing is called optimal.
     attained : float, optional
         Value of a point that is proved to be feasible; None where none is known.
     scale : float, default 0
-        Least modulus that the gap is held against: that of terms which cancel in the objective.
+        Size of the terms of a cone program's objective, in units of its data: the sum of their moduli at the answer,
+        where each column is at least as large as its right sides allow. It matters only where the optimum is zero.
 
     Examples
     --------
@@ -154,17 +169,41 @@ class Certificate(AsText):
 
     @property
     def relative_gap(self) -> float:
-        """The gap over the larger of the two objectives' moduli."""
-        scale = max(abs(self.primal_objective), min(abs(self.dual_objective), 1e300), self.scale)
+        """The gap over the larger of the two objectives' moduli; over `scale` where the optimum is zero.
+
+        It counts as zero where both moduli, with `rounding`, are at most 1e-10 of `scale`.
+        """
+        size = self._compared
         if not math.isfinite(self.gap):
             return math.inf if self.gap == math.inf else math.nan
-        return self.gap / scale if scale > 0 else self.gap
+        return self.gap / size if size > 0 else self.gap
+
+    @property
+    def _compared(self) -> float:
+        return compared(self.primal_objective, self.dual_objective, self.scale, self.rounding)
+
+    @property
+    def described(self) -> str:
+        """The gap, what it is relative to, and what it supposes, in words.
+
+        Examples
+        --------
+        >>> Certificate(2.0, 1.9999998).described
+        'gap 2.0e-07, 1.0e-07 of the objective'
+        """
+        is_zero = max(abs(self.primal_objective), abs(self.dual_objective)) < self._compared
+        of = f"the size of the objective's terms, {self.scale:.1e}" if is_zero else "the objective"
+        supposes = f"supposing {'; '.join(self.assumptions)}: " if self.assumptions else ""
+        return f"{supposes}gap {self.gap:.1e}, {self.relative_gap:.1e} of {of}"
 
     def is_optimal(self, tol: float = 1e-6) -> bool:
-        """Whether the gap proves optimality to the relative tolerance `tol`.
+        """Whether the gap proves optimality to the relative tolerance `tol`, supposing nothing.
 
         A negative gap contradicts weak duality and counts as no proof; so does NaN.
         """
+        return not self.assumptions and self._is_close(tol)
+
+    def _is_close(self, tol: float) -> bool:
         return bool(0.0 <= self.relative_gap <= tol and (self.kind == "objective" or self.primal_residual <= tol))
 
     def __str__(self) -> str:
@@ -211,9 +250,11 @@ class Certificate(AsText):
             return Status.OPTIMAL
         if math.isnan(gap) or gap < 0:
             return Status.NUMERICAL
-        if stopped is not None:
+        if stopped is not None and not self._is_close(tol):
             return stopped
-        return Status.OPTIMAL_INACCURATE if self.is_optimal(INACCURATE_GAP) else Status.UNPROVED
+        if not self._is_close(INACCURATE_GAP):
+            return Status.UNPROVED
+        return Status.CONDITIONAL if self.assumptions else Status.OPTIMAL_INACCURATE
 
 
 def _rounded(number: float, digits: int, up: bool) -> str:

@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
+from specmargin.estimators import LapSVM
+from specmargin.estimators._base.semi_supervised import _DOUBTFUL
 from specmargin.results import INACCURATE_GAP, Certificate, History, ProofLog, SolveResult, Status
 
 INF, NAN = math.inf, math.nan
@@ -270,10 +273,34 @@ def test_results_can_be_kept(again: object) -> None:
 
 def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:
     page = (Path(__file__).parents[1] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    table = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `") and "` |" in line]
+    rows = {name.strip("`"): cells for name, *cells in table if name.strip("`").isupper()}
+    assert list(rows) == [status.name for status in Status]
+    words = [line.split(maxsplit=1)[0] for line in (Status.__doc__ or "").splitlines() if line.strip()]
+    assert [word for word in words if word in Status.__members__] == list(rows)
     for status in Status:
-        (line,) = [line for line in page.splitlines() if line.startswith(f"| `{status.name}` |")]
-        assert line.endswith("| no | raises |") != status.has_solution
-    assert f"relative gap <= {INACCURATE_GAP:g} |" in page
+        given, _, supposed, usable, warns = rows[status.name]
+        assert (usable == "no") == (warns == "raises") == (not status.has_solution)
+        assert (warns == "yes") == (status in _DOUBTFUL)
+        if status in (Status.OPTIMAL, Status.OPTIMAL_INACCURATE, Status.INFEASIBLE, Status.UNBOUNDED):
+            assert supposed == "nothing"
+        if status in (Status.CONDITIONAL, Status.OPTIMAL_INACCURATE):
+            assert f"relative gap <= {INACCURATE_GAP:g}" in given
+
+
+def test_with_an_assumption_nothing_is_optimal() -> None:
+    for gap, stopped, status in (
+        (0.0, None, Status.CONDITIONAL),
+        (1e-9, Status.MAX_ITER, Status.CONDITIONAL),
+        (0.009, None, Status.CONDITIONAL),
+        (0.009, Status.MAX_ITER, Status.MAX_ITER),
+        (0.02, None, Status.UNPROVED),
+    ):
+        certificate = Certificate(1.0, 1.0 - gap, kind="cone program", assumptions=("|x| <= 1",))
+        assert certificate.status(1e-6, stopped) is status
+        assert not certificate.is_optimal(1.0)
+        assert certificate.described.startswith("supposing |x| <= 1: gap ")
+        assert dataclasses.replace(certificate, assumptions=()).is_optimal(0.03)
 
 
 # Proof logs.
@@ -335,3 +362,9 @@ def test_a_notebook_shows_a_result_and_its_certificate() -> None:
         "<pre>&lt;b&gt;: OPTIMAL, relative gap 1.0e-07, 7 iterations, CLARABEL 0.11</pre>"
         "<pre>optimum 2 within 2e-07, proved; constraints hold to 0</pre>"
     )
+
+
+def test_estimators_tell_what_an_answer_supposes() -> None:
+    certificate = Certificate(1.0, 1.0, kind="cone program", assumptions=("|x| <= 1",))
+    with pytest.warns(ConvergenceWarning, match=r"CONDITIONAL.* is proved to .* only, supposing \|x\| <= 1\."):
+        LapSVM()._warn_of_gaps([result(status=certificate.status(1e-6), certificate=certificate)])

@@ -158,14 +158,15 @@ def _required(name: str) -> str:
     return name.upper()
 
 
-def _rank(result: SolveResult) -> tuple[bool, float, float]:
-    """Return what is smaller of the better answer: whether there is none, its gap or violation, its violation."""
+def _rank(result: SolveResult) -> tuple[bool, bool, float, float]:
+    """Return what is smaller of the better answer: whether there is none, or not proved, its gap or violation."""
     certificate = result.certificate
     gap, outside = certificate.relative_gap, certificate.primal_residual
     distance = gap if 0 <= gap < math.inf else math.inf  # negative, of an objective: nothing is proved
+    is_open = not result.status.has_solution, result.status is not Status.OPTIMAL
     if certificate.kind == "objective":  # a gap at a point that was made feasible
-        return not result.status.has_solution, distance, 0.0
-    return not result.status.has_solution, max(distance, outside), outside
+        return *is_open, distance, 0.0
+    return *is_open, max(distance, outside), outside
 
 
 def _attempt(
@@ -190,8 +191,14 @@ def _attempt(
     status, stats = _STATUS.get(str(problem.status), Status.FAILED), problem.solver_stats
     reported = conic.told(name, str(problem.status), getattr(stats, "solve_time", None), solver_params)
     n_iter = int(getattr(stats, "num_iters", None) or 0)
-    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum:
-        reported, status = f"failed (said {reported} of a problem that has an optimum)", Status.FAILED
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        of, status = "of a problem that has an optimum", Status.FAILED
+        if not built.has_optimum:
+            proved = _of_cones(problem, None, name, tol, solver_params)
+            if proved.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+                return replace(proved, problem=built.name)
+            of = "without a proof"
+        reported = f"failed (said {reported} {of})"
     answer = replace(answer, status=status, message=reported, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
         duals = built.duals()

@@ -17,6 +17,7 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,6 +47,8 @@ ROUNDS = 3
 """How often bounds of x are looked for, each time after a better bound of the optimum."""
 ALLOWED = 1e-9
 """Share of a violation, and a thousandth of it of the terms of the rows, by which floats may measure wrongly."""
+MOST = 100
+"""Rows across which a column may have its unit from others."""
 FLAT = ("zero", "nonnegative")
 """Cones of one row."""
 logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
@@ -63,14 +66,18 @@ def proof(record: ProofRecord) -> Proof:
     require_dual(p)
     p.curvature = curvature(p)
     value = p.d + total(p.x * (p.P(p.x) / 2 + p.q))
-    if not 0 <= claim.scale <= 1e-3 * (1 + ALLOWED) * outward(size_of_terms(p))[1]:
-        raise Refuted(f"the scale {claim.scale:.3g} is more than a thousandth of the terms of the objective")
+    size = size_of_terms(p)
+    if not 0 <= claim.scale <= (1 + ALLOWED) * outward(size)[1]:
+        raise Refuted(f"the scale {claim.scale:.3g} is more than the size of the objective's terms")
     outside = violations(p, claim.status)
     told = f"the optimum of the cone program; the answer is outside of its constraints by at most {outside}"
     p.gradient = p.q + p.P(p.xh)
     p.r = p.gradient + p.A.transposed(p.z)
-    p.level = value + abs(value).max(size_of_terms(p) / 1000) / 1000000
+    p.level = value + abs(value).max(size / 1000) / 1000000
     bound, supposed = least(p, p.sign * arb(claim.dual) - claim.rounding)
+    supposed = (*supposed, *filter(None, record.numbers["approximated"].split("\n")))
+    if supposed and claim.status in ("optimal", "optimal_inaccurate"):
+        raise Refuted(f"its status is {claim.status}, but its bound holds only {'; '.join(supposed)}")
     if record.numbers["loose"]:
         supposed = (*supposed, f"not judged: {record.numbers['loose']} of the result, derived from the answer")
     return Proof(p.sign * value, p.sign * bound.min(p.level), assumption="; ".join(supposed), of=told)
@@ -170,14 +177,14 @@ def require_dual(p: SimpleNamespace) -> None:
 
 def in_dual(kind: str, z: AnyArray, parameters: tuple[float, ...]) -> bool:
     """Whether multipliers, balls, lie in a dual cone, for certain."""
-    if kind == "zero" or not any(z):
+    if kind == "zero" or is_zero(z):
         return True
     if kind == "nonnegative":
         return bool(z[0] >= 0)
     if kind == "second_order":
         return bool(z[0] >= 0 and z[0] * z[0] >= total(z[1:] ** 2))
     if kind == "semidefinite":
-        return bool(z[0] >= 0) if len(z) == 1 else of.is_definite(symmetric(z, parameters))
+        return bool(z[0] >= 0) if len(z) == 1 else of.is_definite(filled(symmetric(z, parameters)))
     if kind == "exponential":
         u, v, w = (z[int(k)] for k in parameters)
         if u == 0:
@@ -188,6 +195,16 @@ def in_dual(kind: str, z: AnyArray, parameters: tuple[float, ...]) -> bool:
         return all(one >= 0 for one in heads)
     a = balls(parameters) / total(balls(parameters))
     return all(one > 0 for one in heads) and bool(total(a * logarithm(heads / a)) >= tail.log())
+
+
+def is_zero(z: AnyArray) -> bool:
+    """Whether all balls are zero, for certain."""
+    return all(one == 0 for one in z)
+
+
+def filled(M: arb_mat) -> arb_mat:
+    """Return M with one on the diagonal where a row is zero for certain: semidefinite if and only if M is."""
+    return M + of.diagonal([float(is_zero(row)) for row in of.entries(M)])
 
 
 def symmetric(z: AnyArray, parameters: tuple[float, ...]) -> arb_mat:
@@ -239,7 +256,7 @@ def _below_zero(M: arb_mat) -> Ball:
     near = of.floats(of.entries(M))
     guess, size = max(-float(np.linalg.eigvalsh(near)[0]), 0.0), 1e-15 * float(np.abs(near).max()) + 1e-300
     for t in (0.0, *(guess * (1 + 1e-10) + size * 8.0**k for k in range(8))):
-        if of.is_definite(M + of.diagonal([t] * len(near))):
+        if of.is_definite(filled(M + of.diagonal([t] * len(near)))):
             return arb(t)
     raise Refuted("nothing is proved of a matrix among the slacks of the answer")
 
@@ -248,10 +265,31 @@ def _below_zero(M: arb_mat) -> Ball:
 
 
 def size_of_terms(p: SimpleNamespace) -> Ball:
-    """Return the sum of the moduli of the terms of the objective, or the largest coefficient."""
-    x, P = abs(p.x), p.P
-    quadratic = total(abs(P.entries) * x[P.i] * x[P.j]) / 2
-    return largest([quadratic + total(abs(p.q) * x) + abs(p.d), *abs(p.q)])
+    """Return the sum of the moduli of the terms of the objective, each column at least as large as its unit."""
+    x, P = np.array([abs(one).max(arb(unit)) for one, unit in zip(p.x, units(p), strict=True)], dtype=object), p.P
+    return total(abs(P.entries) * x[P.i] * x[P.j]) / 2 + total(abs(p.q) * x) + abs(p.d)
+
+
+def units(p: SimpleNamespace) -> FloatArray:
+    """Return the sizes of columns that right sides set, in floats: a statement about the scale of data, not a bound.
+
+    That of a column is the least of what its rows have without it over its entry, where a row of a cone of several
+    counts for all of them; columns take them from those next to them, and where there is none it is one.
+    """
+    i, j, a = p.A.i, p.A.j, np.abs(p.A.a)
+    unit, known = np.zeros(p.n), np.abs(p.floats["b"])
+    for _ in range(MOST):
+        rows = np.fmax(known, np.bincount(i, a * unit[j], p.m))
+        for _, at, _ in p.cones:
+            rows[at] = rows[at].max(axis=1, keepdims=True)
+        least = np.full(p.n, np.inf)
+        np.minimum.at(least, j[rows[i] > 0], (rows[i] / a)[rows[i] > 0])
+        new = (unit == 0) & np.isfinite(least)
+        if not new.any():
+            unit[unit == 0] = 1.0
+            break
+        unit[new] = least[new]
+    return unit
 
 
 def curvature(p: SimpleNamespace) -> FloatArray:
@@ -264,7 +302,9 @@ def curvature(p: SimpleNamespace) -> FloatArray:
     block = connected_components(P, directed=False)[1]
     for k in np.unique(block[p.P.i[~on]]):
         at = np.flatnonzero(block == k)
-        out[at] = _curvature(P[at][:, at].toarray())
+        # Scaled by powers of two, which is exact, to a diagonal near one.
+        scale = np.exp2(-np.round(np.log2(np.maximum(out[at], 2.0**-900)) / 2))
+        out[at] = _curvature(P[at][:, at].toarray() * np.outer(scale, scale)) / scale**2
     return out
 
 
@@ -305,6 +345,10 @@ def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
             r[is_open] = ZERO
             if (other := fixed - total(p.b * moved) + cost(p, r, low, high)) > bound:
                 bound, z = other, p.z + moved
+        if not bound >= claimed and (squares := completed(p, is_open & matters)) is not None:
+            r = p.r.copy()
+            r[squares[0]] = ZERO
+            bound = bound.max(fixed + squares[1] + cost(p, r, low, high))
         if bound >= claimed or not bound > before or not INFINITE > p.level > bound:
             break
         # Complementarity: s'z is at most what the level is above the bound.
@@ -323,6 +367,31 @@ def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
     high[is_open] = np.minimum(high, np.nextafter(x + width, np.inf))[is_open]
     supposed = f"supposing |x - x0| <= {p.radius:g} (1 + |x0|), x0 the answer, in {n_open} of {p.n} columns"
     return fixed + cost(p, p.r, low, high), (supposed,)
+
+
+def completed(p: SimpleNamespace, is_open: AnyArray) -> tuple[IntArray, Ball] | None:
+    """Return the columns of P with open ones among them, and the least of r'x + (x - xh)'P (x - xh) / 2 over these.
+
+    P is reduced in rational arithmetic, and r with it: where a pivot is zero what is left of r must be zero. None
+    where it is not, or where another open column is left.
+    """
+    P = coo_array((p.P.a, (p.P.i, p.P.j)), shape=(p.n, p.n)).tocsr()
+    block = connected_components(P, directed=False)[1]
+    at = np.flatnonzero(np.isin(block, block[is_open]))
+    if not 0 < len(at) <= RATIONAL or not all(one.is_exact() for one in p.r[at]):
+        return None
+    P = P[at][:, at].toarray()
+    rows = [[*(arb(one).fmpq() for one in row), r.fmpq()] for row, r in zip(P.tolist(), p.r[at], strict=True)]
+    out = total(p.r[at] * p.xh[at])
+    for i, row in enumerate(rows):
+        if row[i] == 0 and row[-1] != 0:
+            return None
+        if row[i] != 0:
+            out -= arb(row[-1] * row[-1] / row[i] / 2)
+            for below in rows[i + 1 :]:
+                factor = below[i] / row[i]
+                below[:] = [one - factor * above for one, above in zip(below, row, strict=True)]
+    return at, out
 
 
 def cost(p: SimpleNamespace, r: AnyArray, low: FloatArray, high: FloatArray) -> Ball:
@@ -348,27 +417,58 @@ def level_of(p: SimpleNamespace) -> Level:
     return Level(low, high, p.curvature, outward(limit)[1])
 
 
+def directions(kind: str, z: FloatArray, parameters: tuple[float, ...]) -> FloatArray:
+    """Return the columns of F for one block: z, by which it stays in its cone, and a little in all directions.
+
+    Of a matrix these are Z^1/2 E Z^1/2, which move least what is nearly singular. Next to the edge g = 0 of the dual of
+    an exponential cone, g = v - u - u log(-w / u), two are along the edge, and one is g towards it.
+    """
+    if kind == "zero":
+        return np.ones((1, 1))
+    if kind == "semidefinite" and z.any():
+        order, (i, j) = int(parameters[0]), places(parameters)
+        weight, Z = np.where(i == j, 1.0, math.sqrt(2.0)), np.zeros((order, order))
+        Z[i, j] = Z[j, i] = z / weight
+        values, V = np.linalg.eigh(Z)
+        root = (V * np.sqrt(np.maximum(values, 0.0))) @ V.T
+        units = (np.outer(root[:, a], root[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True))
+        return np.column_stack([(unit + unit.T)[i, j] * weight for unit in units])
+    if kind == "exponential":
+        at = [int(k) for k in parameters]
+        u, v, w = z[at].tolist()
+        if u < 0 < w and (g := v - u - u * math.log(-w / u)) > 0:
+            k, out = min(1.0, math.sqrt(g / -u)), np.zeros((3, 3))
+            out[at] = np.array([[-u * k, 0, 0], [u * math.log(-u / w) * k, u * k, g], [0, w * k, 0]])
+            return out
+    return np.column_stack([z, STEP * np.abs(z).max() * np.eye(len(z))])
+
+
 def exact_multipliers(p: SimpleNamespace, is_open: AnyArray) -> AnyArray | None:
     """Return balls that hold a change of z with which r vanishes in the open columns, z in the dual cone; or None.
 
-    It is F F'A y with A'F F'A y = -r, where F may be anything: here each block of z moves along its own ray, by which
-    it stays in its cone, and a little in all directions.
+    It is F F'A y with A'F F'A y = -r, where F may be anything.
     """
-    at, used, steps = np.flatnonzero(is_open), is_open[p.A.j], []
+    is_empty = is_open & ~np.isin(np.arange(p.n), p.A.j)  # no multiplier changes the residual of such a column
+    if any(one != 0 or not one.is_exact() for one in p.r[is_empty]):
+        return None
+    at, used, steps = np.flatnonzero(is_open & ~is_empty), is_open[p.A.j], []
     is_touched = np.isin(np.arange(p.m), p.A.i[used])
-    for kind, rows, _ in p.cones:
+    for kind, rows, parameters in p.cones:
         for row, z in zip(rows, p.floats["z"][rows], strict=True):
             if is_touched[row].any():
-                more = STEP * np.abs(z).max() * np.eye(len(z))
-                steps.append((row, np.ones((1, 1)) if kind == "zero" else np.column_stack([z, more])))
+                steps.append((row, directions(kind, z, parameters)))
     if not 0 < len(at) <= OPEN or not 0 < len(at) * sum(step.size for _, step in steps) <= WORK:
         return None
     A = np.full((p.m, len(at)), ZERO, dtype=object)
-    A[p.A.i[used], np.searchsorted(at, p.A.j[used])] = p.A.entries[used]
+    place = np.searchsorted(at, p.A.j[used])
+    size = np.zeros(len(at))
+    np.maximum.at(size, place, np.abs(p.A.a[used]))
+    scale = balls(np.exp2(-np.round(np.log2(np.maximum(size, 1e-300)))))  # of columns, to the size of one
+    A[p.A.i[used], place] = p.A.entries[used] * scale[place]
     blocks = [balls(step.T.ravel()).reshape(step.T.shape) for _, step in steps]
     tall = arb_mat([line for block, (row, _) in zip(blocks, steps, strict=True) for line in (block @ A[row]).tolist()])
     try:
-        w = of.entries(tall * (tall.transpose() * tall).solve(of.column(-p.r[at])))[:, 0]
+        w = of.entries(tall * (tall.transpose() * tall).solve(of.column(-p.r[at] * scale)))[:, 0]
     except ZeroDivisionError:
         return None
     moved, start = balls(np.zeros(p.m)), 0

@@ -6,8 +6,9 @@ r"""Cone programs without an optimum: a record of the kind "cone ray", proved in
    is the bound of the program without an objective (`specmargin.proofs.cone_program.least`). A feasible x would have
    0 <= z's = b'z - r'x.
 2. *Unbounded*: a direction y with P y = 0, q'y < 0 and -A y in K leads from any feasible point along feasible points on
-   which f falls without end. That there is a feasible point is proved of one that the record holds; else the sentence
-   supposes it.
+   which f falls without end. The record holds a point next to which a feasible one is proved to exist.
+
+Neither supposes anything: what is proved with an assumption alone is refused.
 
 Floats are hardly ever on the faces of cones on which a direction or a point has to be: `next_to` proves that one exists
 next to them by a linear system, solved in balls.
@@ -23,15 +24,13 @@ from flint import arb
 
 from specmargin.proofs import balls as of
 from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
-from specmargin.proofs.cone_program import OPEN, Sparse, least, read, require_dual, violation
+from specmargin.proofs.cone_program import OPEN, Sparse, is_zero, least, read, require_dual, violation
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import concluded
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]
 
-OFF = 1e-9
-"""How far a direction may be outside, relative to its length, where the record supposes that it is exact."""
 NEAR = 1e-7
 """Slacks up to which a row is meant to be an equality, relative to the largest entry of the vector."""
 RANK = 1e-10
@@ -49,17 +48,16 @@ def conclusion(record: ProofRecord) -> Verification:
     if (claim.primal, claim.dual, claim.rounding) != (p.sign * np.inf, -p.sign * np.inf, 0.0):
         raise Refuted("a program without an optimum has neither a value nor a bound to claim")
     if claim.status == "infeasible":
-        supposed = infeasible(p)
-        return Verification(True, "no point satisfies the constraints of the cone program", assumptions=supposed)
+        require_infeasible(p)
+        return Verification(True, "no point satisfies the constraints of the cone program")
     if claim.status == "unbounded":
-        supposed = unbounded(p, record.numbers["is_exact"], record.numbers["has_point"])
-        word = "falls" if p.sign > 0 else "rises"
-        return Verification(True, f"the objective of the cone program {word} without end", assumptions=supposed)
+        require_unbounded(p)
+        return Verification(True, f"the objective of the cone program {'falls' if p.sign > 0 else 'rises'} without end")
     raise Refuted(f"a ray proves infeasible or unbounded, not {claim.status!r}")
 
 
-def infeasible(p: SimpleNamespace) -> tuple[str, ...]:
-    """Return what the proof of infeasibility supposes."""
+def require_infeasible(p: SimpleNamespace) -> None:
+    """Refute multipliers that do not prove infeasibility."""
     require_dual(p)
     if p.floats["x"].any() or p.floats["xh"].any():
         raise Refuted("a proof of infeasibility is about zero, which its point is not")
@@ -67,29 +65,21 @@ def infeasible(p: SimpleNamespace) -> tuple[str, ...]:
     empty = SimpleNamespace(**{**vars(p), "q": zero, "d": 0.0, "gradient": zero, "curvature": np.zeros(p.n)})
     empty.level, empty.r = INFINITE, p.A.transposed(p.z)
     bound, supposed = least(empty, arb(2) ** -1000)
-    if not bound > 0:
+    if supposed or not bound > 0:
         raise Refuted(f"r'x - b'z is only proved to be at least {outward(bound)[0]:.3g}: the ray does not separate")
-    return (f"supposing |x| <= {p.radius:g}",) if supposed else ()
 
 
-def unbounded(p: SimpleNamespace, is_exact: bool, has_point: bool) -> tuple[str, ...]:
-    """Return what the proof of unboundedness supposes."""
-    supposed = []
-    if has_point:
-        _, outside = next_to(p, p.floats["xh"], p.floats["b"], is_direction=False)
-        if outside != 0:
-            raise Refuted(f"no point next to the stored one is proved to be feasible: off by {outward(outside)[1]:.3g}")
-    else:
-        supposed.append("supposing that there is a feasible point")
+def require_unbounded(p: SimpleNamespace) -> None:
+    """Refute a direction, or a point, that do not prove unboundedness."""
+    _, outside = next_to(p, p.floats["xh"], p.floats["b"], is_direction=False)
+    if outside != 0:
+        raise Refuted(f"no point next to the stored one is proved to be feasible: off by {outward(outside)[1]:.3g}")
     y, outside = next_to(p, p.floats["x"], np.zeros(p.m), is_direction=True)
     if not total(p.q * y) < 0:
         raise Refuted("the objective is not proved to fall along the direction")
     if outside != 0:
         size = outward(outside / max(float(np.abs(p.floats["x"]).max()), 1e-300))[1]
-        if is_exact or not size <= OFF:
-            raise Refuted(f"the direction leaves the cones by {size:.3g} of its length")
-        supposed.append(f"supposing that the direction, which is off by {size:.1g} of its length, is exact")
-    return tuple(supposed)
+        raise Refuted(f"the direction leaves the cones by {size:.3g} of its length")
 
 
 def next_to(p: SimpleNamespace, x: FloatArray, b: FloatArray, is_direction: bool) -> tuple[AnyArray, Ball]:
@@ -124,7 +114,7 @@ def _outside(p: SimpleNamespace, rest: AnyArray) -> Ball:
     worst = largest([ZERO, *abs(rest[p.m :])])
     for kind, rows, parameters in p.cones:
         for one in rest[rows]:
-            if any(one):
+            if not is_zero(one):
                 worst = worst.max(violation(kind, one, parameters))
     return worst
 

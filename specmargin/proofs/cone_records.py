@@ -13,16 +13,14 @@ import numpy as np
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import ConeProof, SolveResult, Status
+from specmargin.results import ConeProof, SolveResult
 
 __all__ = ["cone_record_of", "problem_of"]
 
 _SAME = 1e-6
 """Share of the largest entry that CVXPY's projection may move a variable by, as of x >= 0."""
 _STATED = re.compile(r"\|x - x0\| <= (\S+) \(1 \+ \|x0\|\) in (\d+) of (\d+) columns")
-_WITHIN = re.compile(r"\|x\| <= (\S+)")
-_NO_POINT = "that there is a feasible point"
-_OFF = re.compile(r"that its ray, which is off by \S+ of its length, is exact")
+_APPROXIMATED = re.compile(r"that (the exponents of .*, which CVXPY rounds by .*, are|CVXPY's quadrature .* is) exact")
 
 
 def problem_of(problem: Any, result: Any) -> Any:
@@ -83,11 +81,12 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         x, own = np.asarray(result.variables[name], dtype=float), log.x[np.asarray(at)]
         if x.shape != own.shape or not (np.abs(x - own) <= _SAME * (1 + np.abs(log.x).max())).all():
             raise InvalidInputError(f"{name} of the result is not that of the answer that its proof is for.")
-    n_open = 0
-    if claimed.assumptions or log.radius:
-        stated = _STATED.fullmatch("; ".join(claimed.assumptions))
+    n_open, told = 0, [text for text in claimed.assumptions if _APPROXIMATED.fullmatch(text)]
+    others = [text for text in claimed.assumptions if text not in told]
+    if others or log.radius:
+        stated = _STATED.fullmatch("; ".join(others))
         if stated is None or (float(stated[1]), int(stated[3])) != (log.radius, len(log.q)):
-            supposed = "; ".join(claimed.assumptions) or "nothing"
+            supposed = "; ".join(others) or "nothing"
             raise InvalidInputError(
                 f"the bound supposes {supposed}, and its log a radius of {log.radius:g}: this has no verification; "
                 "specmargin.certify recomputes it."
@@ -95,28 +94,18 @@ def cone_record_of(result: SolveResult) -> ProofRecord:
         n_open = int(stated[2])
     if list(claimed.violations) != list(log.names) or any("\n" in name for name in log.names):
         raise InvalidInputError("the constraints of the certificate are not those of the program.")
-    return _record("cone program", result, n_open, {"loose": ", ".join(loose)})
+    approximated = "\n".join(f"supposing {text}" for text in told)
+    return _record("cone program", result, n_open, {"loose": ", ".join(loose), "approximated": approximated})
 
 
 def _ray_of(result: SolveResult, log: ConeProof) -> ProofRecord:
-    """Return the record of a result without an answer: its ray, and what that supposes."""
+    """Return the record of a result without an answer: its ray."""
     if result.variables or result.duals or log.columns or log.names or log.added:
         raise InvalidInputError(f"a result that is {result.status.name} has no answer, but values or constraints.")
-    supposed = list(result.certificate.assumptions)
-    if result.status is Status.INFEASIBLE:
-        radii = [float(stated[1]) for text in supposed if (stated := _WITHIN.fullmatch(text))]
-        is_known = len(radii) == len(supposed) and radii == ([log.radius] if log.radius else [])
-        return _record("cone ray", result, len(log.q), _known(is_known, supposed))
-    has_point, is_exact = _NO_POINT not in supposed, not any(map(_OFF.fullmatch, supposed))
-    is_known = len(supposed) == (not has_point) + (not is_exact) and not log.radius
-    facts = {**_known(is_known, supposed), "has_point": has_point, "is_exact": is_exact}
-    return _record("cone ray", result, 0, facts)
-
-
-def _known(is_known: bool, supposed: list[str]) -> dict[str, Any]:
-    if not is_known:
-        raise InvalidInputError(f"the ray supposes {'; '.join(supposed) or 'nothing'}: this has no verification.")
-    return {"loose": ""}
+    if result.certificate.assumptions or log.radius:
+        supposed = "; ".join(result.certificate.assumptions) or f"a radius of {log.radius:g}"
+        raise InvalidInputError(f"the ray supposes {supposed}: then nothing is proved.")
+    return _record("cone ray", result, 0, {"loose": "", "approximated": ""})
 
 
 def _record(kind: str, result: SolveResult, n_open: int, facts: dict[str, Any]) -> ProofRecord:

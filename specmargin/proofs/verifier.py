@@ -75,8 +75,10 @@ POWERS = 100
 """Largest power of a graph, as of `specmargin.graphs`: the time of a proof grows with it."""
 CHARGED = 1e-6
 """Share of the objective that a kernel which is semidefinite but for rounding may cost."""
-STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2}
+STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2, "conditional": 1e-2}
 """Relative gaps beyond which no result is called so (`specmargin.results.INACCURATE_GAP`)."""
+ZERO = 1e-10
+"""Share of the size of its terms up to which an objective counts as zero (`specmargin.results.ZERO`)."""
 
 
 NOTHING = ("nothing to verify: no bound is claimed", "nothing to verify: stationary")
@@ -190,21 +192,27 @@ def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
     elif not gap <= claimed:
         message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
     else:
-        return _with_shifts(proof, gap, claimed, known, claim.scale)
+        return _with_shifts(proof, gap, claimed, known, _size(claim))
     return Verification(False, message, **known)
 
 
 def _share(claim: Claim) -> float:
     """Return the claimed gap as a share of the objective, as `specmargin.Certificate` has it."""
-    size = max(abs(claim.primal), min(abs(claim.dual), 1e300), claim.scale)
+    size = _size(claim)
     return claim.gap / size if size > 0 and math.isfinite(claim.gap) else claim.gap
 
 
-def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any], scale: float) -> Verification:
+def _size(claim: Claim) -> float:
+    """Return what the claimed gap is held against."""
+    size = max(abs(claim.primal), min(abs(claim.dual), 1e300))
+    return claim.scale if size + claim.rounding <= ZERO * claim.scale else size
+
+
+def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any], least: float) -> Verification:
     """Say what is proved, and of what: matrices that are positive semidefinite but for rounding are charged for it."""
     assumptions = (proof.assumption,) if proof.assumption else ()
     shifts = [one for one in proof.shifts if one.s > 0]
-    whole, size = gap + proof.charges, abs(proof.primal).max(arb(scale))
+    whole, size = gap + proof.charges, abs(proof.primal).max(arb(least))
     message = f"the gap is at most {_above(whole)}"
     if whole > 0.01 * size > 0:
         message += f", {100 * float(whole / size):.3g} % of the objective,"

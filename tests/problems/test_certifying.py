@@ -1,5 +1,7 @@
 """`certify` and `solve` of any problem of CVXPY: whoever solved it, in the units of its user."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from cvxpy.constraints import FiniteSet
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError, SolverError
+from specmargin.problems.conic.solving import _approximations
 from specmargin.results import Certificate, Status
 
 SOLVERS = [name for name in ("CLARABEL", "SCS", "ECOS", "OSQP") if name in cp.installed_solvers()]
@@ -230,3 +233,113 @@ def test_a_built_problem_is_certified_by_its_objective(gram_data):
     assert sm.certify(built.objective, sm.solve(built)).is_optimal(1e-6)
     with pytest.raises(ValueError, match="result is missing"):
         sm.certify(built.objective)
+
+
+x, w = cp.Variable(name="x"), cp.Variable(3, name="w")
+SUPPOSING = {  # with the optimum, which no x up to 1,000 has
+    "log": (cp.Problem(cp.Minimize(x), [cp.log(x) >= 24]), np.exp(24)),
+    "sqrt": (cp.Problem(cp.Minimize(x), [cp.sqrt(x) >= 1e8]), 1e16),
+    "power": (cp.Problem(cp.Minimize(x), [cp.power(x, 0.25) >= 1e4]), 1e16),
+    "geo_mean": (cp.Problem(cp.Minimize(cp.sum(w)), [cp.geo_mean(w) >= 1e12]), 3e12),
+    "exp": (cp.Problem(cp.Minimize(cp.sum(cp.exp(w)) - 1e10 * cp.sum(w))), 3e10 * (1 - np.log(1e10))),
+}
+
+
+@pytest.mark.parametrize("name", SUPPOSING)
+def test_a_ray_that_supposes_something_is_no_proof(name):
+    problem, optimum = SUPPOSING[name]
+    result = sm.solve(problem)
+    assert result.status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+    assert result.certificate.dual_objective <= optimum * (1 + 1e-12 * np.sign(optimum))
+    if not result.status.has_solution:
+        assert "does not prove it but by supposing" in result.message
+        with pytest.raises(SolverError, match="is what the solver says") as caught:
+            sm.solve(problem, check=True)
+        assert not isinstance(caught.value, InfeasibleError)
+
+
+@pytest.mark.parametrize("held", [[cp.norm(w[1:2] - 5) <= 1, w[1] >= 6.1], [cp.exp(w[1]) <= 1, w[1] >= 0.1]])
+def test_an_infeasible_program_is_not_unbounded(held):
+    result = sm.solve(cp.Problem(cp.Minimize(-w[0]), held))
+    assert result.status is Status.INFEASIBLE
+    assert result.message.startswith("infeasible, proved")
+
+
+A = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 4.0]])
+ZEROS = {
+    "squares": cp.Problem(cp.Minimize(cp.sum_squares(w - 3))),
+    "interpolation": cp.Problem(cp.Minimize(cp.sum_squares(A @ w - [1, 2]))),
+    "norm": cp.Problem(cp.Minimize(cp.norm(w - 3)), [w >= 1]),
+    "modulus": cp.Problem(cp.Maximize(-cp.norm1(w)), [w <= 5]),
+    "nothing": cp.Problem(cp.Minimize(0), [cp.norm(w) <= 1, cp.sum(w) == 1]),
+    "hinges": cp.Problem(cp.Minimize(cp.sum(cp.pos(1 - w)))),
+    "sum": cp.Problem(cp.Minimize(w[0] + w[1] - 7), [w[0] >= 3, w[1] >= 4]),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_an_optimum_of_zero_is_proved_relative_to_the_data(name):
+    result = sm.solve(ZEROS[name])
+    certificate = result.certificate
+    assert (result.status, certificate.assumptions) == (Status.OPTIMAL, ())
+    assert certificate.gap <= 3e-10 * certificate.scale
+    if name == "squares":
+        assert certificate.scale == pytest.approx(27)  # the objective at zero
+        assert "of the size of the objective's terms, 2.7e+01" in result.message
+
+
+def test_a_small_optimum_among_large_terms_is_proved_relative_to_itself():
+    def certificate(error):
+        return Certificate(1e-3, 1e-3 - error, kind="cone program", scale=1e3)
+
+    assert certificate(0.9e-9).is_optimal(1e-6)
+    assert not certificate(1.1e-9).is_optimal(1e-6)
+    assert certificate(0.9e-9).described == "gap 9.0e-10, 9.0e-07 of the objective"
+    assert certificate(3.6e-7).relative_gap == pytest.approx(3.6e-4)
+    # From 1e-10 of the terms on both are zero; one of them alone is not enough, nor is a rounding beyond.
+    assert Certificate(9e-8, 0.0, kind="cone program", scale=1e3).relative_gap == pytest.approx(9e-11)
+    assert Certificate(9e-8, -2e-7, kind="cone program", scale=1e3).relative_gap > 1
+    assert Certificate(9e-8, 0.0, kind="cone program", scale=1e3, rounding=2e-8).relative_gap > 1
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "OSQP", "HIGHS", "PIQP", "DAQP", "QOCO", "PROXQP"])
+def test_no_constraint_is_needed_for_a_proof(solver):
+    if solver not in cp.installed_solvers():
+        pytest.skip(f"{solver} is not installed")
+    for loss, optimum in (
+        (cp.sum_squares(w) - w[0], -0.25),
+        (cp.square(w[0] + w[1] - 1) - (w[0] + w[1]), -1.25),  # curved in one direction only
+        (cp.sum_squares(w[:2] - 1) + 3, 3.0),
+    ):
+        result = sm.solve(cp.Problem(cp.Minimize(loss)), solver)
+        assert (result.status, result.certificate.assumptions) == (Status.OPTIMAL, ())
+        assert result.certificate.primal_objective == pytest.approx(optimum, abs=1e-6)
+    assert sm.solve(cp.Problem(cp.Minimize(w[0])), solver).status is Status.UNBOUNDED
+
+
+def test_what_cvxpy_approximates_is_supposed():
+    held, rounded = [cp.sum(w) == 1, w >= 0.1, w[0] >= 0.5], "that the exponents of "
+    for atom, word in (
+        (cp.pnorm(w, np.e), rounded),
+        (cp.pnorm(w, np.e, approx=False), ""),
+        (cp.pnorm(w, 2.7), ""),
+        (cp.sum(cp.power(w, np.e)), rounded),
+        (cp.sum(cp.power(w, 1.7)), ""),
+        (-cp.geo_mean(w, [np.e, 1, 1]), rounded),
+        (-cp.geo_mean(w), ""),
+        (cp.inv_prod(w), ""),
+        (cp.quantum_rel_entr(cp.diag(w), np.eye(3) / 3), "that CVXPY's quadrature of "),
+    ):
+        told = _approximations(cp.Problem(cp.Minimize(atom), held))
+        assert len(told) == bool(word), atom
+        assert all(text.startswith(word) and text.endswith("exact") for text in told)
+    # The bound of the approximation is above the true optimum, by which it would be a false proof.
+    problem = cp.Problem(cp.Minimize(cp.pnorm(w, np.e)), held)
+    result = sm.solve(problem)
+    exact = sm.solve(cp.Problem(cp.Minimize(cp.pnorm(w, np.e, approx=False)), held))
+    assert (result.status, exact.status) == (Status.CONDITIONAL, Status.OPTIMAL)
+    assert result.message.startswith("optimal, supposing that the exponents of Pnorm, which CVXPY rounds by 2e-05, are")
+    assert result.certificate.dual_objective > exact.certificate.primal_objective * (1 + 1e-6)
+    pytest.importorskip("flint")
+    assert "supposing that the exponents of Pnorm" in str(sm.verify(problem, result))
+    assert "its status is optimal, but its bound" in sm.verify(problem, replace(result, status=Status.OPTIMAL)).message

@@ -49,7 +49,7 @@ def cone_program(kind, seed):
         case "power":
             return power_program(rng)
         case "radius":  # a line on which nothing changes: the bound supposes a radius
-            return cp.Problem(cp.Minimize(cp.sum(cp.logistic(A[:2] @ x)) + cp.sum(cp.logistic(-A[:2] @ x))))
+            return cp.Problem(cp.Minimize(cp.sum(cp.logistic(A[:2] @ x)) + cp.logistic(-(rng.random(2) @ A[:2]) @ x)))
     raise AssertionError(kind)
 
 

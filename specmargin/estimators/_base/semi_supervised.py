@@ -36,6 +36,8 @@ from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
+_DOUBTFUL = {Status.CONDITIONAL, Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL}
+"""Statuses of which estimators warn."""
 
 _FITS: ContextVar[int] = ContextVar("_FITS", default=0)
 """Fits that are under way, one within the other: what the outermost one copied, the others need not copy."""
@@ -230,10 +232,11 @@ class SemiSupervised(Composed):
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of answers that are proved less well than was asked for."""
         for result in results:
-            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
-                gap = result.certificate.relative_gap
+            if result.status in _DOUBTFUL:
+                gap, assumptions = result.certificate.relative_gap, result.certificate.assumptions
+                supposing = f", supposing {'; '.join(assumptions)}" if assumptions else ""
                 proved = (
-                    f"the answer is proved to a relative gap of {gap:.1e} only"
+                    f"the answer is proved to a relative gap of {gap:.1e} only{supposing}"
                     if 0 <= gap <= INACCURATE_GAP
                     else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
                 )

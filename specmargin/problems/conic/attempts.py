@@ -18,9 +18,10 @@ from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import Answer, Compiled, ConeProgram
 from specmargin.problems.conic.rays import Ray, is_proved_feasible, proved_infeasible, proved_unbounded
+from specmargin.results import compared
 from specmargin.typing import FloatArray
 
-__all__ = ["Attempt", "attempted", "proved_upper_end"]
+__all__ = ["Attempt", "attempted", "feasible_point", "proved_upper_end"]
 
 _TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12, "max_iter": 200}
 # The further attempts, until one is proved: whether the objective is scaled, and the settings. Each of them wins
@@ -36,7 +37,7 @@ _WHOLE = 100
 """Semidefinite cones up to this order are solved as they are: the decomposition of sparse ones into cliques has
 returned answers that were 1.5 % off as solved. A larger one takes Clarabel a matrix of order^4 / 4 entries."""
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
-_INSIDE = (1.0, 1e-3, 1e-6)
+_INSIDE = (1.0, 1e-3, 1e-6, 0.0)
 """How far inside its cones a feasible point is looked for."""
 
 
@@ -54,34 +55,45 @@ class Attempt:
         Proof of its point; None if it reported infeasibility or unboundedness.
     ray : Ray or None
         Proof of infeasibility or unboundedness.
+    supposing : tuple of str
+        What its ray would have to suppose in order to be a proof; then there is none.
     """
 
     compiled: Compiled
     answer: Answer
     proof: Proof | None = None
     ray: Ray | None = None
+    supposing: tuple[str, ...] = ()
 
     @property
     def relative_gap(self) -> float:
-        """Gap relative to the value itself, or to a thousandth of the terms that cancel in it.
+        """Gap over what `specmargin.Certificate.relative_gap` has it over.
 
         Negative where the value is below the bound, since the answer is outside of its constraints.
         """
         if self.proof is None:
             return math.inf
-        gap = self.proof.value - self.proof.bound
-        return gap / max(abs(self.proof.value), 1e-3 * self.size, 1e-300) if math.isfinite(gap) else math.inf
+        value, bound = self.proof.value, self.proof.bound
+        gap, size = value - bound, compared(value, bound, self.size)
+        return gap / max(size, 1e-300) if math.isfinite(gap) else math.inf
 
     @property
     def distance(self) -> float:
         """How far the answer is from a proved one: the modulus of its gap or its violation, both relative."""
+        return max(abs(self.relative_gap), self.outside)
+
+    @property
+    def outside(self) -> float:
+        """The largest violation relative to its row, or what all are worth in the objective, relative to that."""
         if self.proof is None:
             return math.inf
-        return max(abs(self.relative_gap), self.compiled.program.relative_violation(self.answer.x))
+        program, proof, x = self.compiled.program, self.proof, self.answer.x
+        size = compared(proof.value, proof.bound, self.size)
+        return max(program.relative_violation(x), program.worth(x, proof.z) / max(size, 1e-300))
 
     @property
     def size(self) -> float:
-        """Sum of the moduli of the objective's terms at the answer."""
+        """Size of the objective's terms, in units of the data."""
         return self.compiled.program.size(self.answer.x)
 
 
@@ -152,16 +164,26 @@ def _settings(form: Compiled, changes: Mapping[str, Any], options: Mapping[str, 
 
 def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proof | None = None) -> Attempt:
     if "infeasible" in answer.status:
-        return Attempt(form, answer, ray=proved_infeasible(form.program, answer.z))
-    if "unbounded" in answer.status:
+        ray = proved_infeasible(form.program, answer.z)
+    elif "unbounded" in answer.status:
         ray = proved_unbounded(form.program, answer.x)
-        point = None if ray is None else _feasible_point(form)
-        return Attempt(form, answer, ray=ray if ray is None or point is None else ray.from_point(point))
-    return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10, known=known))
+        found = None if ray is None else feasible_point(form)
+        if isinstance(found, Ray):
+            ray = found
+        elif ray is not None and found is not None:
+            ray = ray.from_point(found)
+    else:
+        return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10, known=known))
+    if ray is not None and ray.assumptions:
+        return Attempt(form, answer, supposing=ray.assumptions)
+    return Attempt(form, answer, ray=ray)
 
 
-def _feasible_point(form: Compiled) -> FloatArray | None:
-    """Return a point next to which a feasible one is proved, None if none is found: zero, or one inside the cones."""
+def feasible_point(form: Compiled) -> FloatArray | Ray | None:
+    """Return a point next to which a feasible one is proved, or a proof that there is none; None if nothing is proved.
+
+    The point is zero, or one inside the cones.
+    """
     program, x = form.program, np.zeros(len(form.program.q))
     if is_proved_feasible(program, x):
         return x
@@ -177,6 +199,10 @@ def _feasible_point(form: Compiled) -> FloatArray | None:
             continue
         if is_proved_feasible(program, inner.x):
             return inner.x
+        if "infeasible" in inner.status:  # of smaller cones: whether the ray proves it of the whole ones is judged
+            ray = proved_infeasible(program, inner.z)
+            if ray is not None and not ray.assumptions:
+                return ray
     return None
 
 

@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.problems.conic.box import implied_box, tightened_box
 from specmargin.problems.conic.correction import corrections
-from specmargin.problems.conic.existence import cost_of_exact_dual
+from specmargin.problems.conic.existence import cost_of_exact_dual, cost_of_squares
 from specmargin.problems.conic.outward import Box, Outward
 from specmargin.problems.conic.program import Answer, ConeProgram
+from specmargin.results import ZERO
+from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray
 
 __all__ = ["RADIUS", "Proof", "judged"]
@@ -30,6 +33,8 @@ _LARGEST = 1e100
 """Largest multiplier that is looked at: squares must not overflow."""
 _WORSE = 10.0
 """How much more than before the residual may cost after a correction, so that a deeper one is tried."""
+_DIGITS = 20
+"""Binary digits of multipliers that are rounded."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
 
@@ -111,7 +116,8 @@ def judged(
     nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
     if not np.isfinite(x).all():
         return nothing
-    answer = replace(answer, z=np.where(np.abs(answer.z) < _LARGEST, answer.z, 0.0))
+    is_idle = not (program.q.any() or program.P.nnz)  # zero multipliers prove all that there is
+    answer = replace(answer, z=np.where(np.abs(answer.z) < (0.0 if is_idle else _LARGEST), answer.z, 0.0))
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
     with np.errstate(all="ignore"):  # multipliers may be anything; what overflows proves nothing
@@ -126,8 +132,9 @@ class _Search:
         reduced, self.idle = program.without_idle_rows()
         self.outward = Outward(reduced)
         self.value = program.value(answer.x)
-        self.size = max(abs(self.value), 1e-3 * program.size(answer.x), 1e-300)
-        self.tol = tol * self.size
+        size = program.size(answer.x)
+        self.size = max(abs(self.value), 1e-3 * size, 1e-300)
+        self.tol = tol * max(abs(self.value), ZERO * size, 1e-300)
         self.level = self.value + _SLACK * self.size
         if known is not None:
             self.level = min(self.level, known.level)
@@ -173,9 +180,9 @@ class _Search:
 
         The box stays: files are verified with boxes that follow from the last multipliers alone, and would be wider.
         """
-        last, least = self.answer.z[:0], math.inf
+        last, least = None, math.inf
         for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
-            if np.array_equal(z, last) or not self.program.proves(z):
+            if (last is not None and np.array_equal(z, last)) or not self.program.proves(z):
                 continue
             one, last = self._judged(xh, z), z
             yield one
@@ -207,8 +214,18 @@ class _Search:
         return best
 
     def _exact(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate | None:
-        """Return a candidate next to which a point is proved that is stationary in the open columns, not much worse."""
+        """Return a candidate next to which a point is proved that is stationary in the open columns, not much worse.
+
+        Or one by completing squares, or a rounded one: with multipliers of few digits, or with none, residuals of open
+        columns may vanish.
+        """
         least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
+        if (squared := self._squared(best)).bound > least:
+            return squared
+        digit = math.ldexp(0.5, math.frexp(float(np.abs(best.z).max(initial=1e-300)))[1] - _DIGITS)
+        for z in (np.round(best.z / digit) * digit, np.zeros_like(best.z)):
+            if self.program.proves(z) and (one := self._judged(best.xh, z)).is_unconditional and one.bound > least:
+                return one
         for xh, z in self._deeper(candidates, best):
             if not self.program.proves(z):
                 continue
@@ -218,6 +235,23 @@ class _Search:
                 if bound > least:
                     return _Candidate(bound, 0.0, True, xh, z, residual)
         return None
+
+    def _squared(self, one: _Candidate) -> _Candidate:
+        """Return the bound of a candidate whose residuals in open columns of P are within its range."""
+        program, x, is_open = self.program, self.answer.x, ~self.box.is_finite & (one.residual > 0)
+        part = sp.csgraph.connected_components(program.P, directed=False)[1]
+        columns = np.flatnonzero(np.isin(part, part[is_open]))
+        if math.isinf(loss := cost_of_squares(self.outward.program, one.z, one.xh, x, columns)):
+            return one._replace(bound=-math.inf)
+        at_point, modulus = self.outward.at_point(one.xh, one.z, x)
+        far = np.maximum(np.abs(self.box.low - x), np.abs(self.box.high - x)) * (1 + 8 * UNIT)
+        used = modulus > 0
+        used[columns] = False
+        return one._replace(
+            bound=at_point - loss - float(modulus[used] @ far[used]) * (1 + 1e-9),
+            from_residual=0.0,
+            is_unconditional=True,
+        )
 
     def _deeper(self, candidates: list[_Candidate], best: _Candidate) -> Iterator[tuple[FloatArray, FloatArray]]:
         yield from ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])

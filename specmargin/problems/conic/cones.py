@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.rounding import UNIT
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = [
     "Ball",
@@ -345,7 +345,9 @@ class Semidefinite(Cone):
     def has_room(self, S: FloatArray, moved: FloatArray) -> bool:
         radii = _norms(moved) * (1 + 1e-10)
         shifted = self.matrices(S) - radii[:, None, None] * np.eye(self.order)
-        return all(is_definite(M) for M in shifted)
+        # On a face, rows that are zero for certain stay so, and what is left is definite.
+        faces: BoolArray = np.any(self.matrices(np.abs(S) + moved) != 0, axis=2)
+        return all(is_definite(M[np.ix_(face, face)]) for M, face in zip(shifted, faces, strict=True) if face.any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,8 +58,7 @@ def evidence_of_ray(attempt: Attempt) -> ConeProof:
     ray, form = attempt.ray, attempt.compiled
     assert ray is not None
     point = np.zeros(len(form.program.q)) if ray.point is None else ray.point
-    owner = np.full(len(form.program.b), -1)
-    return replace(_blank(form), x=ray.x, z=ray.z, xh=point, radius=ray.radius, owner=owner)
+    return replace(_blank(form), x=ray.x, z=ray.z, xh=point, owner=np.full(len(form.program.b), -1))
 
 
 def is_of(problem: cp.Problem, solver: str, held: ConeProof) -> bool:

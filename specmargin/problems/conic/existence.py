@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -18,17 +19,21 @@ from scipy.linalg.lapack import dtrtri
 from specmargin.problems.conic.cones import Semidefinite, Zero
 from specmargin.problems.conic.correction import Metric
 from specmargin.problems.conic.outward import Box, Outward
+from specmargin.problems.conic.program import ConeProgram
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["cost_of_exact_dual", "upper_end"]
+__all__ = ["cost_of_exact_dual", "cost_of_squares", "upper_end"]
 
 _RADIUS = 1e-2
+_NEGLIGIBLE = 1e-2
 _COLUMNS = 800
 _ENTRIES = 4_000_000
 _WIDEST = 40
 _EQUALITIES = 600
 _STEPS = 8
+_RATIONAL = 30
+"""Columns up to which squares are completed in rational arithmetic."""
 _TINY = 1e-250
 """Far above what underflow hides of a norm, and below every norm that matters."""
 
@@ -66,11 +71,62 @@ def cost_of_exact_dual(
         squares += (rows[:, ~is_open] ** 2).sum(axis=0)
         length += 1.5 * float(np.linalg.norm(root @ (x - xh)))
     widest = max((_width(cone) for cone in program.parts), default=1)
-    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes)
+    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes) * (1 + _NEGLIGIBLE)
     if not rho <= _RADIUS or not all(cone.holds_balls(z[cone.rows], _RADIUS) for cone in program.parts):
         return math.inf
     others = residual[~is_open] + rho * np.sqrt(squares)
     return (length * rho + rho * rho + float(others @ far[~is_open])) * (1 + 1e-6)
+
+
+def cost_of_squares(program: ConeProgram, z: FloatArray, xh: FloatArray, x: FloatArray, columns: IntArray) -> float:
+    """Return what r'x + (x - xh)'P (x - xh) / 2 loses over some columns against r'x0, by completing squares.
+
+    With P = L D L' and L s = r, in rational arithmetic, the least value is r'xh - sum of s_i^2 / 2 d_i, if s_i = 0
+    wherever d_i = 0: where r is in the range of a singular P.
+
+    Parameters
+    ----------
+    program : ConeProgram
+        P must be positive semidefinite.
+    z, xh, x : ndarray
+        Multipliers, the point of the bound, and x0.
+    columns : ndarray of int
+        Columns that share no entry of P with others.
+
+    Returns
+    -------
+    float
+        The loss; infinite where nothing is proved.
+    """
+    if len(columns) > _RATIONAL:
+        return math.inf
+    P, rows, loss = program.P[columns].tocsr(), [], Fraction(0)
+    for j, k in enumerate(columns.tolist()):
+        terms = [(program.q[k], 1.0), *_entries(P[j], xh), *_entries(program.A[:, [k]].T.tocsr(), z)]
+        r = sum((Fraction(float(a)) * Fraction(float(b)) for a, b in terms), Fraction(0))
+        rows.append([*map(Fraction, P[j].toarray()[0, columns].tolist()), r])
+        loss += r * (Fraction(float(x[k])) - Fraction(float(xh[k])))
+    _eliminate(rows)
+    for i, row in enumerate(rows):
+        if row[i]:
+            loss += row[-1] ** 2 / row[i] / 2
+        elif row[-1]:
+            return math.inf
+    return math.nextafter(float(loss), math.inf)
+
+
+def _eliminate(rows: list[list[Fraction]]) -> None:
+    """Make a positive semidefinite matrix, with whatever stands behind it, an upper triangle D L', in place."""
+    for i, row in enumerate(rows):
+        for below in rows[i + 1 :] if row[i] else ():
+            if below[i]:
+                factor = below[i] / row[i]
+                below[:] = [one - factor * above for one, above in zip(below, row, strict=True)]
+
+
+def _entries(row: Matrix, x: FloatArray) -> list[tuple[float, float]]:
+    """Return the entries of a row, each with the one of x that it is multiplied by."""
+    return list(zip(row.data.tolist(), x[row.indices].tolist(), strict=True))
 
 
 def _width(cone: object) -> int:
@@ -78,13 +134,26 @@ def _width(cone: object) -> int:
 
 
 def _root(outward: Outward) -> FloatArray | None:
-    """Return R with R'R = P, up to rounding; None where P is singular to working precision."""
+    """Return R with R'R = P, up to rounding; None where P is singular to working precision.
+
+    Of a P that is not diagonal, R'R = P + E with |E| <= n (n + 2) u D, D = diag(P), and P >= k D: next to R there is a
+    root of P if E is far below k D, and else there may be none at all. A singular P of few columns has its root from
+    rational arithmetic.
+    """
     program = outward.program
     diagonal = program.P.diagonal()
     kept = np.flatnonzero(diagonal > 0)
     if program.is_separable:
         return np.diag(np.sqrt(diagonal))[kept]
     root = np.zeros((len(kept), len(diagonal)))
+    if not len(kept) * (len(kept) + 2) * UNIT <= _NEGLIGIBLE * program.convexity[1]:
+        if len(kept) > _RATIONAL:
+            return None
+        rows = [list(map(Fraction, row)) for row in program.P[kept][:, kept].toarray().tolist()]
+        _eliminate(rows)
+        for i, row in enumerate(rows):
+            root[i, kept] = np.array(row, dtype=float) / math.sqrt(row[i]) if row[i] else 0.0
+        return root
     try:
         root[:, kept] = np.linalg.cholesky(program.P[kept][:, kept].toarray()).T
     except np.linalg.LinAlgError:
@@ -231,4 +300,6 @@ def _onto_equalities(outward: Outward, x: FloatArray, rows: IntArray) -> tuple[F
         x, last = x + root.solution(rest), size
     s, error = outward.slacks(x)
     missed = np.abs(s[rows]) + error[rows]
+    if not missed.any():
+        return x, 0.0
     return x, math.inf if missed[~used].any() else root.least_norm(missed[used])

@@ -5,7 +5,8 @@ For every z in the dual cone and every xh, a feasible x has
     f(x) >= -b'z - xh'P xh / 2 + d + r'x,    r = P xh + q + A'z,
 
 so that a wrong z gives a weak bound, never a wrong one. Sums run in long double: a sum of k products errs by at most
-(k + 4) w times the sum of their moduli, w the unit of long double.
+(k + 4) w times the sum of their moduli, w the unit of long double. It does not err where all products are multiples of
+one power of two, and their sum is less than 1 / w of it.
 """
 
 from __future__ import annotations
@@ -77,6 +78,27 @@ def extended(M: Matrix) -> tuple[Callable[[FloatArray], AnyArray], IntArray]:
     return product, counts
 
 
+def _last_bit(x: FloatArray) -> FloatArray:
+    """Return the exponent of the last bit of floats; infinity for zero, and minus infinity for what is no number."""
+    mantissa, exponent = np.frexp(np.where(np.isfinite(x), np.abs(x), 0.0))
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    with np.errstate(divide="ignore"):
+        last = exponent - 53 + np.log2((whole & -whole).astype(float))
+    return np.where(np.isfinite(x), np.where(x == 0, np.inf, last), -np.inf)
+
+
+def _bits(M: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows and columns of the entries of a matrix, and the exponents of their last bits."""
+    M = sp.coo_matrix(M)
+    return M.row, M.col, _last_bit(M.data)
+
+
+def _fits(size: FloatArray, last: FloatArray) -> BoolArray:
+    """Whether sums of moduli `size` of multiples of 2^last are exact in long double."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log2(size) < last - np.log2(4 * EXTENDED_UNIT))
+
+
 class Outward:
     """Residuals and bounds of one program, rounded outward."""
 
@@ -85,13 +107,18 @@ class Outward:
         self._At, self._terms_A = extended(program.A.T)
         self._P, self._terms_P = extended(program.P)
         self._size_At, self._size_P = abs(program.A).T.tocsr(), abs(program.P).tocsr()
+        self._bits_P, self._bits_At = _bits(program.P), _bits(program.A.T)
         self._rows: tuple[Callable[[FloatArray], AnyArray], IntArray] | None = None
 
     def residual(self, xh: FloatArray, z: FloatArray) -> tuple[AnyArray, FloatArray]:
         """Return r in long double, and a bound on its rounding."""
         r = self._P(xh) + self.program.q.astype(np.longdouble) + self._At(z)
         size = self._size_P @ np.abs(xh) + np.abs(self.program.q) + self._size_At @ np.abs(z)
-        return r, (self._terms_A + self._terms_P + 4) * EXTENDED_UNIT * size * (1 + 1e-10)
+        error = (self._terms_A + self._terms_P + 4) * EXTENDED_UNIT * size * (1 + 1e-10)
+        last = _last_bit(self.program.q)
+        for (i, j, bit), x in ((self._bits_P, xh), (self._bits_At, z)):
+            np.minimum.at(last, i, bit + _last_bit(x)[j])
+        return r, np.where(_fits(size, last), 0.0, error)
 
     def slacks(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return b - A x, and a bound on its rounding."""
@@ -99,9 +126,13 @@ class Outward:
         if self._rows is None:
             self._rows = extended(program.A)
         product, terms = self._rows
-        s = (program.b.astype(np.longdouble) - product(x)).astype(float)
-        size = np.abs(program.b) + self._size_At.T @ np.abs(x)
-        return s, (terms + 4) * EXTENDED_UNIT * size + 2 * UNIT * np.abs(s)
+        long = program.b.astype(np.longdouble) - product(x)
+        s, size, last = long.astype(float), np.abs(program.b) + self._size_At.T @ np.abs(x), _last_bit(program.b)
+        j, i, bit = self._bits_At
+        np.minimum.at(last, i, bit + _last_bit(x)[j])
+        return s, np.where(
+            _fits(size, last) & (s == long), 0.0, (terms + 4) * EXTENDED_UNIT * size + 2 * UNIT * np.abs(s)
+        )
 
     def at_point(self, xh: FloatArray, z: FloatArray, x0: FloatArray) -> tuple[float, FloatArray]:
         """Return a lower bound of -b'z - xh'P xh / 2 + d + r'x0, and |r| rounded outward."""

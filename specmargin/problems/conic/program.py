@@ -34,6 +34,11 @@ __all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "data
 _ORDER = (Zero, NonNeg, SOC, PSD, SvecPSD, ExpCone, PowCone3D, PowConeND)
 _RATIONAL = 40
 """Matrices up to this order are looked at in rational arithmetic."""
+_PASSES = 100
+"""Rows across which a column has its unit from other columns; beyond, it has none."""
+_TINY = 1e-300
+_NOISE = 1e-15
+"""Share of the terms of a row up to which its right side is rounding."""
 _FEW = 50
 """Entries of parameters up to which CVXPY's default is faster."""
 _BLOCK = 2500
@@ -73,10 +78,40 @@ class ConeProgram:
         return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
 
     def size(self, x: FloatArray) -> float:
-        """Return the sum of the moduli of the objective's terms at x, at least the largest of its coefficients."""
+        """Return the sum of the moduli of the objective's terms, each column at least as large as its unit."""
+        return self.terms(np.maximum(np.abs(x), self.units))
+
+    def terms(self, x: FloatArray) -> float:
+        """Return the sum of the moduli of the objective's terms at x."""
         quadratic = 0.5 * float(np.abs(x) @ (abs(self.P) @ np.abs(x)))
-        terms = quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
-        return max(terms, float(np.abs(self.q).max(initial=0)))
+        return quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
+
+    @cached_property
+    def units(self) -> FloatArray:
+        """Sizes of the columns that the right sides set, which follow every scaling of rows and columns.
+
+        A column has the least that a row with it allows: the right side over its entry, or the largest of the rows of
+        one cone. Columns without right sides have that of the columns next to them. Where there are none in a whole
+        component every multiple of a point is as feasible as the point, and the unit is one.
+        """
+        return self._units(np.abs(self.b))
+
+    def _units(self, b: FloatArray, largest: bool = False) -> FloatArray:
+        A, unit = sp.coo_matrix(self.A), np.zeros(len(self.q))
+        i, j, a = A.row[A.data != 0], A.col[A.data != 0], np.abs(A.data[A.data != 0])
+        for _ in range(_PASSES):
+            size = np.maximum(b, abs(self.A) @ unit)
+            for cone in self.parts:
+                size[cone.rows] = size[cone.rows].max(axis=1, keepdims=True)
+            least, known = np.full(len(unit), math.inf), size[i] > 0
+            if largest:
+                least[j[known]] = 0.0
+            (np.maximum if largest else np.minimum).at(least, j[known], size[i[known]] / a[known])
+            new = (unit == 0) & (least < math.inf)
+            if not new.any():
+                return np.where(unit == 0, 1.0, unit)
+            unit[new] = least[new]
+        return unit
 
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
@@ -88,10 +123,21 @@ class ConeProgram:
         return max((float(cone.violation(s[cone.rows]).max(initial=0)) for cone in self.parts), default=0.0)
 
     def relative_violation(self, x: FloatArray) -> float:
-        """Return the largest violation relative to the terms of its rows, or to 1."""
-        s, size = self.slacks(x), 1 + np.abs(self.b) + abs(self.A) @ np.abs(x)
+        """Return the largest violation relative to its rows.
+
+        That is to their terms, each column at least as large as its unit, where right sides that are rounding next to
+        the largest units of their columns set none.
+        """
+        s, most = self.slacks(x), abs(self.A) @ self._units(np.abs(self.b), largest=True)
+        units = self._units(np.where(np.abs(self.b) > _NOISE * most, np.abs(self.b), 0.0))
+        size = np.abs(self.b) + abs(self.A) @ np.maximum(np.abs(x), units)
         sides = ((cone.violation(s[cone.rows]), size[cone.rows].max(axis=1)) for cone in self.parts)
-        return max((float((outside / side).max(initial=0)) for outside, side in sides), default=0.0)
+        return max((float((outside / np.maximum(side, _TINY)).max(initial=0)) for outside, side in sides), default=0.0)
+
+    def worth(self, x: FloatArray, z: FloatArray) -> float:
+        """Return what the violations are worth in the objective: the sum of their products with the multipliers."""
+        s = self.slacks(x)
+        return sum(float(np.linalg.norm(z[cone.rows], axis=1) @ cone.violation(s[cone.rows])) for cone in self.parts)
 
     def proves(self, z: FloatArray) -> bool:
         """Whether the multipliers are proved to lie in the dual cone."""

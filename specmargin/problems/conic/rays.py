@@ -30,12 +30,12 @@ NO_POINT = "that there is a feasible point"
 _ENTRIES = 100_000
 """Entries up to which a ray is looked at in rational arithmetic."""
 _OFF = 1e-9
-"""Largest relative violation of a direction that proves unboundedness, supposing that it is exact."""
+"""Largest relative violation of a direction that would prove unboundedness if it were exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ray:
-    """A proof that a program has no optimum.
+    """A ray that proves that a program has no optimum, if nothing is supposed.
 
     Parameters
     ----------
@@ -44,9 +44,7 @@ class Ray:
     x : ndarray of shape (n,)
         Direction along which the objective falls without end; zero where it is infeasibility that is proved.
     assumptions : tuple of str
-        What the proof supposes; empty if it holds without.
-    radius : float, default 0
-        The proof supposes |x| <= radius; 0 if it does not.
+        What would have to be proved as well; with any of it nothing is proved.
     point : ndarray of shape (n,), optional
         A point next to which a feasible one is proved.
     """
@@ -54,8 +52,12 @@ class Ray:
     z: FloatArray
     x: FloatArray
     assumptions: tuple[str, ...] = ()
-    radius: float = 0.0
     point: FloatArray | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is a ray of, "infeasible" or "unbounded"."""
+        return "infeasible" if self.z.any() else "unbounded"
 
     def from_point(self, point: FloatArray) -> Ray:
         """Return the proof with a point next to which a feasible one is proved."""
@@ -86,7 +88,7 @@ def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, radi
         if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual, box) > 0:
             return Ray(ray, zero)
         if bound.value > 0:
-            supposing = Ray(ray, zero, (f"|x| <= {radius:g}",), radius)
+            supposing = Ray(ray, zero, (f"|x| <= {radius:g}",))
     return supposing
 
 
@@ -120,6 +122,7 @@ def _rounded(x: FloatArray) -> Iterator[FloatArray]:
         yield rounded
         scale = np.abs(rounded).max(initial=0)
         yield np.round(rounded / max(scale, 1e-300), 6)
+        yield np.round(rounded * math.ldexp(1.0, 20 - math.frexp(float(scale))[1]))  # whole: their sums are exact
 
 
 def proved_unbounded(program: ConeProgram, x: FloatArray) -> Ray | None:

@@ -18,16 +18,16 @@ from cvxpy.constraints import FiniteSet
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.problems.base import dual_of, value_of
-from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
+from specmargin.problems.conic.attempts import Attempt, attempted, feasible_point, proved_upper_end
 from specmargin.problems.conic.evidence import evidence, evidence_of_ray, told_apart
 from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
-from specmargin.problems.conic.rays import proved_infeasible
+from specmargin.problems.conic.rays import Ray
 from specmargin.problems.conic.running import told
 from specmargin.problems.conic.violations import violation
 from specmargin.problems.hints import remedy
-from specmargin.results import Certificate, ConeProof, SolveResult, Status
+from specmargin.results import ZERO, Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
 from specmargin.typing import AnyArray
 
@@ -35,6 +35,8 @@ __all__ = ["certified", "named_constraints", "require_convex", "solved"]
 
 _SPARE = 5e-8
 """Share of the objective that is left for the verification of a file."""
+_EXACT = 1e-14
+"""Error of an exponent that is one of its float only."""
 _FILTERED = 25
 """Constraints up to which those that contradict each other are looked for."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
@@ -140,15 +142,10 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         duals={label: dual for label, dual in duals.items() if dual is not None},
         certificate=certificate,
         log=log,
-        message=f"{reported}, {described(certificate)}",
+        message=f"{reported}, {certificate.described}; violation {certificate.violation:.1e}, "
+        f"relative and by what it is worth {certificate.primal_residual:.1e}",
         n_iter=int(attributes.get("num_iters") or 0),
     )
-
-
-def described(certificate: Certificate) -> str:
-    """Return what is proved, in one line."""
-    supposes = f", supposing {'; '.join(certificate.assumptions)}" if certificate.assumptions else ""
-    return f"relative gap {certificate.relative_gap:.1e}, violation {certificate.violation:.1e}{supposes}"
 
 
 def require_convex(problem: Any) -> None:
@@ -208,9 +205,9 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
         sense=sense,
         kind="cone program",
         violations=violations,
-        assumptions=proof.assumptions,
+        assumptions=(*proof.assumptions, *_approximations(problem)),
         attained=program.sign * attained if math.isfinite(attained) else None,
-        scale=1e-3 * attempt.size,
+        scale=attempt.size,
     )
 
 
@@ -226,62 +223,84 @@ def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certifica
     log, rows = evidence(attempt, named_constraints(problem))
     worst = {name: max(one, own) for (name, one), own in zip(certificate.violations.items(), rows, strict=True)}
     far = abs(program.sign * certificate.primal_objective - proof.value)
-    rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * attempt.size
-    rounding += _SPARE * max(abs(proof.value), 1e-3 * attempt.size) if not proof.assumptions else 0.0
-    return replace(certificate, rounding=(far + rounding) * (1 + 1e-9), violations=worst), log
+    rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * program.terms(attempt.answer.x)
+    if not proof.assumptions:
+        is_zero = abs(proof.value) <= ZERO * attempt.size
+        rounding += 0.1 * ZERO * attempt.size if is_zero else _SPARE * abs(proof.value)
+    outside = max(certificate.primal_residual, attempt.outside)
+    rounding = (far + rounding) * (1 + 1e-9)
+    return replace(certificate, rounding=rounding, violations=worst, primal_residual=outside), log
 
 
 def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
     """Return status, certificate, log and message of an answer that is a ray: neither value nor bound."""
     reported, ray, sign = attempt.answer.status, attempt.ray, attempt.compiled.program.sign
     if ray is None:
-        return {"message": f"failed ({reported} is what the solver says, and its ray does not prove it)"}
+        supposing = f" but by supposing {'; '.join(attempt.supposing)}" if attempt.supposing else ""
+        return {"message": f"failed ({reported} is what the solver says, and its ray does not prove it{supposing})"}
     certificate = Certificate(
         sign * math.inf,
         -sign * math.inf,
         sense="minimize" if sign > 0 else "maximize",
         kind="cone program",
-        assumptions=ray.assumptions,
     )
-    proved = "proved" if not ray.assumptions else f"proved, supposing {'; '.join(ray.assumptions)}"
-    is_unbounded = "unbounded" in reported
-    names = [] if is_unbounded else contradicting(problem)
-    which = f"; what contradicts each other is {', '.join(map(repr, names))}, each needed for it" if names else ""
+    which = f"; {contradiction(problem)}" if ray.kind == "infeasible" else ""
+    said = "" if ray.kind in reported else f" ({reported} is what the solver says)"
     return {
-        "status": Status.UNBOUNDED if is_unbounded else Status.INFEASIBLE,
+        "status": Status(ray.kind),
         "certificate": certificate,
         "log": evidence_of_ray(attempt),
-        "message": f"{reported}, {proved}{which}",
+        "message": f"{ray.kind}, proved{said}{which}",
     }
 
 
-def contradicting(problem: cp.Problem) -> list[str]:
-    """Return constraints without any of which an infeasible problem is no longer proved to be infeasible.
+def contradiction(problem: cp.Problem) -> str:
+    """Return which constraints of an infeasible problem contradict each other, in words.
 
     One after the other is left out for good if what remains is still proved to have no point (Chinneck's deletion
-    filter). Nothing is told of a problem of more than 25 constraints, since each takes a solve.
+    filter). The others are needed, as far as the rest is proved to have a point without each of them.
     """
-    kept = named_constraints(problem)
+    kept, needed = named_constraints(problem), set[str]()
     if len(kept) > _FILTERED:
-        return []
-    for name in list(kept):
+        return f"which of its {len(kept)} constraints contradict each other is looked for up to {_FILTERED} only"
+    for name in [*kept, *kept]:  # once more what neither was shown of, next to fewer others
+        if name in needed or name not in kept:
+            continue
         fewer = {label: one for label, one in kept.items() if label != name}
-        if _has_no_point(list(fewer.values())):
+        found = _point_of(list(fewer.values()))
+        if isinstance(found, Ray):
             kept = fewer
-    return list(kept)
+        elif found is not None:
+            needed.add(name)
+    told = f"what contradicts each other is {', '.join(map(repr, kept))}"
+    open_ = [repr(name) for name in kept if name not in needed]
+    if not open_:
+        return f"{told}: none of it could be left out"
+    return f"{told}; whether {', '.join(open_)} could be left out is not proved"
 
 
-def _has_no_point(constraints: list[Any]) -> bool:
-    """Whether Clarabel's first answer proves that no point satisfies the constraints."""
+def _point_of(constraints: list[Any]) -> AnyArray | Ray | None:
+    """Return a point next to which one is proved to satisfy the constraints, or a proof that none does, or None."""
     problem = cp.Problem(cp.Minimize(0), constraints)
-    if not problem.variables():
-        return not all(one.value() for one in constraints)
-    form = compiled(problem)
-    try:
-        answer = form.solved()
-    except cp.SolverError:
-        return False
-    return "infeasible" in answer.status and proved_infeasible(form.program, answer.z) is not None
+    if problem.variables():
+        return feasible_point(compiled(problem))
+    return np.zeros(0) if all(one.value() for one in constraints) else Ray(np.ones(1), np.zeros(0))
+
+
+def _approximations(problem: cp.Problem) -> tuple[str, ...]:
+    """Return what CVXPY approximates where it compiles a problem: the bound is that of the approximation."""
+    held: list[Any] = [problem.objective.expr, *(part for one in problem.constraints for part in one.args)]
+    told: dict[str, None] = {}
+    while held:
+        part = held.pop()
+        error, nodes = getattr(part, "approx_error", 0.0), getattr(part, "quad_approx", ())
+        name = type(part).__name__.removesuffix("Approx")
+        if error > _EXACT:
+            told[f"that the exponents of {name}, which CVXPY rounds by {error:.0e}, are exact"] = None
+        elif nodes:
+            told[f"that CVXPY's quadrature of {name} is exact"] = None
+        held += part.args
+    return tuple(told)
 
 
 def _is_finite(value: AnyArray | None) -> bool:

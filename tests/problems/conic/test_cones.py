@@ -354,3 +354,16 @@ def test_the_face_of_the_exponential_cone_is_exact():
         ([-1.0, -1e-9, 1.0], still),
     ):
         assert not cone.has_room(np.array([s]), moved)
+
+
+def test_a_matrix_on_a_face_has_room_in_the_face_alone():
+    """[[0, 0], [0, 1]]: its rows of zeros may stay; moved by anything, they may leave the cone."""
+    cone = cones.Semidefinite(np.arange(3)[None], 2, "lower")
+    face, still = np.array([[0.0, 0.0, 1.0]]), np.zeros((1, 3))
+    assert cone.has_room(face, still)
+    assert cone.has_room(face, np.array([[0.0, 0.0, 0.5]]))
+    assert not cone.has_room(face, np.array([[0.0, 0.0, 1.5]]))
+    assert not cone.has_room(face, np.array([[1e-30, 0.0, 0.0]]))
+    assert not cone.has_room(face, np.array([[0.0, 1e-30, 0.0]]))
+    assert not cone.has_room(np.array([[0.0, 1e-30, 1.0]]), still)
+    assert cone.has_room(still, still)

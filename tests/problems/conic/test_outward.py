@@ -297,3 +297,62 @@ def test_small_residuals_do_not_vanish_in_a_norm():
         x = cp.Variable(2)
         program = compiled(cp.Problem(cp.Minimize(x[0]), [x[0] == 1e10 * x[1], 2 * x[1] == 0])).program
         assert upper_end(Outward(program), np.array([-t, 0.0])) >= 0  # the only feasible point is zero
+
+
+def test_sums_that_floats_hold_are_known_to_be_exact(rng):
+    """Nothing is added to a residual or slack of whole numbers; where one product does not fit, the error returns."""
+    for tiny in (0.0, 2.0**-80):
+        A, P = rng.integers(-9, 10, (6, 4)).astype(float), np.diag([2.0, 0, 4, 0])
+        A[0, 0] = 1.0 + (2.0**-52 if tiny else 0.0)
+        x = cp.Variable(4)
+        loss = 0.5 * cp.quad_form(x, cp.psd_wrap(P)) + rng.integers(-9, 10, 4) @ x
+        program = compiled(cp.Problem(cp.Minimize(loss), [A @ x <= rng.integers(-9, 10, 6)])).program
+        xh, z = rng.integers(-9, 10, 4) + tiny, rng.integers(0, 10, 6) / 2.0**10
+        z[0] = 1 / 3 if tiny else 0.5
+        r, error = Outward(program).residual(xh, z)
+        s, off = Outward(program).slacks(xh)
+        A = program.A.toarray()
+        for j in range(4):
+            terms = zip([*program.P.toarray()[j], 1, *A[:, j]], [*xh, program.q[j], *z], strict=True)
+            assert abs(
+                Fraction(*r[j].as_integer_ratio()) - sum(Fraction(a) * Fraction(b) for a, b in terms)
+            ) <= Fraction(error[j])
+        for i in range(6):
+            terms = zip(A[i].tolist(), xh.tolist(), strict=True)
+            exact_slack = Fraction(program.b[i]) - sum(Fraction(a) * Fraction(b) for a, b in terms)
+            assert abs(Fraction(s[i]) - exact_slack) <= Fraction(off[i])
+        assert (error[0] > 0, off.any()) == (bool(tiny), bool(tiny))
+        assert not tiny or (error > 0).sum() >= 1
+        assert tiny or not error.any()
+
+
+def singular(shift, rng):
+    """Return P of rank n - 1 in whole numbers, q = P x + shift y with P y = 0, and y."""
+    while True:
+        n = int(rng.integers(2, 6))
+        F = rng.integers(-3, 4, (n - 1, n))
+        y = np.array([(-1) ** j * round(np.linalg.det(np.delete(F, j, axis=1))) for j in range(n)], dtype=float)
+        if y.any():
+            P = (F.T @ F).astype(float)
+            return P, P @ rng.integers(-3, 4, n) + shift * y, y
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0**-40, 2.0**-30])
+def test_a_singular_matrix_is_bounded_where_its_range_holds_the_slope(shift, rng):
+    """Along y, with P y = 0, the objective falls without end if q'y is not zero, however small: nothing bounds it."""
+    for _ in range(30):
+        P, q, y = singular(shift, rng)
+        x = cp.Variable(len(q))
+        slope = sum(Fraction(a) * Fraction(b) for a, b in zip(q.tolist(), y.tolist(), strict=True))
+        problem = cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, cp.psd_wrap(P)) + q @ x))
+        form = compiled(problem)
+        proof = judged(form.program, form.solved())
+        assert (proof.bound > -np.inf and proof.assumptions == ()) == (slope == 0)
+        if slope == 0:
+            least = -0.5 * q @ np.linalg.lstsq(P, q, rcond=None)[0]
+            assert proof.bound == pytest.approx(least, rel=1e-7, abs=1e-7)
+            columns = np.arange(len(q))
+            none, xh = np.zeros(0), rng.standard_normal(len(q))
+            loss = existence.cost_of_squares(form.program, none, xh, xh, columns)
+            # f at xh less r'P^+ r / 2, r = P xh + q, is the minimum, whatever xh is.
+            assert form.program.value(xh) - loss == pytest.approx(least, rel=1e-7, abs=1e-7)

@@ -216,3 +216,40 @@ def test_multipliers_of_whole_semidefinite_matrices_prove_the_optimum():
     np.testing.assert_allclose(result.duals["constraint_0"], C - np.linalg.eigvalsh(C)[0] * np.eye(3), atol=1e-5)
     outside = cp.Problem(cp.Minimize(cp.trace(X)), [X >> np.eye(3), X[0, 0] == 0.5])
     assert sm.solve(outside, "CVXOPT").status is sm.Status.INFEASIBLE
+
+
+def test_units_follow_every_scaling_of_rows_and_columns(rng):
+    x = cp.Variable(4)
+    held = [x[0] + 2 * x[1] <= 6, x[1] >= x[2], x[2] == 4, cp.SOC(8 * x[3], x[2:3])]
+    program = compiled(cp.Problem(cp.Minimize(x[0] - x[1] + 3 * x[3]), held)).program
+    # By hand: x_2 = 4 of its own row, x_0 <= 6, x_1 <= 3, and x_3 from the cone of x_2: 4 / 8.
+    assert program.units.tolist() == [6.0, 3.0, 4.0, 0.5]
+    assert program.size(np.zeros(4)) == 6 + 3 + 1.5
+    assert program.size(np.array([0, 0, 0, 10.0])) == 6 + 3 + 30
+    for _ in range(5):
+        columns = np.exp2(rng.integers(-36, 37, 4))
+        rows = np.exp2(rng.integers(-36, 37, len(program.b)))
+        for cone in program.parts:
+            rows[cone.rows] = rows[cone.rows][:, :1]
+        A = sp.diags(rows) @ program.A @ sp.diags(columns)
+        scaled = replace(program, A=sp.csc_matrix(A), b=rows * program.b, q=program.q * columns)
+        assert (scaled.units * columns).tolist() == program.units.tolist()
+        assert scaled.size(np.zeros(4)) == program.size(np.zeros(4))
+        y = rng.standard_normal(4)
+        assert scaled.relative_violation(y / columns) == pytest.approx(program.relative_violation(y), rel=1e-12)
+    # A right side that is rounding makes no violation a large one: with y <= 8 the unit of x is 8, else 2^-60.
+    y = cp.Variable(2)
+    held = [y[0] - y[1] <= 2.0**-60, y[1] <= 8, y[0] >= 0]
+    tiny = compiled(cp.Problem(cp.Minimize(y[0]), held)).program
+    assert tiny.units.min() == 2.0**-60
+    assert tiny.relative_violation(np.array([-(2.0**-50), 0.0])) == 2.0**-50 / 8
+    # Without right sides every multiple of a point is as feasible as the point.
+    assert compiled(cp.Problem(cp.Minimize(cp.norm(x)), [x[0] >= x[1]])).program.units.tolist() == [1.0] * 5
+
+
+def test_what_violations_are_worth():
+    x = cp.Variable(2)
+    program = compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x[0] >= 1, x[1] >= 2])).program
+    z = np.array([3.0, 5.0])
+    assert program.worth(np.array([1.5, 2.0]), z) == 0.0
+    assert program.worth(np.array([0.9, 1.5]), z) == pytest.approx(3 * 0.1 + 5 * 0.5)
