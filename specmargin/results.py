@@ -209,19 +209,17 @@ class Certificate(AsText):
     def __str__(self) -> str:
         value, gap, upwards = self.primal_objective, self.gap, self.sense == "minimize"
         violation = self.violation if self.kind == "cone program" else self.primal_residual
-        supposing = f", supposing {' and '.join(self.assumptions)}" if self.assumptions else ""
-        if self.is_optimal(INACCURATE_GAP):
+        how = f"supposing {' and '.join(self.assumptions)}, which is not proved" if self.assumptions else "proved"
+        if self._is_close(INACCURATE_GAP):
             digits = 6
             if value and gap:  # enough for their rounding not to hide the gap
                 digits = min(17, max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(gap)) + 2))
             text = f"{value:.{digits}g}"
-            sentence = (
-                f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, proved{supposing}"
-            )
+            sentence = f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, {how}"
         elif math.isfinite(gap) and gap >= 0:
             bound = self.dual_objective + (-self.rounding if upwards else self.rounding)
             at = f"at {'least' if upwards else 'most'} {_rounded(bound, 6, up=not upwards)}"
-            sentence = f"objective {value:.6g}; the optimum is {at}, proved{supposing}"
+            sentence = f"objective {value:.6g}; the optimum is {at}, {how}"
         elif gap == math.inf:
             sentence = f"objective {value:.6g}; no bound on the optimum is known"
         else:

@@ -72,7 +72,7 @@ def test_status_with_and_without_solution() -> None:
         (Certificate(NAN, 0.0), "nothing is proved: objective nan, bound 0"),
         (
             Certificate(1.0, 1.0, kind="cone program", violations={"box": 2**-30}, assumptions=("|x| <= 10", "y <= 1")),
-            "optimum 1 within 0, proved, supposing |x| <= 10 and y <= 1; constraints hold to 9.4e-10",
+            "optimum 1 within 0, supposing |x| <= 10 and y <= 1, which is not proved; constraints hold to 9.4e-10",
         ),
     ],
 )  # fmt: skip
