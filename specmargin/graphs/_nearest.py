@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -90,30 +89,40 @@ def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray
     ``|x|^2 - 2x'y + |y|^2`` rounds as the number of threads and the place in a block have it: distances that it cannot
     tell apart are computed again, from differences.
     """
+    from sklearn.neighbors import NearestNeighbors
+    from sklearn.preprocessing import normalize
+
     metric = "euclidean" if metric in _EUCLIDEAN else metric
     if metric == "cosine":
-        X, queries = (directions(X),) * 2 if queries is X else (directions(X), directions(queries))
-    find, (m, n) = _search(X, metric), (queries.shape[0], X.shape[0])
+        X, queries = directions(X), directions(queries)
+    sparse, m, n = sp.issparse(X), queries.shape[0], X.shape[0]
+    if metric == "cosine" and not sparse and n > LARGE:
+        # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
+        X, queries, metric = normalize(X), normalize(queries), "euclidean"
+    if sparse and metric in PROJECTED_METRICS:
+        find = partial(_sparse_rows, X, metric=metric)
+    else:
+        find = NearestNeighbors(metric=metric).fit(X).kneighbors
     indices = np.empty((m, k), dtype=np.intp)
     # A graph of distances holds no more than it was asked for, in an order of its own.
-    rows, width = np.arange(m), k if metric == "precomputed" and sp.issparse(X) else min(k + _MORE, n)
+    rows, width = np.arange(m), k if metric == "precomputed" and sparse else min(k + _MORE, n)
     lengths = row_norms(queries) if metric == "euclidean" else np.ones(m)
     while len(rows):
         undecided = []
         for part in np.split(rows, range(step := max(1, _BLOCK // width), len(rows), step)):
-            distances, found = find(queries if len(part) == m else queries[part], width)
+            distances, listed = find(queries if len(part) == m else queries[part], width)
             values = distances**2 if metric == "euclidean" else distances
             slack = tie_slack(lengths[part], values[:, -1], X.shape[1], metric)[:, None]
             equal = np.pad(np.diff(values) <= slack, ((0, 0), (1, 1)))
             equal = equal[:, 1:] | equal[:, :-1]  # with the one before or after
             ties = equal.any(axis=1)
-            indices[part[~ties]] = found[~ties, :k]
+            indices[part[~ties]] = listed[~ties, :k]
             last = values[:, k - 1 : k] + slack
             cut = ties & (values[:, -1:] <= last)[:, 0] & (k < width < n)
             undecided.append(part[cut])
             at = np.flatnonzero(ties & ~cut)
             near = values[at] <= last[at]
-            exact, own = np.where(near, distances[at], np.inf), found[at]
+            exact, own = np.where(near, distances[at], np.inf), listed[at]
             if metric in ("euclidean", "cosine"):
                 i, j = np.nonzero(near & equal[at])
                 exact[i, j] = pair_distances(queries, X, part[at[i]], own[i, j], metric)
@@ -133,27 +142,6 @@ def tie_slack(lengths: FloatArray, farthest: FloatArray, n_features: int, metric
     if metric == "euclidean":
         return unit * (2.0 * lengths + np.sqrt(farthest)) ** 2
     return np.full(len(lengths), 8.0 * unit if metric == "cosine" else 0.0)
-
-
-def _search(X: Matrix, metric: Any) -> Callable[[Matrix, int], tuple[FloatArray, IntArray]]:
-    """Return the search for the k nearest rows of `X` to queries: their distances (m, k), rising, and indices."""
-    from sklearn.neighbors import NearestNeighbors
-    from sklearn.preprocessing import normalize
-
-    if sp.issparse(X) and metric in PROJECTED_METRICS:
-        return partial(_sparse_rows, X, metric=metric)
-    if metric != "cosine" or X.shape[0] <= LARGE:
-        near = NearestNeighbors(metric=metric).fit(X)
-        return near.kneighbors
-
-    near = NearestNeighbors(metric="euclidean").fit(normalize(X))
-
-    def by_chords(queries: Matrix, k: int) -> tuple[FloatArray, IntArray]:
-        # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
-        chords, indices = near.kneighbors(normalize(queries), k)
-        return chords**2 / 2.0, indices
-
-    return by_chords
 
 
 def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> tuple[FloatArray, IntArray]:

@@ -204,10 +204,11 @@ def _aligned(obj: BlockAlignment, smoothest: IntArray, tol: float) -> SolveResul
     """
     result = alignment(obj, tol=tol)
     weights, best = np.asarray(result.variables["delta"]), float(result.variables["alignment"])
-    touching = np.flatnonzero((weights > 0) | (result.duals["order"] <= _TOUCHING))
-    products = obj.cone.sums(obj.cone.sums(obj.M).T)[np.ix_(touching, touching)]
+    products = obj.cone.sums(obj.cone.sums(obj.M).T)
     lengths = np.sqrt(products.diagonal())
-    if np.linalg.eigvalsh(products / np.outer(lengths, lengths))[0] > _DEPENDENT:
+    touching = (lengths > 0) & ((weights > 0) | (result.duals["order"] <= _TOUCHING))
+    cosines = products[touching][:, touching] / np.outer(lengths[touching], lengths[touching])
+    if np.linalg.eigvalsh(cosines)[0] > _DEPENDENT:
         return result
     for k in range(1, obj.n_blocks):
         few = smoothest[:k]

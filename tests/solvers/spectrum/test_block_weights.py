@@ -77,6 +77,8 @@ def test_a_rough_block_that_the_labels_want_stays(rng):
     rough, smooth = np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.array([[1.0], [-1.0], [0.5], [-0.5]])
     learned = learn_weights([rough, smooth, smooth], encode_labels(y))
     np.testing.assert_allclose(learned.delta, [1.0, 0.0, 0.0], atol=1e-9)
+    learned = learn_weights([rough, 0.0 * rough, smooth], encode_labels(y))  # one vanishes on the labelled samples
+    np.testing.assert_allclose(learned.delta, [1.0, 0.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["margin", "ordered"])
