@@ -36,10 +36,7 @@ class Hinge(MarginLoss):
     name: ClassVar[str] = "hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
-    convex = True
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
+    convex = piecewise_quadratic = nonincreasing = gaussian = True
     slack_power = 1
     box_dual = True
     pieces = Pieces((0.0,), ((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
@@ -78,11 +75,7 @@ class SquaredHinge(MarginLoss):
     name: ClassVar[str] = "squared_hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = np.inf
-    convex = True
-    smooth = True
-    curved = True
-    piecewise_quadratic = True
-    nonincreasing = True
+    convex = smooth = curved = piecewise_quadratic = nonincreasing = True
     curvature_bound = 2.0
     gaussian = True
     slack_power = 2
@@ -127,10 +120,7 @@ class Squared(MarginLoss):
     name: ClassVar[str] = "squared"
     lower: ClassVar[float] = -np.inf
     upper: ClassVar[float] = np.inf
-    convex = True
-    smooth = True
-    curved = True
-    piecewise_quadratic = True
+    convex = smooth = curved = piecewise_quadratic = True
     curvature_bound = 2.0
     pieces = Pieces((), ((1.0, 0.0, 0.0),))
 
@@ -181,11 +171,7 @@ class HuberHinge(MarginLoss):
     name: ClassVar[str] = "huber_hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
-    convex = True
-    smooth = True
-    curved = True
-    piecewise_quadratic = True
-    nonincreasing = True
+    convex = smooth = curved = piecewise_quadratic = nonincreasing = True
 
     def __post_init__(self) -> None:
         numeric("h", self.h)
@@ -256,11 +242,7 @@ class SmoothHinge(MarginLoss):
     name: ClassVar[str] = "smooth_hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
-    convex = True
-    smooth = True
-    curved = True
-    nonincreasing = True
-    gaussian = True
+    convex = smooth = curved = nonincreasing = gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
@@ -329,9 +311,7 @@ class Ramp(Loss):
 
     s: float = -0.3
     name: ClassVar[str] = "ramp"
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
+    piecewise_quadratic = nonincreasing = gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)

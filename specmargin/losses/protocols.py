@@ -51,40 +51,24 @@ class Loss(SmoothLoss, Protocol):
         """V''(t), elementwise: zero unless it is curved."""
         return np.zeros_like(t)
 
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex."""
-        return False
-
-    @property
-    def smooth(self) -> bool:
-        """Whether its slope is continuous."""
-        return False
-
-    @property
-    def curved(self) -> bool:
-        """Whether it is curved somewhere, other than at kinks: it is not piecewise linear."""
-        return False
-
-    @property
-    def piecewise_quadratic(self) -> bool:
-        """Whether it consists of finitely many parabolas; lines are such."""
-        return False
-
-    @property
-    def nonincreasing(self) -> bool:
-        """Whether it never rises: with t for losses of the margin, with |f| for those of the decision."""
-        return False
+    convex: bool = False
+    """Whether it is convex."""
+    smooth: bool = False
+    """Whether its slope is continuous."""
+    curved: bool = False
+    """Whether it is curved somewhere, other than at kinks: it is not piecewise linear."""
+    piecewise_quadratic: bool = False
+    """Whether it consists of finitely many parabolas; lines are such."""
+    nonincreasing: bool = False
+    """Whether it never rises: with t for losses of the margin, with |f| for those of the decision."""
 
     @property
     def curvature_bound(self) -> float:
         """The largest change of the slope per change of the argument; inf where there is a kink."""
         return np.inf
 
-    @property
-    def gaussian(self) -> bool:
-        """Whether `specmargin.losses.smoothed` knows its convolution with a Gaussian."""
-        return False
+    gaussian: bool = False
+    """Whether `specmargin.losses.smoothed` knows its convolution with a Gaussian."""
 
     @property
     def slack_power(self) -> int:
@@ -118,15 +102,10 @@ class MarginLoss(Loss, Protocol):
     lower: ClassVar[float]
     upper: ClassVar[float]
 
-    @property
-    def box_dual(self) -> bool:
-        """Whether `dual_value` is beta itself, on [0, 1]: the dual is a quadratic program in a box."""
-        return False
-
-    @property
-    def lapsvm_scale(self) -> float:
-        """Factor in front of the whole objective of LapSVM where it has this loss."""
-        return 1.0
+    box_dual: bool = False
+    """Whether `dual_value` is beta itself, on [0, 1]: the dual is a quadratic program in a box."""
+    lapsvm_scale: float = 1.0
+    """Factor in front of the whole objective of LapSVM where it has this loss."""
 
     @property
     def pieces(self) -> Pieces | None:

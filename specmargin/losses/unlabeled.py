@@ -71,9 +71,7 @@ class UnlabeledLoss(Loss, Protocol):
 class _BetterLabel(UnlabeledLoss):
     """U(f) = V(|f|): what a loss of the margin costs at the better of both labels."""
 
-    piecewise_quadratic = True
-    nonincreasing = True
-    gaussian = True
+    piecewise_quadratic = nonincreasing = gaussian = True
 
     @property
     def of_margin(self) -> Loss:
@@ -148,11 +146,7 @@ class ExpSquared(UnlabeledLoss):
 
     s: float = 3.0
     name: ClassVar[str] = "exp"
-    smooth = True
-    curved = True
-    nonincreasing = True
-    gaussian = True
-    convex_in_square = True
+    smooth = curved = nonincreasing = gaussian = convex_in_square = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
