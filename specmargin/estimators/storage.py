@@ -27,9 +27,7 @@ KIND = "estimator"
 """Of the archives that hold an estimator."""
 
 _CONTENTS_VERSION = 2
-"""Version of what such a file holds: raised when a later package could not predict from it.
-
-Version 1 had estimators with other parameters, before they were composed of parts."""
+"""Version of what such a file holds: raised when a later package could not predict from it."""
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _COMPARED = ("specmargin", "scikit-learn")
@@ -156,11 +154,6 @@ def unpack_estimator(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) 
         raise InvalidInputError(
             f"it holds an estimator in the version {version!r}, written by specmargin "
             f"{packed['versions']['specmargin']}, and this one reads up to {_CONTENTS_VERSION}; use a newer one."
-        )
-    if version < _CONTENTS_VERSION:
-        raise InvalidInputError(
-            f"it holds an estimator of specmargin {packed['versions']['specmargin']}, whose parameters were others; "
-            "fit again, with the parameters of this version, or load it with that one."
         )
     estimator = Reader(packed["objects"], arrays).unpacked(packed["root"])
     if not _is_ours(estimator):
