@@ -139,9 +139,7 @@ def blocked_product(A: FloatArray, x: FloatArray) -> FloatArray:
 
 def blocked_depth(n: int) -> int:
     """Return the largest number of roundings that a term of `blocked_product` passes through."""
-    if n < 2 * _COLUMNS:
-        return n
-    return _COLUMNS + (-(-n // _COLUMNS) - 1).bit_length()
+    return n if n < 2 * _COLUMNS else _COLUMNS + (-(-n // _COLUMNS) - 1).bit_length()
 
 
 def extended_product(A: FloatArray, x: FloatArray) -> tuple[AnyArray, FloatArray]:

@@ -467,9 +467,7 @@ def objects(values: list[Any]) -> AnyArray:
 
 def missing_in(column: AnyArray) -> BoolArray:
     """Return the mask of the missing entries; infinite numbers count as missing."""
-    if column.dtype.kind == "f":
-        return ~np.isfinite(column)
-    return np.asarray(pandas().isna(column), dtype=bool)
+    return ~np.isfinite(column) if column.dtype.kind == "f" else np.asarray(pandas().isna(column), dtype=bool)
 
 
 def distinct(column: AnyArray) -> AnyArray:

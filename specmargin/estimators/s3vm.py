@@ -355,9 +355,7 @@ class S3VM(SemiSupervisedClassifier):
         return results, weights
 
     def _scores(self, f: FloatArray) -> FloatArray:
-        if self._pairs is not None:
-            return _votes(f, self._pairs, len(self.classes_))
-        return columns(list(f.T))
+        return _votes(f, self._pairs, len(self.classes_)) if self._pairs is not None else columns(list(f.T))
 
     def _decision(self, X: Matrix) -> FloatArray:
         return self._scores(self._functions.values(X, self._coefficients) + self.intercept_)

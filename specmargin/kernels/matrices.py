@@ -338,9 +338,7 @@ def _scale_gamma(X: Matrix) -> float:
     second = (values**2).sum() / size
     variance = (((values - mean) ** 2).sum() + (size - values.size) * mean**2) / size
     # A constant such as 0.1 has a variance of rounding errors, not of data.
-    if variance <= 1e-28 * second:
-        return 1.0
-    return float(1.0 / (X.shape[1] * variance))
+    return 1.0 if variance <= 1e-28 * second else float(1.0 / (X.shape[1] * variance))
 
 
 def _distance_gamma(X: Matrix, rule: str) -> float:

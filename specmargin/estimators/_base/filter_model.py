@@ -33,9 +33,7 @@ from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 def filters_rule(name: str, value: Any) -> Any:
     """Check the name of a family of filters, or a family."""
-    if isinstance(value, str):
-        return choice(*FAMILIES)(name, value)
-    return family_rule(name, value)
+    return choice(*FAMILIES)(name, value) if isinstance(value, str) else family_rule(name, value)
 
 
 def filtered(X: Matrix, graph: SparseArray, filters: Any, self_loops: float, normalization: str) -> FilterBank:

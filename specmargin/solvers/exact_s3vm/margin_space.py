@@ -140,9 +140,7 @@ class Quadratic:
 
     def completed(self, p: FloatArray) -> FloatArray:
         """Return p with the multiple of the balance that makes `dual_bound` largest."""
-        if self.balance is None:
-            return p
-        return p + (self.total - float(p @ self._row)) / self._weight * self.balance
+        return p if self.balance is None else p + (self.total - float(p @ self._row)) / self._weight * self.balance
 
     def dual_bound(self, p: FloatArray, gain: float) -> float:
         """Return a lower bound of J where p'x >= gain: the dual objective at p, less what rounding may have added."""

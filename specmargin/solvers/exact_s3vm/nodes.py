@@ -101,9 +101,7 @@ class Incumbent:
         """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
         obj = self.search.obj
         weights = self.search.expand(self.w)
-        if given is not None and obj.value_at(given) < obj.value_at(weights):
-            return given
-        return weights
+        return given if given is not None and obj.value_at(given) < obj.value_at(weights) else weights
 
 
 def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[Certificate, str]:
