@@ -188,10 +188,11 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     constraints: dict[str, Any] = {"margin": margin == offset}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
+    losses = as_cvxpy(obj.loss, t)
     expressions = {
         "decisions": R @ w + b,
         "margins": t,
-        "loss": _summed(as_cvxpy(obj.loss, t), data.weights),
+        "loss": cp.sum(losses) if data.weights is None else data.weights @ losses,
         "norm": cp.sum_squares(w),
     }
     value = expressions["loss"] + gamma_A * expressions["norm"]
@@ -246,7 +247,3 @@ def _label_data(obj: LapSVM) -> LabelData:
         return objective.with_(labeled=given.labeled, targets=given.values, weights=given.weights)
 
     return LabelData(obj, relabelled, Targets)
-
-
-def _summed(losses: cp.Expression, weights: Any) -> cp.Expression:
-    return cp.sum(losses) if weights is None else weights @ losses

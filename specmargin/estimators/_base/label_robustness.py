@@ -104,17 +104,12 @@ def count_flips(estimator: Any, X: Matrix | None, max_flips: int | None) -> Labe
             if max_flips is None and limit < l:
                 flips = attacked_flips(answer, known, n_classes, flips, limit, _MOST_FITS)
                 if estimator.class_balance is None and estimator.class_weight is None and n_classes == 2:
-                    proved, bound = getattr(estimator, "_certified_flips", _nothing)(X)
+                    proved, bound = getattr(estimator, "_certified_flips", lambda X: (0, ""))(X)
                     radius = np.where(radius > limit, np.maximum(radius, proved + 1), radius)
     counted = np.ones(len(codes), dtype=bool)
     if X is None:
         counted[labels.labeled] = False
     return LabelRobustness(codes, radius, flips, decides, labels.labeled, labels.classes, limit, counted, FIXED, bound)
-
-
-def _nothing(X: Matrix | None) -> tuple[int, str]:
-    """Return that no set of labels is known to change nothing."""
-    return 0, ""
 
 
 def _products(estimator: Any, X: Matrix | None, labels: Labels) -> Products:

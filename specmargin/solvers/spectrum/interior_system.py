@@ -59,10 +59,6 @@ class MarginSystem:
         """Return G a."""
         return self.data.U @ (self.z * self.data.cone.weights(a))
 
-    def _adjoint(self, x: FloatArray) -> FloatArray:
-        """Return G'x."""
-        return self.data.cone.sums(self.z * (self.data.U.T @ x))
-
     def solve(
         self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: float, r_trace: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -75,7 +71,7 @@ class MarginSystem:
         X = self.inverse.solve(r)
         small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
         dgamma = X - self.image @ small
-        dw = self.c * small[1] - self._adjoint(dgamma) + r_w
+        dw = self.c * small[1] - self.data.cone.sums(self.z * (self.data.U.T @ dgamma)) + r_w  # less G'dgamma
         dkappa = rho / self.w - self.D * dw
         dkappa[border] = small[2:]
         dw[border] = ((rho - self.w * dkappa) / self.kappa)[border]
