@@ -34,16 +34,14 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 __all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class _RegularizedEigenfunctions(SemiSupervised):
     """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
 
-    gamma_A: float = 0.01
-    kernel: Any = RBF("scale")
-    graph: Any = KNN()
-    laplacian: Any = Laplacian(normalized=False)
-    tol: float = 1e-6
-    result_: SolveResult = field(init=False)
+    gamma_A: float
+    kernel: Any
+    laplacian: Any
+    tol: float
+    result_: SolveResult
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"gamma_A": number(above=0)}
 
@@ -210,7 +208,12 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     n_clusters: int = field(default=2, kw_only=False)
     n_components: int | None = None
+    gamma_A: float = 0.01
+    kernel: Any = RBF("scale")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(normalized=False)
     assign: str = "auto"
+    tol: float = 1e-6
     random_state: Any = 0
 
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {"n_components": maybe(count(1))}
@@ -338,6 +341,11 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
     """
 
     n_components: int = field(default=2, kw_only=False)
+    gamma_A: float = 0.01
+    kernel: Any = RBF("scale")
+    graph: Any = KNN()
+    laplacian: Any = Laplacian(normalized=False)
+    tol: float = 1e-6
 
     def _n_functions(self) -> int:
         return self.n_components

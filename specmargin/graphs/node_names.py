@@ -80,7 +80,7 @@ def by_row(values: Any, X: Any, nodes: Sequence[Hashable] | None, missing: Any) 
     Parameters
     ----------
     values : array-like or mapping
-        By name, or in the order of the rows.
+        Labels, targets or weights by name, or in the order of the rows.
     X : array-like or None
         Features, a frame for names; None for the samples that were learned from.
     nodes : sequence of names or None

@@ -17,7 +17,6 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,9 +25,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from specmargin.proofs import balls as of
-from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
+from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, matrix, outward, total
 from specmargin.proofs.bounds import Proof
-from specmargin.proofs.implied_box import LARGE, Level, Rows, complementary, implied_box, places
+from specmargin.proofs.cones import directions, in_dual, violation
+from specmargin.proofs.implied_box import LARGE, Level, Rows, complementary, implied_box
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import STATUS_GAP, concluded, judged, require_numbers
 from specmargin.typing import AnyArray, FloatArray, IntArray
@@ -40,9 +40,7 @@ RATIONAL = 30
 OPEN = 300
 """Columns without bounds up to which a system is solved,"""
 WORK = 3_000_000
-"""and the products that it may take to write it down;"""
-STEP = 1e-8
-"""how far a block of multipliers is to move that is not on its ray, next to its size."""
+"""and the products that it may take to write it down."""
 ROUNDS = 3
 """How often bounds of x are looked for, each time after a better bound of the optimum."""
 ALLOWED = 1e-9
@@ -51,7 +49,6 @@ MOST = 100
 """Rows across which a column may have its unit from others."""
 FLAT = ("zero", "nonnegative")
 """Cones of one row."""
-logarithm = np.frompyfunc(lambda x: x.log(), 1, 1)
 
 
 def check(record: ProofRecord) -> Verification:
@@ -175,46 +172,6 @@ def require_dual(p: SimpleNamespace) -> None:
                 raise Refuted(f"the multipliers of row {row[0]} are not proved to lie in the dual of a {kind} cone")
 
 
-def in_dual(kind: str, z: AnyArray, parameters: tuple[float, ...]) -> bool:
-    """Whether multipliers, balls, lie in a dual cone, for certain."""
-    if kind == "zero" or is_zero(z):
-        return True
-    if kind == "nonnegative":
-        return bool(z[0] >= 0)
-    if kind == "second_order":
-        return bool(z[0] >= 0 and z[0] * z[0] >= total(z[1:] ** 2))
-    if kind == "semidefinite":
-        return bool(z[0] >= 0) if len(z) == 1 else of.is_definite(filled(symmetric(z, parameters)))
-    if kind == "exponential":
-        u, v, w = (z[int(k)] for k in parameters)
-        if u == 0:
-            return bool(v >= 0 and w >= 0)
-        return bool(u < 0 and w > 0 and v / u - 1 < w.log() - (-u).log())
-    heads, tail = z[:-1], abs(z[-1])
-    if tail == 0:
-        return all(one >= 0 for one in heads)
-    a = balls(parameters) / total(balls(parameters))
-    return all(one > 0 for one in heads) and bool(total(a * logarithm(heads / a)) >= tail.log())
-
-
-def is_zero(z: AnyArray) -> bool:
-    """Whether all balls are zero, for certain."""
-    return all(one == 0 for one in z)
-
-
-def filled(M: arb_mat) -> arb_mat:
-    """Return M with one on the diagonal where a row is zero for certain: semidefinite if and only if M is."""
-    return M + of.diagonal([float(is_zero(row)) for row in of.entries(M)])
-
-
-def symmetric(z: AnyArray, parameters: tuple[float, ...]) -> arb_mat:
-    """Return the matrix of packed entries, off the diagonal over sqrt 2."""
-    order, (i, j) = int(parameters[0]), places(parameters)
-    M = np.full((order, order), ZERO, dtype=object)
-    M[i, j] = M[j, i] = np.where(i == j, z, z / arb(2).sqrt())
-    return arb_mat(M.tolist())
-
-
 def violations(p: SimpleNamespace, status: str) -> str:
     """Return how far the answer is outside, in words, once no constraint is violated by more than is claimed."""
     s, worst, name = p.b - p.A(p.x), ZERO, ""
@@ -231,34 +188,6 @@ def violations(p: SimpleNamespace, status: str) -> str:
     if status in STATUS_GAP and not worst <= STATUS_GAP[status] * max(1.0, size):
         raise Refuted(f"its status is {status}, next to a violation of {outward(worst)[1]:.2g}{name}")
     return f"{outward(worst)[1]:.2g}{name}" if worst != 0 else "0"
-
-
-def violation(kind: str, s: AnyArray, parameters: tuple[float, ...]) -> Ball:
-    """Return how far slacks are outside of their cone, in its own units; of a matrix an upper bound."""
-    if kind == "zero":
-        return abs(s[0])
-    if kind == "nonnegative":
-        return (-s[0]).max(ZERO)
-    if kind == "second_order":
-        return (total(s[1:] ** 2).sqrt() - s[0]).max(ZERO)
-    if kind == "semidefinite":
-        return _below_zero(symmetric(s, parameters))
-    if kind == "exponential":
-        x, y, z = (s[int(k)] for k in parameters)
-        return (y * (x / y).exp() - z).max(ZERO) if y > 0 else largest([ZERO, -y, -z, x])
-    a = balls(parameters) / total(balls(parameters))
-    mean = total(a * logarithm(s[:-1])).exp() if all(one > 0 for one in s[:-1]) else ZERO
-    return largest([ZERO, abs(s[-1]) - mean, *-s[:-1]])
-
-
-def _below_zero(M: arb_mat) -> Ball:
-    """Return a t >= 0 with which M + tI is proved to be positive semidefinite."""
-    near = of.floats(of.entries(M))
-    guess, size = max(-float(np.linalg.eigvalsh(near)[0]), 0.0), 1e-15 * float(np.abs(near).max()) + 1e-300
-    for t in (0.0, *(guess * (1 + 1e-10) + size * 8.0**k for k in range(8))):
-        if of.is_definite(filled(M + of.diagonal([t] * len(near)))):
-            return arb(t)
-    raise Refuted("nothing is proved of a matrix among the slacks of the answer")
 
 
 # The bound
@@ -415,32 +344,6 @@ def level_of(p: SimpleNamespace) -> Level:
     ends = [(x, x) if yes else outward(one) for one, x, yes in zip(slope, near, is_float, strict=True)]
     low, high = np.array(ends).reshape(-1, 2).T
     return Level(low, high, p.curvature, outward(limit)[1])
-
-
-def directions(kind: str, z: FloatArray, parameters: tuple[float, ...]) -> FloatArray:
-    """Return the columns of F for one block: z, by which it stays in its cone, and a little in all directions.
-
-    Of a matrix these are Z^1/2 E Z^1/2, which move least what is nearly singular. Next to the edge g = 0 of the dual of
-    an exponential cone, g = v - u - u log(-w / u), two are along the edge, and one is g towards it.
-    """
-    if kind == "zero":
-        return np.ones((1, 1))
-    if kind == "semidefinite" and z.any():
-        order, (i, j) = int(parameters[0]), places(parameters)
-        weight, Z = np.where(i == j, 1.0, math.sqrt(2.0)), np.zeros((order, order))
-        Z[i, j] = Z[j, i] = z / weight
-        values, V = np.linalg.eigh(Z)
-        root = (V * np.sqrt(np.maximum(values, 0.0))) @ V.T
-        units = (np.outer(root[:, a], root[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True))
-        return np.column_stack([(unit + unit.T)[i, j] * weight for unit in units])
-    if kind == "exponential":
-        at = [int(k) for k in parameters]
-        u, v, w = z[at].tolist()
-        if u < 0 < w and (g := v - u - u * math.log(-w / u)) > 0:
-            k, out = min(1.0, math.sqrt(g / -u)), np.zeros((3, 3))
-            out[at] = np.array([[-u * k, 0, 0], [u * math.log(-u / w) * k, u * k, g], [0, w * k, 0]])
-            return out
-    return np.column_stack([z, STEP * np.abs(z).max() * np.eye(len(z))])
 
 
 def exact_multipliers(p: SimpleNamespace, is_open: AnyArray) -> AnyArray | None:

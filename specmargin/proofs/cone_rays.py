@@ -24,7 +24,8 @@ from flint import arb
 
 from specmargin.proofs import balls as of
 from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
-from specmargin.proofs.cone_program import OPEN, Sparse, is_zero, least, read, require_dual, violation
+from specmargin.proofs.cone_program import OPEN, Sparse, least, read, require_dual
+from specmargin.proofs.cones import is_zero, violation
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import concluded
 from specmargin.typing import AnyArray, FloatArray, IntArray

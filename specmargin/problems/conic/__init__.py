@@ -1,8 +1,7 @@
 """Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
 
 from specmargin.problems.conic.evidence import is_of
-from specmargin.problems.conic.program import data_for
-from specmargin.problems.conic.running import as_solver_errors, require_options, run, told
+from specmargin.problems.conic.running import as_solver_errors, data_for, require_options, run, told
 from specmargin.problems.conic.solving import certified, require_convex, solved
 
 __all__ = [

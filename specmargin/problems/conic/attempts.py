@@ -167,11 +167,11 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proo
         ray = proved_infeasible(form.program, answer.z)
     elif "unbounded" in answer.status:
         ray = proved_unbounded(form.program, answer.x)
-        found = None if ray is None else feasible_point(form)
-        if isinstance(found, Ray):
-            ray = found
-        elif ray is not None and found is not None:
-            ray = ray.from_point(found)
+        point = None if ray is None else feasible_point(form)
+        if isinstance(point, Ray):
+            ray = point
+        elif ray is not None and point is not None:
+            ray = ray.from_point(point)
     else:
         return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10, known=known))
     if ray is not None and ray.assumptions:

@@ -8,41 +8,31 @@ What is compiled is taken as it is: a certificate of it speaks of the problem as
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cache, cached_property
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
-from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
-from specmargin.problems.compiling import count_on, is_wide
 from specmargin.problems.conic import cones
-from specmargin.problems.conic.cones import Cone, definiteness_margin, is_definite
-from specmargin.problems.conic.running import as_solver_errors, run
+from specmargin.problems.conic.cones import Cone
+from specmargin.problems.conic.convexity import convexity
+from specmargin.problems.conic.running import as_solver_errors, data_for, run
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["Answer", "Compiled", "ConeProgram", "backend_for", "compiled", "data_for", "solver_for"]
+__all__ = ["Answer", "Compiled", "ConeProgram", "compiled"]
 
 _ORDER = (Zero, NonNeg, SOC, PSD, SvecPSD, ExpCone, PowCone3D, PowConeND)
-_RATIONAL = 40
-"""Matrices up to this order are looked at in rational arithmetic."""
 _PASSES = 100
 """Rows across which a column has its unit from other columns; beyond, it has none."""
 _TINY = 1e-300
 _NOISE = 1e-15
 """Share of the terms of a row up to which its right side is rounding."""
-_FEW = 50
-"""Entries of parameters up to which CVXPY's default is faster."""
-_BLOCK = 2500
-"""Largest connected block of P that is factorised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +177,7 @@ class ConeProgram:
         """Proved numbers c and k with P >= -c diag(P) and P >= k diag(P); c is infinite if P may not be convex."""
         if self.is_separable and (self.P.diagonal() >= 0).all():
             return 0.0, 1.0
-        return _convexity(self.P)
+        return convexity(self.P)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,48 +298,6 @@ def _divided(dual: Any, scale: float) -> Any:
     return None if dual is None else dual / scale
 
 
-def data_for(problem: cp.Problem, solver: str) -> tuple[dict[str, Any], Any, list[Any]]:
-    """Return what CVXPY compiles a problem to for a solver, with the chain of its reductions and their inverses."""
-    count_on(problem)
-    with as_solver_errors():
-        data, chain, inverse = problem.get_problem_data(
-            solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
-        )
-    return data, chain, inverse
-
-
-def backend_for(problem: cp.Problem) -> str | None:
-    """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
-    if is_wide(problem):  # compiled for the present values: it has none
-        return cp.SCIPY_CANON_BACKEND
-    many = sum(parameter.size for parameter in problem.parameters()) > _FEW
-    return cp.COO_CANON_BACKEND if many else None
-
-
-def solver_for(problem: cp.Problem, name: str) -> Any:
-    """Return what CVXPY shall be passed as the solver: a name, or the solver of that name without bounds.
-
-    For solvers that take bounds of columns apart, CVXPY derives some of its own. Those of 1.9.0 to 1.9.3 may be wrong:
-    a product of which either sign is possible has the bounds inf - inf, which become zero, and a hinge is then closed.
-    Of a solver of one's own that takes none, the bounds that the user wrote are rows, and there are no others.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # CVXPY warns when it compiles
-        kind: Any = type(resolve_and_build_chain(problem, name).solver)
-    return _without_bounds(kind) if kind.BOUNDED_VARIABLES else name
-
-
-@cache
-def _without_bounds(kind: Any) -> Any:
-    name = f"{kind().name()} (bounds as rows)"  # CVXPY wants another name of a solver that is not its own
-    reduced = {
-        "BOUNDED_VARIABLES": False,
-        "name": lambda self: name,
-        "__reduce__": lambda self: (_without_bounds, (kind,)),
-    }
-    return type(kind.__name__, (kind,), reduced)()
-
-
 def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     """Return a problem as CVXPY compiles it for a solver.
 
@@ -465,62 +413,3 @@ def _symmetric(P: Matrix | None, n: int) -> Matrix:
     P = sp.csc_matrix(P)
     P.eliminate_zeros()
     return P
-
-
-def _convexity(P: Matrix) -> tuple[float, float]:
-    """Return c and k of `ConeProgram.convexity`: Rump's test on every connected block, scaled by powers of two."""
-    diagonal = P.diagonal()
-    if (diagonal < 0).any() or np.ravel(abs(P).sum(axis=0))[diagonal == 0].any():
-        return math.inf, 0.0
-    kept = np.flatnonzero(diagonal > 0)
-    scale = sp.diags(np.exp2(-np.round(np.log2(diagonal[kept]) / 2)))  # the scaled diagonal is in [1/2, 2]
-    M = sp.csc_matrix(scale @ P[kept][:, kept] @ scale)
-    n_blocks, block = sp.csgraph.connected_components(M, directed=False)
-    defect, strength = 0.0, 1.0
-    order = np.argsort(block, kind="stable")
-    for at in np.split(order, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1]):
-        if len(at) == 1:
-            continue
-        if len(at) > _BLOCK:
-            return math.inf, 0.0
-        of_block = _of_block(M[at][:, at].toarray(), P[kept[at]][:, kept[at]])
-        defect, strength = max(defect, of_block[0]), min(strength, of_block[1])
-    return defect, strength
-
-
-def _of_block(M: FloatArray, P: Matrix) -> tuple[float, float]:
-    m, eye, margin = len(M), np.eye(len(M)), definiteness_margin(M)
-    if is_definite(M):
-        least = float(np.linalg.eigvalsh(M)[0])
-        return (0.0, least / 4.2) if least > 0 and is_definite(M - least / 2 * eye) else (0.0, 0.0)
-    if m <= _RATIONAL and _is_semidefinite(P):
-        return 0.0, 0.0
-    if is_definite(M + 1.25 * margin * eye):  # singular but for rounding
-        return 2.1 * 1.25 * margin, 0.0
-    least = float(np.linalg.eigvalsh(M)[0])
-    for shift in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
-        whole = max(shift - min(least, 0.0), shift) * m
-        if whole + least > 0.5 * margin and is_definite(M + whole * eye):  # below it the test would refuse
-            return 2.1 * whole, 0.0
-    return math.inf, 0.0
-
-
-def _is_semidefinite(P: Matrix) -> bool:
-    """Whether a symmetric matrix is positive semidefinite, by elimination in rational arithmetic, sparse rows first."""
-    P = sp.csr_matrix(P)
-    place = np.empty(P.shape[0], dtype=int)
-    place[np.argsort(np.diff(P.indptr), kind="stable")] = np.arange(P.shape[0])
-    rows: list[dict[int, Fraction]] = [{} for _ in place]
-    for i, (start, end) in enumerate(pairwise(P.indptr.tolist())):
-        columns = place[P.indices[start:end]].tolist()
-        entries = zip(columns, P.data[start:end].tolist(), strict=True)
-        rows[place[i]] = {j: Fraction(entry) for j, entry in entries if entry}
-    for i, pivots in enumerate(rows):
-        pivot, others = pivots.get(i, Fraction(0)), {j: entry for j, entry in pivots.items() if j > i and entry}
-        if pivot < 0 or (not pivot and others):
-            return False
-        for j, entry in others.items():  # the rows below that have an entry in this column, by symmetry
-            row, factor = rows[j], entry / pivot
-            for k, above in others.items():
-                row[k] = row.get(k, Fraction(0)) - factor * above
-    return True

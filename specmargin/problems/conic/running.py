@@ -1,4 +1,4 @@
-"""How a solver is run: with options that it has, as if nothing had been solved before, its failures as SolverErrors.
+"""How a problem is compiled for a solver, and how that is run: anew each time, its failures as SolverErrors.
 
 CVXPY keeps the solver of a problem together with its settings, and warm starts it: what the options of one solve were
 would decide the answer of the next. Here every run begins anew, and leaves nothing to the next solve of the user.
@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import cvxpy as cp
+from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
 from specmargin.checks import among
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.problems.compiling import count_on, is_wide
 
-__all__ = ["as_solver_errors", "require_options", "run", "told"]
+__all__ = ["as_solver_errors", "data_for", "require_options", "run", "solver_for", "told"]
 
+_FEW = 50
+"""Entries of parameters up to which CVXPY's default is faster."""
 _LIMIT = 60.0
 """Seconds after which HiGHS stops at a quadratic program. With little curvature it may never return."""
 _CONVEX = "only convex programs (DCP) are certified"
@@ -67,6 +73,48 @@ _NAMES = {
     "log_csv_filename max_iters mkl normalize rho_x scale time_limit_secs use_indirect write_data_filename",
 }
 """Options that CVXPY hands on, or reads itself, of solvers whose packages do not list them."""
+
+
+def data_for(problem: cp.Problem, solver: str) -> tuple[dict[str, Any], Any, list[Any]]:
+    """Return what CVXPY compiles a problem to for a solver, with the chain of its reductions and their inverses."""
+    count_on(problem)
+    with as_solver_errors():
+        data, chain, inverse = problem.get_problem_data(
+            solver_for(problem, solver), ignore_dpp=is_wide(problem), canon_backend=backend_for(problem)
+        )
+    return data, chain, inverse
+
+
+def backend_for(problem: cp.Problem) -> str | None:
+    """Return the part of CVXPY that compiles a problem: its default one takes a step for every entry of a parameter."""
+    if is_wide(problem):  # compiled for the present values: it has none
+        return cp.SCIPY_CANON_BACKEND
+    many = sum(parameter.size for parameter in problem.parameters()) > _FEW
+    return cp.COO_CANON_BACKEND if many else None
+
+
+def solver_for(problem: cp.Problem, name: str) -> Any:
+    """Return what CVXPY shall be passed as the solver: a name, or the solver of that name without bounds.
+
+    For solvers that take bounds of columns apart, CVXPY derives some of its own. Those of 1.9.0 to 1.9.3 may be wrong:
+    a product of which either sign is possible has the bounds inf - inf, which become zero, and a hinge is then closed.
+    Of a solver of one's own that takes none, the bounds that the user wrote are rows, and there are no others.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CVXPY warns when it compiles
+        kind: Any = type(resolve_and_build_chain(problem, name).solver)
+    return _without_bounds(kind) if kind.BOUNDED_VARIABLES else name
+
+
+@cache
+def _without_bounds(kind: Any) -> Any:
+    name = f"{kind().name()} (bounds as rows)"  # CVXPY wants another name of a solver that is not its own
+    reduced = {
+        "BOUNDED_VARIABLES": False,
+        "name": lambda self: name,
+        "__reduce__": lambda self: (_without_bounds, (kind,)),
+    }
+    return type(kind.__name__, (kind,), reduced)()
 
 
 def require_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -245,12 +245,12 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
         kind="cone program",
     )
     which = f"; {contradiction(problem)}" if ray.kind == "infeasible" else ""
-    said = "" if ray.kind in reported else f" ({reported} is what the solver says)"
+    other = "" if ray.kind in reported else f" ({reported} is what the solver says)"
     return {
         "status": Status(ray.kind),
         "certificate": certificate,
         "log": evidence_of_ray(attempt),
-        "message": f"{ray.kind}, proved{said}{which}",
+        "message": f"{ray.kind}, proved{other}{which}",
     }
 
 
@@ -267,10 +267,10 @@ def contradiction(problem: cp.Problem) -> str:
         if name in needed or name not in kept:
             continue
         fewer = {label: one for label, one in kept.items() if label != name}
-        found = _point_of(list(fewer.values()))
-        if isinstance(found, Ray):
+        point = _point_of(list(fewer.values()))
+        if isinstance(point, Ray):
             kept = fewer
-        elif found is not None:
+        elif point is not None:
             needed.add(name)
     told = f"what contradicts each other is {', '.join(map(repr, kept))}"
     open_ = [repr(name) for name in kept if name not in needed]

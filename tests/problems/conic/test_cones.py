@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from specmargin.problems.conic import cones
-from specmargin.problems.conic.program import _is_semidefinite as is_semidefinite
+from specmargin.problems.conic.convexity import is_semidefinite
 
 ROWS3 = np.arange(9).reshape(3, 3)
 MADE = {

@@ -13,7 +13,9 @@ from cvxpy.constraints import NonNeg
 import specmargin as sm
 from specmargin.problems.conic import cones
 from specmargin.problems.conic import program as program_module
-from specmargin.problems.conic.program import compiled, solver_for
+from specmargin.problems.conic.convexity import is_semidefinite
+from specmargin.problems.conic.program import compiled
+from specmargin.problems.conic.running import solver_for
 
 QUADRATIC = ("OSQP", "HIGHS")
 
@@ -110,9 +112,9 @@ def test_one_triangle_of_the_quadratic_form_is_completed(part):
 
 
 def test_semidefinite_matrices_are_told_in_fractions():
-    assert program_module._is_semidefinite([[0.0, 0.0], [0.0, 1.0]])
-    assert not program_module._is_semidefinite([[0.0, 1e-300], [1e-300, 1.0]])
-    assert not program_module._is_semidefinite([[1.0, 1.0], [1.0, 1.0 - 2.0**-52]])
+    assert is_semidefinite([[0.0, 0.0], [0.0, 1.0]])
+    assert not is_semidefinite([[0.0, 1e-300], [1e-300, 1.0]])
+    assert not is_semidefinite([[1.0, 1.0], [1.0, 1.0 - 2.0**-52]])
 
 
 def test_sparse_elimination_knows_singular_matrices(rng):
@@ -121,11 +123,11 @@ def test_sparse_elimination_knows_singular_matrices(rng):
         n = int(rng.integers(2, 9))
         B = rng.integers(-3, 4, (n - 1, n)) * (rng.random((n - 1, n)) < 0.6)
         M = (B.T @ B).astype(float)
-        assert program_module._is_semidefinite(M)
+        assert is_semidefinite(M)
         kernel = np.linalg.svd(B)[2][-1]
         i = int(np.argmax(np.abs(kernel)))
         M[i, i] -= 2.0**-20
-        assert not program_module._is_semidefinite(M), seed
+        assert not is_semidefinite(M), seed
 
 
 @pytest.mark.parametrize("solver", ["HIGHS", "CLARABEL"])
