@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from enum import StrEnum
+from html import escape
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -430,4 +431,4 @@ class SolveResult(AsText):
         )
 
     def _repr_html_(self) -> str:
-        return f"{super()._repr_html_()}{self.certificate._repr_html_()}"
+        return f"{super()._repr_html_()}<pre>{escape(str(self.certificate))}</pre>"

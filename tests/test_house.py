@@ -95,6 +95,7 @@ OF_NO_MODULE = {
 TESTED_THROUGH = {
     "problems/composing.py": "test_terms.py",
     "logs.py": "test_results.py",
+    "proofs/cones.py": "proofs/test_cone_program.py",
     "assessment/predictions.py": "assessment/test_outcomes.py",
     "assessment/regression.py": "assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
