@@ -166,7 +166,7 @@ def a_saddle_is_optimal() -> bool:
     "cvxpy 1.9.3",
     "not convex: `quad_form(x, B @ B.T)` of a matrix of low rank",
     "it is convex; eigenvalues of rounding size are negative",
-    "models write such forms as sums of squares (`sm.problems`), which CVXPY accepts",
+    "`sm.problems.squares` writes such a form as a sum of squares, which CVXPY accepts",
 )
 def gram_matrices_are_not_convex() -> bool:
     B, x = np.random.default_rng(0).normal(size=(40, 3)), cp.Variable(40)
@@ -444,13 +444,13 @@ ROWS += [
             "cvxpy 1.9.3",
             "nothing, of `C @ (P @ x)` with a parameter P, which is compiled in 7.7 s and 1.8 GB at n = 200",
             "with `z == P @ x` between them it takes no time",
-            "write it so in a model of your own",
+            "`sm.solve` compiles for the present values where parameters are many",
         ),
         (
             "cvxpy 1.9.3",
             "n x n terms, of a hinge whose labels are a column (n, 1) and whose scores are a vector (n,)",
             "labels and scores are broadcast, as in numpy",
-            "proves the problem that was written; flatten the labels",
+            "gives a BroadcastWarning; flatten the labels",
         ),
         (
             "clarabel 0.11.1, scs 3.3.1, osqp 1.1.3, highspy 1.15.1, qoco, piqp, proxsuite, daqp",
@@ -468,7 +468,7 @@ ROWS += [
             "highspy 1.15.1",
             "nothing, for hours, of some small quadratic programs with tiny curvature",
             "it need not return; a time limit ends it",
-            "a limit is an end like any other: MAX_ITER, with the gap that is left",
+            "stops it after a minute by default, `time_limit=` names another limit: MAX_ITER, with its gap",
         ),
         (
             "highspy 1.15.1",
@@ -479,8 +479,8 @@ ROWS += [
         (
             "qoco",
             "nothing, of an option that is spelt wrongly; unbounded programs are `optimal`",
-            "the option is dropped; they have no optimum",
-            "an answer without a bound is UNPROVED",
+            "the option is dropped; such programs have no optimum",
+            "an option is checked by name, and an answer without a bound is UNPROVED",
         ),
         (
             "ortools (GLOP)",
