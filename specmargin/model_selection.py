@@ -195,7 +195,8 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: np
             "no accuracy; take the folds of LabeledKFold, whose test folds hold labelled samples only."
         )
     if predicted.shape != y.shape:
-        raise InvalidInputError(f"X has {len(predicted)} rows, but y has {len(y)} labels; pass one label per sample.")
+        rows = f"X has {len(predicted)} rows" if X is not None else f"X=None are the {len(predicted)} samples of fit"
+        raise InvalidInputError(f"{rows}, but y has {len(y)} labels; pass one label per sample.")
     if sample_weight is not None:
         numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -272,7 +272,7 @@ def spectral_functions() -> Iterator[Cell]:
         "spectra.laplacian_eigenpairs",
         {"W": W, "q": 5},
         q=(*COUNT, None, 25),
-        normalized=FLAG,
+        normalized=tuple(bad for bad in FLAG if bad is not None),
         method=(*WORD, None),
         tol=(-1.0, np.nan, np.inf, "tight", NOTHING),
         random_state=SEED,

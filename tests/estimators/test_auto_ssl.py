@@ -271,10 +271,6 @@ def test_known_shares_of_the_classes():
     intervals = {name: (share, share) for name, share in shares.items()}
     ends = sm.AutoSSL(class_balance=intervals, unlabeled="?").fit(X, y)
     np.testing.assert_array_equal(ends.probabilities_, clf.probabilities_)
-    with pytest.raises(TypeError, match=r"class_prior.*write class_balance=\{'a': 0.5, 'b': 0.5\}"):
-        sm.AutoSSL(class_prior={"a": 0.5, "b": 0.5})
-    with pytest.raises(TypeError, match=r"write class_balance=\{'classes_\[0\]': 0.3, 'classes_\[1\]': 0.7\}"):
-        sm.AutoSSL(class_prior=[0.3, 0.7])
     with pytest.raises(ValueError, match="never 1"):
         sm.AutoSSL(class_balance={"a": 0.5, "b": 0.1, "c": 0.1}, unlabeled="?").fit(X, y)
 

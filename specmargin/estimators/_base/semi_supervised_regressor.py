@@ -81,8 +81,11 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         nodes = self._rows or (range(len(predicted)) if X is None else None)
         targets, sample_weight = encode_targets(by_row(y, X, nodes, np.nan)), by_row(sample_weight, X, nodes, 0.0)
         if (targets.n_samples, *targets.values.shape[1:]) != predicted.shape:
+            rows = (
+                f"X has {len(predicted)} rows" if X is not None else f"X=None are the {len(predicted)} samples of fit"
+            )
             raise InvalidInputError(
-                f"X has {len(predicted)} rows and predictions have the shape {predicted.shape}, but y has the shape "
+                f"{rows} and predictions have the shape {predicted.shape}, but y has the shape "
                 f"{np.shape(y)}; pass one target or NaN per sample and output."
             )
         if len(targets.labeled) < 2:

@@ -156,6 +156,7 @@ def test_published_means_stand_next_to_all_pairs_only():
         "means": {part: {m: np.array([1.0, 2.0]) for m in fits.CONVEX} for part in "UT"},
         "deviations": {part: {m: np.array([0.5, 0.0]) for m in fits.CONVEX} for part in "UT"},
         "parameters": {"draws": 4},
+        "data": {"digits": {"kind": "bundled with scikit-learn"}},
         "results": {
             "mean error over the pairs, percent": {"plain": {m: {"U": 1.5} for m in fits.CONVEX}},
             "the published means of figure 4": dict.fromkeys(fits.CONVEX, np.nan),
