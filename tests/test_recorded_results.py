@@ -58,16 +58,8 @@ def test_errors_are_found_in_columns_and_in_their_json():
     assert [off(path) for path in errors(row)] == [1e-6, 1e-6, 2e-3]
 
 
-STALE = {"auto_ssl-draws=30": "computed before ties between neighbours and thresholds had their rules: compute it anew"}
-"""Records whose sample is known to differ, and why."""
-SAMPLED = [
-    pytest.param(name, marks=pytest.mark.xfail(reason=STALE[name], strict=True)) if name in STALE else name
-    for name in RECORDS
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", list(RECORDS))
 def test_cells_come_out_as_they_were_recorded(name, data_folder):
     record = RECORDS[name]
     experiment = tables()[record.experiment]
