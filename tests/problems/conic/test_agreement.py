@@ -11,7 +11,7 @@ from conic_programs import KINDS, random_program
 from full_size import shortened
 
 import specmargin as sm
-from specmargin.problems.conic import agreement, cones, program
+from specmargin.problems.conic import agreement, cones, program, running
 from specmargin.results import Status
 
 n = 5
@@ -22,7 +22,7 @@ def with_derived_bounds(problem, solver):
     """Return the program as CVXPY hands it to a solver that takes bounds, these as rows."""
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        patch.setattr(program, "solver_for", lambda problem, name: name)
+        patch.setattr(running, "solver_for", lambda problem, name: name)
         form = program.compiled(problem, solver)
     held = form.data["param_prob"]
     own, A, b, parts = form.program, form.program.A, form.program.b, form.program.parts
