@@ -62,8 +62,10 @@ def require_infeasible(p: SimpleNamespace) -> None:
     require_dual(p)
     if p.floats["x"].any() or p.floats["xh"].any():
         raise Refuted("a proof of infeasibility is about zero, which its point is not")
-    zero = balls(np.zeros(p.n))
-    empty = SimpleNamespace(**{**vars(p), "q": zero, "d": 0.0, "gradient": zero, "curvature": np.zeros(p.n)})
+    zero, none = balls(np.zeros(p.n)), np.zeros(0, dtype=np.intp)
+    no_objective = {"q": zero, "d": 0.0, "gradient": zero, "curvature": np.zeros(p.n)}
+    no_objective["P"] = Sparse(none, none, np.zeros(0), (p.n, p.n))
+    empty = SimpleNamespace(**vars(p) | no_objective)
     empty.level, empty.r = INFINITE, p.A.transposed(p.z)
     bound, supposed = least(empty, arb(2) ** -1000)
     if supposed or not bound > 0:

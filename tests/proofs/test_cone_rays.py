@@ -49,7 +49,7 @@ def test_many_are_proved_from_their_files(tmp_path, status, kind):
     outcomes(tmp_path, status, kind, shortened(range(2, 6), range(2, 12)))  # with those above 72 of each status
 
 
-FEW = [("infeasible", "powers"), ("infeasible", "rows"), ("unbounded", "norm")]
+FEW = [("infeasible", "powers"), ("infeasible", "equalities"), ("infeasible", "rows"), ("unbounded", "norm")]
 
 
 @pytest.mark.parametrize(
