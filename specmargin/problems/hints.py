@@ -65,5 +65,5 @@ def nodes(parts: Iterable[Any]) -> Iterator[Any]:
         part = open_parts.pop()
         if id(part) not in known:
             known.add(id(part))
-            open_parts += getattr(part, "args", ())
+            open_parts += part if isinstance(part, list) else getattr(part, "args", ())  # a problem holds a list
             yield part

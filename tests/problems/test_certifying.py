@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cvxpy.constraints import FiniteSet
+from cvxpy.transforms.partial_optimize import partial_optimize
 
 import specmargin as sm
 from specmargin.exceptions import InfeasibleError, SolverError
@@ -343,3 +344,15 @@ def test_what_cvxpy_approximates_is_supposed():
     pytest.importorskip("flint")
     assert "supposing that the exponents of Pnorm" in str(sm.verify(problem, result))
     assert "its status is optimal, but its bound" in sm.verify(problem, replace(result, status=Status.OPTIMAL)).message
+
+
+def test_a_problem_within_a_problem_is_looked_through():
+    x, inner = cp.Variable(2, name="x"), cp.Variable(2, name="inner")
+    for norm, n_told in ((cp.norm1(inner - x), 0), (cp.pnorm(inner - x, np.e), 1)):
+        within = partial_optimize(cp.Problem(cp.Minimize(norm + cp.sum(inner)), [inner >= 3]), [inner], [x])
+        problem = cp.Problem(cp.Minimize(within), [x <= 1])
+        result = sm.solve(problem)
+        assert result.status is (Status.CONDITIONAL if n_told else Status.OPTIMAL)
+        assert len(result.certificate.assumptions) == n_told
+        optimum = 6 + (2 * 2 ** (1 / np.e) if n_told else 4)
+        assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-4)

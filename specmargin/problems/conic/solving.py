@@ -26,7 +26,7 @@ from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import Ray
 from specmargin.problems.conic.running import told
 from specmargin.problems.conic.violations import violation
-from specmargin.problems.hints import remedy
+from specmargin.problems.hints import nodes, remedy
 from specmargin.results import ZERO, Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
 from specmargin.typing import AnyArray
@@ -289,17 +289,14 @@ def _point_of(constraints: list[Any]) -> AnyArray | Ray | None:
 
 def _approximations(problem: cp.Problem) -> tuple[str, ...]:
     """Return what CVXPY approximates where it compiles a problem: the bound is that of the approximation."""
-    held: list[Any] = [problem.objective.expr, *(part for one in problem.constraints for part in one.args)]
     told: dict[str, None] = {}
-    while held:
-        part = held.pop()
-        error, nodes = getattr(part, "approx_error", 0.0), getattr(part, "quad_approx", ())
+    for part in nodes([problem.objective.expr, *problem.constraints]):
+        error, points = getattr(part, "approx_error", 0.0), getattr(part, "quad_approx", ())
         name = type(part).__name__.removesuffix("Approx")
         if error > _EXACT:
             told[f"that the exponents of {name}, which CVXPY rounds by {error:.0e}, are exact"] = None
-        elif nodes:
+        elif points:
             told[f"that CVXPY's quadrature of {name} is exact"] = None
-        held += part.args
     return tuple(told)
 
 
