@@ -47,8 +47,8 @@ def remedy(parts: Iterable[Any]) -> str:
         if isinstance(part, QuadForm) and part.args[1].is_constant() and not part.is_dcp():
             M = part.args[1].value
             M = M.toarray() if sp.issparse(M) else np.asarray(M)
-            values = np.linalg.eigvalsh((M + np.conj(M.T)) / 2)
-            if min(-values[0], values[-1]) <= _ROUNDING * np.abs(values).max():
+            values = np.linalg.eigvalsh((M + M.T) / 2)
+            if np.isrealobj(M) and min(-values[0], values[-1]) <= _ROUNDING * np.abs(values).max():
                 sign = "-" if values[-1] <= -values[0] else ""
                 return (
                     f" The matrix M of a quad_form(x, M) is {'negative' if sign else 'positive'} semidefinite up to "

@@ -8,6 +8,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import BroadcastWarning
+from specmargin.problems.hints import remedy
 
 N = 20
 Z = np.random.default_rng(0).standard_normal((N, 3))
@@ -64,15 +65,17 @@ def test_a_gram_matrix_that_cvxpy_calls_indefinite_has_a_remedy(sign):
     form = cp.quad_form(x, sign * K)
     objective = cp.Minimize(form) if sign > 0 else cp.Maximize(form)
     assert not objective.is_dcp(), "CVXPY knows the matrix to be semidefinite: the hint is superfluous"
-    remedy = r"Write specmargin\.problems\.squares\(M, x\)" if sign > 0 else r"Write -specmargin\.problems\.squares\(-M"
-    with pytest.raises(ValueError, match=remedy):
+    written = (
+        r"Write specmargin\.problems\.squares\(M, x\)" if sign > 0 else r"Write -specmargin\.problems\.squares\(-M"
+    )
+    with pytest.raises(ValueError, match=written):
         sm.solve(cp.Problem(objective, [cp.sum(x) == 1]))
     obj = sm.objectives.LapSVM(K, None, sm.encode_labels(np.where(Y > 0, 1, 0)))
     built = sm.problems.lapsvm_primal(obj)
     with pytest.raises(ValueError, match="semidefinite up to rounding"):
         built.with_(terms={"form": sign * cp.quad_form(built.expressions["decisions"], sign * K)})
-    written = sm.problems.squares(K, x)
-    result = sm.solve(cp.Problem(cp.Minimize(written + 1e-3 * cp.sum_squares(x)), [cp.sum(x) == 1]))
+    squares = sm.problems.squares(K, x)
+    result = sm.solve(cp.Problem(cp.Minimize(squares + 1e-3 * cp.sum_squares(x)), [cp.sum(x) == 1]))
     inverse = np.linalg.inv(K + 1e-3 * np.eye(N))
     assert result.certificate.is_optimal(1e-6)
     assert result.certificate.primal_objective == pytest.approx(1 / inverse.sum(), rel=1e-5)
@@ -82,3 +85,10 @@ def test_an_indefinite_matrix_has_none():
     with pytest.raises(ValueError, match="not convex") as caught:
         sm.solve(cp.Problem(cp.Minimize(cp.quad_form(x, np.diag(np.r_[-1.0, np.ones(N - 1)])))))
     assert "squares" not in str(caught.value)
+
+
+def test_a_complex_matrix_has_no_remedy():
+    M = np.array([[1, 2j], [-2j, 1]])  # eigenvalues -1 and 3, its real part is the identity
+    form = cp.quad_form(cp.Variable(2, complex=True), M)
+    assert not form.is_dcp()
+    assert remedy([form]) == ""
