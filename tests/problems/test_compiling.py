@@ -178,3 +178,14 @@ def test_problems_of_another_process_meet_no_number_of_this_one(monkeypatch):
         assert there.status is here.status
         assert there.certificate.primal_objective == pytest.approx(here.certificate.primal_objective, rel=1e-9)
         np.testing.assert_allclose(there.variables["w"], here.variables["w"], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("solver", "given", "ignored"), [("SCS", {}, True), ("SCS", {"enforce_dpp": True}, False), ("DIFFCP", {}, False)]
+)
+def test_parameters_are_kept_where_they_are_asked_for(solver, given, ignored, monkeypatch):
+    w, signs = cp.Variable(1001), cp.Parameter(1000)
+    problem, seen = ParametrizedProblem(cp.Minimize(cp.sum(w)), [w[:1000] >= signs]), []
+    monkeypatch.setattr(cp.Problem, "get_problem_data", lambda self, *arguments: seen.append(arguments[3]))
+    problem.get_problem_data(solver, **given)
+    assert seen == [ignored]

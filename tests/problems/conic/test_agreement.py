@@ -75,6 +75,17 @@ def test_a_changed_program_is_noticed(change, monkeypatch):
         agreement.compiled_as_written(problem)
 
 
+def test_a_program_that_is_wrong_at_negative_values_alone_is_noticed(monkeypatch):
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.neg(x))))  # -3x is below 0, too, where -x is
+    form = program.compiled(problem)
+    columns = np.ones(form.program.A.shape[1])
+    columns[form.columns()[x.id]] = 3.0
+    wrong = replace(form.program, A=(form.program.A @ sp.diags(columns)).tocsc())
+    monkeypatch.setattr(agreement, "compiled", lambda problem, solver: replace(form, program=wrong))
+    with pytest.raises(cp.SolverError, match="another program"):
+        agreement.compiled_as_written(problem)
+
+
 X, t = cp.Variable((3, 3), symmetric=True), cp.Variable(nonneg=True)
 P = cp.Variable((2, 2), PSD=True)
 RIGHT = {

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse as sp
 from conic_programs import KINDS, random_program
 from cvxpy.constraints import NonNeg
+from scipy.linalg import block_diag, null_space
 
 import specmargin as sm
 from specmargin.problems.conic import cones
 from specmargin.problems.conic import program as program_module
-from specmargin.problems.conic.convexity import is_semidefinite
+from specmargin.problems.conic.convexity import convexity, is_semidefinite
 from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.running import solver_for
 
@@ -81,6 +82,8 @@ def test_equal_cones_stand_together():
         ([[1.0, 2.0], [2.0, 1.0]], None, False),
         ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]], None, False),  # a pivot of zero with a row that is not
         ([[0.0, 1.0], [1.0, 5.0]], None, False),
+        (block_diag([[1.0, 2.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 2.0]]), None, False),  # the worst block decides
+        (block_diag([[1.0, 1.0], [1.0, 1.0]], [[2.0, 1.0], [1.0, 2.0]]), 0.0, False),
         ([[-1.0, 0.0], [0.0, 1.0]], None, False),
     ],
 )
@@ -99,6 +102,19 @@ def test_convexity_is_proved_or_denied(M, defect, strength):
     assert (k > 0) is strength
     if k:
         assert np.linalg.eigvalsh(np.array(M) - k * np.diag(np.diag(M)))[0] >= -1e-15
+
+
+@pytest.mark.parametrize("below", [2.0**-46, 2.0**-30, 2.0**-20])
+def test_the_defect_covers_an_eigenvalue_that_is_known_exactly(below):
+    """A singular matrix of whole numbers, of more rows than are looked at in fractions, less a power of two."""
+    F = np.random.default_rng(0).integers(-2, 3, size=(60, 4))
+    P = (F @ F.T + 8 * np.outer(np.ones(60), np.ones(60))) - below * np.eye(60)
+    assert np.array_equal(P + below * np.eye(60), np.round(P))  # no rounding
+    c, k = convexity(sp.csc_matrix(P))
+    null = null_space(np.column_stack([F, np.ones(60)]).T)
+    least = below / np.linalg.eigvalsh(null.T @ (np.diag(P)[:, None] * null))[0]  # of x'P x + c x' diag(P) x >= 0
+    assert least <= c <= max(1e5 * below, 1e-10)
+    assert k == 0
 
 
 @pytest.mark.parametrize("part", ["whole", "upper", "rounded"])

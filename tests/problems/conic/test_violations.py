@@ -25,8 +25,13 @@ OUTSIDE = {
         2 * np.e - 5,
     ),
     "power": (cp.PowCone3D(cp.Constant([4.0, 1.0]), cp.Constant([1.0, 1.0]), cp.Constant([-3.0, 1.0]), 0.5), 1.0),
+    "power of a quarter": (cp.PowCone3D(cp.Constant(1.0), cp.Constant(16.0), cp.Constant(-10.0), 0.25), 2.0),
     "power, by its sign": (cp.PowCone3D(cp.Constant(4.0), cp.Constant(-7.0), cp.Constant(0.0), 0.5), 7.0),
     "powers": (cp.PowConeND(cp.Constant([8.0, 1.0, 1.0]), cp.Constant(3.0), np.full(3, 1 / 3)), 1.0),
+    "columns of powers": (
+        cp.PowConeND(np.array([[4.0, 9.0, 1.0], [1.0, 1.0, 1.0]]), cp.Constant([3.0, 3.0, 1.0]), np.full((2, 3), 0.5)),
+        1.0,
+    ),
     "rows of powers": (cp.PowConeND(np.array([[4.0, 1.0]]), cp.Constant([3.0]), np.full((1, 2), 0.5), axis=1), 1.0),
 }
 """Constraints of constants, and how far these are outside by hand."""
