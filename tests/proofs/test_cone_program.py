@@ -262,6 +262,13 @@ def test_dual_cones_by_hand():
     assert not dual("power", [-0.1, 0.7, 0.0], 0.3, 0.7)
 
 
+def test_a_violation_of_a_matrix_does_not_rest_on_its_guess(monkeypatch):
+    slacks = np.array([arb(1), 2 * arb(2).sqrt(), arb(1)], dtype=object)  # eigenvalues -1 and 3
+    monkeypatch.setattr(np.linalg, "eigvalsh", lambda M: np.array([-0.6, 3.0]))
+    with pytest.raises(Refuted, match="nothing is proved of a matrix"):
+        verifier.violation("semidefinite", slacks, (2.0, 1.0))
+
+
 def test_violations_by_hand():
     def told(kind, s, *parameters):
         return float(verifier.violation(kind, np.array([arb(one) for one in s], dtype=object), parameters))
