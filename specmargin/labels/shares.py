@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels.encoding import Labels
@@ -136,8 +136,9 @@ def credible_shares(counts: FloatArray | IntArray) -> tuple[FloatArray, FloatArr
     """
     more = np.asarray(counts) + _PSEUDO_LABELS
     tail = _LEVEL / 2.0 / (1 if len(more) == 2 else len(more))
-    posterior = beta(more, more.sum() - more)
-    return np.asarray(posterior.ppf(tail)), np.asarray(posterior.ppf(1.0 - tail))
+    # Not scipy.stats.beta, which takes three hundred times as long: searches ask at every fit and fold.
+    low, high = (np.asarray(betaincinv(more, more.sum() - more, p)) for p in (tail, 1.0 - tail))
+    return low, high
 
 
 def known_shares(name: str, shares: Mapping[Any, Any], classes: AnyArray) -> tuple[FloatArray, FloatArray]:
