@@ -30,9 +30,10 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.exact_s3vm.free_intercept import free_bound
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.barrier import barrier
-from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
+from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]
@@ -227,7 +228,7 @@ def _at_least(
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
     if len(beta) <= PIVOTED and relaxation.obj.loss.slack_power > 0:
-        qp = LabelQP(relaxation)
+        qp = LabelSVMs(relaxation)
         point = qp.solve(qp.known)
         known = qp.lower(point)
         if known > lower:

@@ -4,10 +4,9 @@ At a node some labels are decided: those samples are labelled samples of weight 
 (`specmargin.objectives.S3VMRelaxation.assigned`). A node whose proved bound exceeds the best known J is done; the
 others branch on the sample whose loss is furthest above its parabola.
 
-**The SVM of the decided samples alone** (`specmargin.solvers.s3vm.label_qp`) is a second bound, and at a leaf the exact
-one, solved by an active set to rounding at any weights. Where few samples are free, their labelings are enumerated
-depth first by it: every SVM is a warm start for its children, and a node is done as well where all free samples are
-beyond the margin.
+**The SVM of the decided samples alone** (`LabelSVMs`) is a second bound, and at a leaf the exact one, solved by an
+active set to rounding at any weights. Where few samples are free, their labelings are enumerated depth first by it:
+every SVM is a warm start for its children, and a node is done as well where all free samples are beyond the margin.
 
 **Order.** Every second node is the open one of the lowest bound, the others go depth first: the proof at a stop is the
 lowest bound of all open nodes, and pure depth first leaves that at the root's.

@@ -10,7 +10,7 @@ whole space at once.
 
 **Envelopes.** Else every loss is replaced by lines below it: the chord from lo (the tangent from there), tangents where
 the last solution was, a wall at both ends. That is an SVM with several hinges for every sample, which
-`specmargin.solvers.s3vm.label_qp` solves exactly. Splitting a box at its solution closes the gap there.
+`specmargin.solvers.exact_s3vm.label_svms` solves exactly. Splitting a box at its solution closes the gap there.
 
 **Labelled losses** that are no powers of a slack, such as the smooth hinge, are tangents there as well; next to the
 parabolas they stay as they are, and Newton's method minimises.

@@ -7,8 +7,8 @@ worse than a known one have |b - b0| <= r, no point has
     J < min(known J, least penalised J - r^2 / (2 kappa^2)),
 
 for any kappa > 0. A large kappa loses little, and its relaxations say little as well: in branch and bound the SVMs of
-decided labels (`specmargin.solvers.s3vm.label_qp`) do the work (`by_penalty`). A bound without a tree (`free_bound`)
-splits the range of b, always where the bound is lowest: in a short interval a small kappa costs little.
+decided labels (`LabelSVMs`) do the work (`by_penalty`). A bound without a tree (`free_bound`) splits the range of b,
+always where the bound is lowest: in a short interval a small kappa costs little.
 
 **The range of intercepts.** Where J <= t, |w| <= sqrt(2 t) and C_i V(y_i f_i) <= t, so that every labelled sample
 bounds b on one side.

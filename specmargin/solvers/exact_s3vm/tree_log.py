@@ -18,7 +18,8 @@ import numpy as np
 
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import ProofLog
-from specmargin.solvers.s3vm.label_qp import LabelPoint, LabelQP
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
+from specmargin.solvers.s3vm.label_qp import LabelPoint
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["Evidence", "TreeLog"]
@@ -50,8 +51,8 @@ class Evidence:
         return cls(node, index, both[index])
 
     @classmethod
-    def of_labels(cls, node: int, qp: LabelQP, point: LabelPoint) -> Evidence:
-        """Return that of the SVM of labelled samples: `LabelQP.lower`."""
+    def of_labels(cls, node: int, qp: LabelSVMs, point: LabelPoint) -> Evidence:
+        """Return that of the SVM of labelled samples: `LabelSVMs.lower`."""
         return cls.of(node, -point.y * np.clip(point.a, 0.0, qp.upper), np.zeros(len(point.y)))
 
     @classmethod

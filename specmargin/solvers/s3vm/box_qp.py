@@ -166,7 +166,7 @@ def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | No
         return None
     y = np.append(np.ones(len(plus)), -np.ones(len(minus)))
     weights = np.append(svm.plus[plus], svm.minus[minus])
-    qp = LabelQP.of_hinges(features.dense()[rows], features.offset, np.ones(len(rows)), weights)
+    qp = LabelQP(features.dense()[rows], features.offset, np.ones(len(rows)), weights, np.ones(len(rows), dtype=bool))
     point = qp.solve(y)
     a = np.zeros(features.n_samples)
     np.add.at(a, rows, -y * point.a)

@@ -4,8 +4,8 @@ With labels y of some samples, hinge or squared hinge each, and the row space Z 
 
     max_a  sum_i a_i (1 - y_i b) - 1/2 |sum_i a_i y_i z_i|^2 - 1/2 sum_i D_i a_i^2,      0 <= a_i <= u_i,
 
-with D = 0 and u = c for the hinge of weight c, D = 1 / (2c) and no upper bound for the squared hinge. **Every** such a
-bounds the SVM's objective from below (`LabelQP.lower`), and w = sum a y z minimises it at the best a.
+with D = 0 and u = c for the hinge of weight c, D = 1 / (2c) and no upper bound for the squared hinge. Every such a
+bounds the SVM's objective from below, and w = sum a y z minimises it at the best a.
 
 The method is that of Goldfarb & Idnani (Mathematical Programming 27, 1983) with upper bounds: the samples in F have a
 margin of exactly 1 (less D a), all others have a at a bound. The sample that violates its condition most is moved,
@@ -15,19 +15,16 @@ every problem with more labels: what branching needs.
 
 **Large weights.** Where C |z|^2 is 1e12 a margin that is short by one rounding costs the hinge more than the tolerance
 of any proof. Therefore w is carried along and refined against the margins, not summed from a, whose terms may be 1e12
-times larger; and `LabelQP.primal` raises the margins of samples with the hinge above 1 by a few roundings, so that
-their loss is exactly zero.
+times larger.
 """
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["PIVOTED", "LabelPoint", "LabelQP"]
@@ -35,11 +32,9 @@ __all__ = ["PIVOTED", "LabelPoint", "LabelQP"]
 PIVOTED = 300
 """Samples with labels up to which this method is the one to take."""
 _EPS = float(np.finfo(float).eps)
-_PIVOTS, _FEW_PIVOTS = 50, 5
-"""Steps per sample after which the search gives up: of what is proved by it, and of what others solve as well."""
+_FEW_PIVOTS = 5
+"""Steps per sample after which the search gives up, where others solve the problem as well."""
 _REFINED = 4
-_SCALED = 1e-12
-"""Relative gap at which weights are as good as they get."""
 _GRAM = 2000
 """Samples up to which all inner products are kept."""
 
@@ -59,47 +54,36 @@ class LabelPoint:
 
 
 class LabelQP:
-    """The SVMs of one S3VM, for all labels.
+    """The SVMs with labels y of some samples and hinges c max(0, need - y (Z w + b)), or squared ones.
 
     Parameters
     ----------
-    relaxation : S3VMRelaxation
-        Relaxation of the objective, with labels of its unlabelled samples (not exp(-s f^2), which has none).
+    Z : ndarray of shape (n, rank)
+        Rows of the samples.
+    b : float
+        Offset of their decisions.
+    need : ndarray of shape (n,)
+        Margins below which a sample is charged.
+    c : ndarray of shape (n,)
+        Weights of the losses.
+    hinge : ndarray of bool, (n,)
+        Whether a sample has the hinge; else the squared hinge.
+    patience : int, default 5
+        Steps per sample after which the search gives up.
     """
 
-    def __init__(self, relaxation: S3VMRelaxation) -> None:
-        obj = relaxation.obj
-        assert relaxation.space is not None
-        space, labels = relaxation.space, obj.labels
-        n = len(space.Z)
-        self.Z, self.b = space.Z, relaxation.offset
-        self.kept = self.Z @ self.Z.T if n <= _GRAM else None
+    def __init__(
+        self, Z: FloatArray, b: float, need: FloatArray, c: FloatArray, hinge: BoolArray, patience: int = _FEW_PIVOTS
+    ) -> None:
+        self.Z, self.b, self.need, self.c, self.hinge, self.patience = Z, b, need, c, hinge, patience
+        self.kept = Z @ Z.T if len(Z) <= _GRAM else None
         """Inner products of all samples, where they are few."""
-        self.c = np.full(n, obj.C_star)
-        self.hinge = np.full(n, getattr(relaxation.minorant.branch, "box_dual", False))
-        self.c[labels.labeled] = obj.costs
-        self.hinge[labels.labeled] = getattr(obj.loss, "box_dual", False)
-        self.upper = np.where(self.hinge, self.c, np.inf)
-        self.D = np.zeros(n)
-        soft = ~self.hinge & (self.c > 0)
-        self.D[soft] = 0.5 / self.c[soft]
-        self.known = np.zeros(n)
-        self.known[labels.labeled] = labels.sign
-        self.unlabeled = obj.unlabeled
-        self.need = np.ones(n)
-        """Margins below which a sample is charged."""
-        self.patience = _PIVOTS
-        """Steps per sample after which a search gives up."""
-        self.lengths, self.skew = space.lengths, space.skew
-        roundings = (n + self.Z.shape[1] + 20) * _EPS
-        self.error = roundings * space.lengths + space.errors
+        self.upper, self.D = np.where(hinge, c, np.inf), np.zeros(len(Z))
+        soft = ~hinge & (c > 0)
+        self.D[soft] = 0.5 / c[soft]
+        self.lengths = np.asarray(np.linalg.norm(Z, axis=1))
+        self.error = (len(Z) + Z.shape[1] + 20) * _EPS * self.lengths
         """Error of a decision, and of a sample's part of w, relative to |w| and to a."""
-
-    def labels(self, signs: FloatArray) -> FloatArray:
-        """Return the labels of all samples, (n,), of those of the unlabelled ones."""
-        y = self.known.copy()
-        y[self.unlabeled] = signs
-        return np.where(self.c > 0, y, 0.0)
 
     def gram(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Return inner products of samples."""
@@ -107,77 +91,18 @@ class LabelQP:
             return np.asarray(self.kept[np.ix_(rows, columns)])
         return np.asarray(self.Z[rows] @ self.Z[columns].T)
 
-    def lower(self, point: LabelPoint) -> float:
-        """Return the dual objective at its multipliers, less all that rounding may have added to it.
+    def solve(self, y: FloatArray, warm: LabelPoint | None = None, aim: float = 0.0) -> LabelPoint:
+        """Return the solution for labels y of all samples, 0 where unknown; `warm` is that of other labels.
 
-        Pivots may leave a multiplier beyond its bounds by a rounding, where it proves nothing.
+        Hinges are to exceed their margins by `aim`.
         """
-        y, a = point.y, np.clip(point.a, 0.0, self.upper)
-        q = (y * a) @ self.Z
-        length = float(np.linalg.norm(q)) * (1.0 + 4.0 * (len(q) + 4) * _EPS) + float(a @ self.error)
-        length *= 1.0 + self.skew
-        gains, losses = a * (self.need - y * self.b), 0.5 * self.D * a**2
-        size = float((a * (np.abs(self.need) + abs(self.b))).sum() + losses.sum()) + length**2
-        return float(gains.sum() - losses.sum() - 0.5 * length**2 - 2.0 * (len(a) + 8) * _EPS * size)
-
-    def pieces(self, rows: IntArray, hinge: BoolArray, need: FloatArray, c: FloatArray) -> LabelQP:
-        """Return the SVM whose samples are those rows, any of them repeatedly, with such losses."""
-        new = copy(self)
-        new.Z, new.lengths = self.Z[rows], self.lengths[rows]
-        new.error = (1.0 + len(rows) / len(self.Z)) * self.error[rows]
-        new.kept = None if self.kept is None else self.kept[np.ix_(rows, rows)]
-        new.hinge, new.need, new.c = hinge, need, c
-        new.upper, new.D = np.where(hinge, c, np.inf), np.where(hinge, 0.0, 0.5 / c)
-        return new
-
-    @classmethod
-    def of_hinges(cls, Z: FloatArray, b: float, need: FloatArray, c: FloatArray) -> LabelQP:
-        """Return the SVM of the hinges c max(0, need - y (Z w + b)), one a row; for `solve` alone."""
-        new = cls.__new__(cls)
-        new.Z, new.b, new.kept = Z, b, Z @ Z.T if len(Z) <= _GRAM else None
-        new.c, new.need, new.hinge = c, need, np.ones(len(Z), dtype=bool)
-        new.upper, new.D = c, np.zeros(len(Z))
-        new.patience = _FEW_PIVOTS
-        new.lengths, new.skew = np.asarray(np.linalg.norm(Z, axis=1)), 0.0
-        new.error = (len(Z) + Z.shape[1] + 20) * _EPS * new.lengths
-        return new
-
-    def replace_rows(self, Z: FloatArray) -> None:
-        """Take other rows: the same SVM in another metric, whose `lower` is no bound."""
-        self.Z, self.kept, self.lengths = Z, Z @ Z.T, np.asarray(np.linalg.norm(Z, axis=1))
-
-    def solve(self, y: FloatArray, warm: LabelPoint | None = None) -> LabelPoint:
-        """Return the solution for labels y of all samples, 0 where unknown; `warm` is that of other labels."""
-        return _ActiveSet(self, y, warm).run()
-
-    def value(self, y: FloatArray, w: FloatArray) -> float:
-        """Return the objective of the SVM with labels y at w, all margins off by their error to the worse."""
-        error = self.error * float(np.linalg.norm(w)) + 2.0 * _EPS
-        slack = np.maximum(self.need - y * (self.Z @ w + self.b) + error, 0.0)
-        losses = np.where(self.hinge, slack, slack**2)
-        return float(0.5 * w @ w + (self.c * losses)[y != 0].sum())
-
-    def primal(self, point: LabelPoint) -> list[FloatArray]:
-        """Return weights at a solution: its own, and such whose margins exceed 1 by a few roundings.
-
-        Scaling raises the margins unless the offset is -1 or 1, or close; there the problem is solved again for larger
-        ones.
-        """
-        y, w = point.y, point.w
-        lower = self.lower(point)
-        if not self.hinge[y != 0].any() or not self.value(y, w) > lower * (1.0 + _SCALED):
-            return [w]
-        aim = 8.0 * (float(self.error[y != 0].max()) * float(np.linalg.norm(w)) + 4.0 * _EPS)
-        scaled = w * (1.0 + aim / max(1.0 - abs(self.b), 0.1))
-        if self.value(y, scaled) <= lower * (1.0 + 1e-9):
-            return [scaled]
-        return [w, scaled, _ActiveSet(self, y, point, aim).run().w]
+        return _ActiveSet(self, y, warm, aim).run()
 
 
 class _ActiveSet:
     """Active-set method for one labelling y: the multipliers a, the samples F that are free, and the weights w."""
 
-    def __init__(self, qp: LabelQP, y: FloatArray, warm: LabelPoint | None, aim: float = 0.0) -> None:
+    def __init__(self, qp: LabelQP, y: FloatArray, warm: LabelPoint | None, aim: float) -> None:
         self.qp, self.y, self.used = qp, y, y != 0
         self.need = qp.need + np.where(qp.hinge, aim, 0.0)
         self.aim = aim

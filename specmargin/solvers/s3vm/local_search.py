@@ -17,10 +17,11 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.finite_newton import descend as newton_descent
-from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
+from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
@@ -108,9 +109,9 @@ class LocalSearch(LabelSearch):
         self._last: LabelPoint | None = None
 
     @cached_property
-    def qp(self) -> LabelQP:
+    def qp(self) -> LabelSVMs:
         """The SVMs with given labels, solved exactly."""
-        return LabelQP(self.relaxation)
+        return LabelSVMs(self.relaxation)
 
     @cached_property
     def _pivoted(self) -> bool:

@@ -25,9 +25,9 @@ from specmargin.results import Status
 from specmargin.solvers import weighted_svm
 from specmargin.solvers.exact_s3vm.bound import _best_multipliers, s3vm_bound, with_bound
 from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
 from specmargin.solvers.exact_s3vm.probing import probe
 from specmargin.solvers.s3vm.barrier import barrier
-from specmargin.solvers.s3vm.label_qp import LabelQP
 from specmargin.solvers.s3vm.one_flip import one_flip
 
 KINDS = ["moons", "gaussians", "digits", "linear"]
@@ -479,8 +479,8 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
 
 def test_leaves_that_are_not_solved_are_a_numerical_failure(monkeypatch):
     """With labels there is always something left to branch upon, or the arithmetic has failed."""
-    lower = LabelQP.lower
-    monkeypatch.setattr(LabelQP, "lower", lambda self, point: 0.9 * lower(self, point))
+    lower = LabelSVMs.lower
+    monkeypatch.setattr(LabelSVMs, "lower", lambda self, point: 0.9 * lower(self, point))
     monkeypatch.setattr("specmargin.solvers.exact_s3vm.branch_and_bound.is_for_boxes", lambda *_: False)
     result = branch_and_bound(hard())
     assert result.status is Status.NUMERICAL

@@ -17,7 +17,7 @@ from specmargin.results import Status
 from specmargin.solvers.exact_s3vm import free_intercept
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound, with_bound
 from specmargin.solvers.exact_s3vm.free_intercept import Penalized, free_bound, intercept_range
-from specmargin.solvers.s3vm.label_qp import LabelQP
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
 
 LOSSES = ["squared_hinge", "hinge"]
 
@@ -139,8 +139,8 @@ def test_larger_problems_reports_and_limits():
 
 def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
     """What fails in the penalised problem fails here, whatever the gap is."""
-    dual_bound = LabelQP.lower
-    monkeypatch.setattr(LabelQP, "lower", lambda self, point: 1.2 * dual_bound(self, point))
+    dual_bound = LabelSVMs.lower
+    monkeypatch.setattr(LabelSVMs, "lower", lambda self, point: 1.2 * dual_bound(self, point))
     result = solvers.branch_and_bound(objective(u=4))
     assert result.status is Status.NUMERICAL
     assert "a lower bound above the objective" in result.message

@@ -10,7 +10,8 @@ from specmargin.labels import encode_labels
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.solvers.s3vm.label_qp import LabelPoint, LabelQP
+from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
+from specmargin.solvers.s3vm.label_qp import LabelPoint
 
 MIXES = list(itertools.product(["hinge", "squared_hinge"], ["symmetric_hinge", "symmetric_squared_hinge"]))
 
@@ -30,7 +31,7 @@ def svm(seed, mix, hardness, l=4, u=10):
     labels = rng.choice([-1.0, 1.0], u)
     if seed % 5 == 0:
         labels = np.where(X[l:] @ rng.standard_normal(X.shape[1]) > 0, 1.0, -1.0)
-    return LabelQP(S3VMRelaxation(obj)), obj, labels
+    return LabelSVMs(S3VMRelaxation(obj)), obj, labels
 
 
 def objectives(qp, obj, labels, w, a):
@@ -95,11 +96,11 @@ def test_any_multipliers_bound():
         space = S3VMRelaxation(obj).space
         off = 1e-7 * rng.standard_normal(space.Z.shape)
         rough = replace(space, Z=space.Z + off, errors=space.errors + np.linalg.norm(off, axis=1))
-        rough_qp = LabelQP(S3VMRelaxation(obj, None, rough))
+        rough_qp = LabelSVMs(S3VMRelaxation(obj, None, rough))
         assert Fraction(rough_qp.lower(replace(point, a=a))) <= dual
         # A basis that is longer than it should be, and coordinates that are shorter.
         longer = replace(space, Z=space.Z / (1 + 1e-7), V=space.V * (1 + 1e-7), skew=space.skew + 2.1e-7)
-        long_qp = LabelQP(S3VMRelaxation(obj, None, longer))
+        long_qp = LabelSVMs(S3VMRelaxation(obj, None, longer))
         assert Fraction(long_qp.lower(replace(point, a=a))) <= dual
 
 
@@ -124,7 +125,7 @@ def test_pulls_that_cancel_are_charged_for_their_rounding():
         Z = np.append(1e6 * rng.standard_normal(6), 0.0)[:, None]
         y = np.append(np.where(Z[:6, 0] > 0, 1.0, -1.0) * np.array([1, -1, 1, -1, 1, -1]), 0.0)
         obj = S3VM(np.zeros((7, 1)), encode_labels(np.append((y[:6] > 0).astype(int), -1)), C=1e30, balance=0.0)
-        qp = LabelQP(S3VMRelaxation(obj, None, RowSpace(Z, np.eye(1))))
+        qp = LabelSVMs(S3VMRelaxation(obj, None, RowSpace(Z, np.eye(1))))
         a = np.append(1e8 * rng.uniform(1.0, 2.0, 6), 0.0)
         pull = y * Z[:, 0]
         a[5] = -(a[:5] @ pull[:5]) / pull[5]
