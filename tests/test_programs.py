@@ -97,7 +97,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "block_margin, literal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "literal"),
     "block_margin, compact": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "compact"),
     "block_margin, primal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge"), "primal"),
-    "s3vm_relaxation": lambda: sm.problems.s3vm_relaxation(_s3vm()),
+    "s3vm_relaxation": lambda: sm.optima.s3vm_relaxation(_s3vm()),
     "cccp_subproblem": lambda: sm.problems.cccp_subproblem(_s3vm(), np.full(SIZES["u"], 0.5)),
 }
 
@@ -178,7 +178,11 @@ def page() -> str:
 
 
 def test_page_shows_every_builder_once(page: str) -> None:
-    returned = {name: getattr(getattr(sm.problems, name), "__annotations__", {}) for name in sm.problems.__all__}
+    returned = {
+        name: getattr(getattr(module, name), "__annotations__", {})
+        for module in (sm.problems, sm.optima)
+        for name in module.__all__
+    }
     builders = {name for name, types in returned.items() if "BuiltProblem" in str(types.get("return"))}
     assert builders - {"solve", "lapsvm_problem", "primal"} == {name.split(",")[0] for name in PROGRAMS}
     assert [match[2] for match in sections(page)] == list(PROGRAMS)

@@ -17,7 +17,6 @@ from specmargin.objectives import (
     BlockAlignment,
     BlockMargin,
     LapSVM,
-    S3VMRelaxation,
     SpectralRidge,
     SpectrumMargin,
 )
@@ -31,7 +30,6 @@ from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, square
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.primals import primal
 from specmargin.problems.relative_margin import rmm, rmm_primal
-from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.problems.solving import default_solvers, solve
 from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
@@ -56,7 +54,6 @@ __all__ = [
     "primal",
     "rmm",
     "rmm_primal",
-    "s3vm_relaxation",
     "solve",
     "spectral_ridge_primal",
     "squares",
@@ -83,7 +80,6 @@ lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)
 mkl = checked(obj=_MARGIN)(mkl)
 rmm = checked(obj=instance(RMM, _OBJ))(rmm)
 rmm_primal = checked(obj=instance(RMM, _OBJ))(rmm_primal)
-s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relaxation)
 spectral_ridge_primal = checked(obj=instance(SpectralRidge, _OBJ))(spectral_ridge_primal)
 stoam = checked(obj=_MARGIN)(stoam)
 storm = checked(obj=_MARGIN)(storm)

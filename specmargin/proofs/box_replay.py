@@ -4,7 +4,7 @@ With slacks s and x = f + s all labels are |x_j| >= 1, and what is left of J at 
 
     J(x) = 1/2 (x - b)' Q^-1 (x - b),      Q = X X' + diag(1 / 2C_i).
 
-A record "s3vm_boxes" is an "s3vm_tree" with the arrays of a `specmargin.results.BoxLog`, and where the balance is on x
+A record "s3vm_boxes" is an "s3vm_tree" with the arrays of a `specmargin.optima.BoxLog`, and where the balance is on x
 with x and its ``total``. What is proved, in balls, of the floats as they are, node by node, those above first:
 
 1. *Its box* is at first that of the node above, less one label.

@@ -36,8 +36,8 @@ from specmargin.objectives import (
     SpectrumCone,
 )
 from specmargin.objectives.reduction import Applied
-from specmargin.objectives.row_space import RowSpace
-from specmargin.results import BoxLog, ConeProof, ProofLog
+from specmargin.proofs.wings import CLASSES, loaded
+from specmargin.results import ConeProof
 from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray
 
@@ -45,6 +45,7 @@ __all__ = [
     "LARGEST_DENSE",
     "OBJECTIVES",
     "PACKED",
+    "class_named",
     "contents_of",
     "pack",
     "pack_sparse",
@@ -69,10 +70,9 @@ _LOSSES: dict[str, Any] = {
     if type(loss).__module__.startswith("specmargin.losses.")
 }
 _CONES = (FixedSpectrum, MonotoneCone, ProductCone, SpectrumCone)
-_LOGS = (BoxLog, ConeProof, ProofLog)
-_PARTS = (*_CONES, *_LOGS, BlockKernel, Features, Labels, LaplacianOperator, LowRankKernel, RowSpace, Spectrum)
+_PARTS = (*_CONES, BlockKernel, ConeProof, Features, Labels, LaplacianOperator, LowRankKernel, Spectrum)
 PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
-"""All classes that a file can hold, by name."""
+"""The classes that a file can hold, by name; those of the wings are in `CLASSES`."""
 
 _SPARSE: dict[str, tuple[str, ...]] = {
     "csr": ("data", "indices", "indptr"),
@@ -80,6 +80,11 @@ _SPARSE: dict[str, tuple[str, ...]] = {
     "bsr": ("data", "indices", "indptr"),
     "coo": ("data", "row", "col"),
 }
+
+
+def class_named(name: str) -> Any:
+    """Return the class of that name that a file can hold, None if there is none."""
+    return loaded(CLASSES[name]) if name in CLASSES else PACKED.get(name)
 
 
 def pack(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
@@ -122,7 +127,7 @@ def pack(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
     if sp.issparse(value):
         return pack_sparse(value, arrays, at)
     name = type(value).__name__
-    if PACKED.get(name) is type(value) and not callable(getattr(value, "kernel", None)):
+    if class_named(name) is type(value) and not callable(getattr(value, "kernel", None)):
         return {"class": name, "fields": _packed_fields(value, arrays, at)}
     if isinstance(value, Applied):
         return pack(value.L, arrays, at)  # the product with K is the same again
@@ -165,7 +170,7 @@ def _packed_operator(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
     if not (isinstance(value, KernelOperator) or (isinstance(shape, tuple) and hasattr(value, "__matmul__"))):
         raise InvalidTypeError(
             f"{at}={shown(value)} is of the class {cls}, which a file cannot hold; take one of the package: "
-            f"{', '.join(sorted(_LOSSES if hasattr(value, 'gradient') else PACKED))}."
+            f"{', '.join(sorted(_LOSSES if hasattr(value, 'gradient') else {*PACKED, *CLASSES}))}."
         )
     n = int(value.shape[0])
     if n > LARGEST_DENSE:
@@ -201,7 +206,7 @@ def unpack(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
         return objects
     if "sparse" in value:
         return unpack_sparse(value, arrays)
-    cls = PACKED.get(str(value.get("class")))
+    cls = class_named(str(value.get("class")))
     if cls is None:
         raise InvalidInputError(
             f"the file holds an object of the class {value.get('class')!r}, which this version of specmargin does not "

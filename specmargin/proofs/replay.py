@@ -1,7 +1,7 @@
 r"""Replay of a proof log: the tree of a branch and bound, or of probing, over the labels of an S3VM.
 
 A record "s3vm_tree" is an "s3vm" (`specmargin.proofs.verifier`) without its multipliers, but with the arrays of a
-`specmargin.results.ProofLog`. What is proved, in balls, of the floats as they are:
+`specmargin.optima.ProofLog`. What is proved, in balls, of the floats as they are:
 
 1. *The leaves cover everything.* Split k divides a node that is there already between the nodes 2k + 1, where the
    decision f of one unlabelled sample is at most ``at[k]``, and 2k + 2, where it is at least that. With at = 0 these

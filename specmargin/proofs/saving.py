@@ -34,16 +34,16 @@ from specmargin.objectives import (
     BlockMargin,
     LapSVM,
     RegularizedClustering,
-    S3VMRelaxation,
     WeightedSVM,
 )
 from specmargin.objectives.contract import read
 from specmargin.proofs.cone_records import cone_record_of, problem_of
-from specmargin.proofs.packing import OBJECTIVES, contents_of, pack, package_versions, unpack
+from specmargin.proofs.packing import OBJECTIVES, class_named, contents_of, pack, package_versions, unpack
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import record_of, tree_record_of
-from specmargin.results import BoxLog, Certificate, ConeProof, History, ProofLog, SolveResult, Status
+from specmargin.proofs.translation import record_of
+from specmargin.proofs.wings import TREES, loaded
+from specmargin.results import Certificate, ConeProof, History, SolveResult, Status
 from specmargin.typing import AnyArray
 
 __all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
@@ -228,7 +228,7 @@ def _checked(problem: Any, result: Any) -> tuple[Any, SolveResult]:
     if isinstance(objective, ConeProof):
         return None, result  # the log holds the program
     cls = type(objective)
-    if OBJECTIVES.get(cls.__name__) is not cls:
+    if not hasattr(cls, "certificate") or class_named(cls.__name__) is not cls:
         raise InvalidTypeError(
             f"objective={shown(objective)} is of the class {cls.__module__}.{cls.__qualname__}; pass one of "
             f"specmargin.objectives: {', '.join(OBJECTIVES)}; or a problem of CVXPY."
@@ -252,13 +252,12 @@ def provable(objective: Any, result: SolveResult) -> ProofRecord:
         missing = f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"
     if missing:
         raise InvalidInputError(f"it holds no proof: {missing}; pass a file that holds one.")
-    return record_of(objective, result) if result.log is None else tree_record_of(objective, result)
+    return record_of(objective, result) if result.log is None else loaded(TREES)(objective, result)
 
 
 def _entries(objective: Any) -> int:
     """Return the size of the largest matrix that a proof writes out, whatever stands for it in the objective."""
-    if isinstance(objective, S3VMRelaxation):
-        objective = objective.obj
+    objective = getattr(objective, "obj", objective)  # of a relaxation
     if isinstance(objective, S3VM | WeightedSVM):
         return int(objective.features.n_samples * objective.features.size)
     return int(objective.K.shape[0]) ** 2 if isinstance(objective, LapSVM | RegularizedClustering) else 0
@@ -271,9 +270,7 @@ def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str
     return {name: pack(value, arrays, f"result/{name}") for name, value in given.items()}
 
 
-def _result(
-    packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: BoxLog | ConeProof | ProofLog | None
-) -> SolveResult:
+def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: Any) -> SolveResult:
     given = {name: unpack(value, arrays) for name, value in packed.items()}
     history = History({name: column.tolist() for name, column in given.pop("history").items()})
     status, certificate = Status(given.pop("status")), Certificate(**given.pop("certificate"))

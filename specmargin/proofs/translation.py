@@ -31,7 +31,6 @@ from specmargin.objectives import (
     Objective,
     ProductCone,
     RegularizedClustering,
-    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumCone,
@@ -40,11 +39,21 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.results import CHANGED, BoxLog, ProofLog, SolveResult
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound
+from specmargin.proofs.wings import BOUND, RECORDS, loaded
+from specmargin.results import CHANGED, SolveResult
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["DENSE", "lacks_its_tree", "record_of", "tree_record_of"]
+__all__ = [
+    "DENSE",
+    "Parts",
+    "Variables",
+    "lacks_its_tree",
+    "parts_of",
+    "record",
+    "record_of",
+    "require_own",
+    "s3vm_parts",
+]
 
 DENSE = 3000
 """Samples up to which kernels and graphs that are no stored matrices are written out."""
@@ -124,8 +133,10 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
             f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; verify the "
             "result of the unchanged problem."
         )
-    if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name:
-        objective = S3VMRelaxation(objective)
+    if isinstance(objective, S3VM) and result.problem == "S3VM relaxation":
+        objective = loaded("specmargin.optima.S3VMRelaxation")(objective)
+    if type(objective).__name__ in RECORDS:
+        loaded(RECORDS[type(objective).__name__])
     if isinstance(objective, S3VM) and objective.count is not None:
         raise InvalidInputError("balance_on='labels' has no proof that is written down yet: take its certificate.")
     free = isinstance(objective, S3VM) and objective.features.penalty == 0.0 and not objective.is_supervised
@@ -140,16 +151,17 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         raise InvalidInputError(
             "its labels that all optima share rest on a log that was not kept; solve with log=True."
         )
-    if type(objective) not in _parts.registry:  # a class of one's own may mean another problem
-        _parts.registry[object](objective)
-    _require_own(objective, result.variables)
+    if type(objective) not in parts_of.registry:  # a class of one's own may mean another problem
+        parts_of.registry[object](objective)
+    require_own(objective, result.variables)
     is_open = np.isfinite(result.certificate.dual_objective) and not {"theta", "beta"} <= set(held)
     if isinstance(objective, S3VM) and not objective.is_supervised and is_open:
-        held = s3vm_bound(objective).variables
-    return _record(*_parts(objective, result.variables, held), result)
+        held = loaded(BOUND)(objective).variables
+    return record(*parts_of(objective, result.variables, held), result)
 
 
-def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: SolveResult) -> ProofRecord:
+def record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: SolveResult) -> ProofRecord:
+    """Return the record of what a result claims, and of the feasible point that it is claimed of."""
     moved = 0.0
     for name, given in _REPAIRED.get(kind, {}).items():
         x = np.asarray(arrays[name], dtype=float)
@@ -164,12 +176,12 @@ def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: 
     return ProofRecord(kind, numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
 
 
-def _require_own(objective: Any, variables: Variables) -> None:
+def require_own(objective: Any, variables: Variables) -> None:
     """Raise where what a result says of its answer is not of that answer: decisions, labels, coefficients."""
     for name, x in variables.items():
         if np.asarray(x).dtype.kind not in "biuf":
             raise InvalidInputError(f"{name}={shown(x)} of the result holds no real numbers.")
-    of = objective.obj if isinstance(objective, S3VMRelaxation) and "w" in variables else objective
+    of = getattr(objective, "obj", objective) if "w" in variables else objective  # in coordinates of a relaxation
     own = {"f": of.decisions(variables)}
     if isinstance(objective, S3VM | WeightedSVM):
         own["v"], own["b"] = objective.features.coefficients(np.asarray(variables["w"], dtype=float))
@@ -199,7 +211,8 @@ def _answer(objective: Objective, variables: Variables) -> list[FloatArray]:
 
 
 @singledispatch
-def _parts(objective: Any, *_: Any) -> Parts:
+def parts_of(objective: Any, *_: Any) -> Parts:
+    """Return kind, numbers and arrays of an objective, from variables of its answer and all that is held of it."""
     raise InvalidTypeError(f"there is no proof of the objective {type(objective).__name__}; call specmargin.certify.")
 
 
@@ -215,7 +228,7 @@ def _loss(loss: Any) -> tuple[str, float]:
     return loss.name, next((float(getattr(loss, name)) for name in ("h", "s") if hasattr(loss, name)), 1.0)
 
 
-@_parts.register
+@parts_of.register
 def _(obj: LapSVM, variables: Variables, held: Variables) -> Parts:
     alpha, b = _answer(obj, variables)
     _unweighted(obj)
@@ -233,7 +246,7 @@ def _(obj: LapSVM, variables: Variables, held: Variables) -> Parts:
     return "lapsvm", numbers, arrays
 
 
-@_parts.register
+@parts_of.register
 def _(obj: LapRLS, variables: Variables, held: Variables) -> Parts:
     raise InvalidTypeError(
         "LapRLS with numbers for targets has no proof record, whose labels are signs; its certificate is recomputed by "
@@ -272,7 +285,7 @@ def _graph(L: Any, arrays: dict[str, Any]) -> int:
     return int(power)
 
 
-@_parts.register
+@parts_of.register
 def _(obj: RMM, variables: Variables, held: Variables) -> Parts:
     c, b = _answer(obj, variables)
     _unweighted(obj)
@@ -282,7 +295,7 @@ def _(obj: RMM, variables: Variables, held: Variables) -> Parts:
     return "rmm", numbers, {"K": obj.K, "y": obj.labels.sign, "c": share * c, "gamma": gamma}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: SpectrumMargin, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
     gamma, _, delta, v, b = obj.feasible(variables, held)[0]
@@ -311,13 +324,13 @@ def _rays(cone: Any) -> dict[str, Any]:
     return {"first": np.array(first), "last": np.array(last)}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: Alignment, variables: Variables, held: Variables) -> Parts:
     (delta,) = _answer(obj, variables)
     return "alignment", {}, {"U": obj.U, "y": obj.labels.sign, "delta": obj.repair(delta), **_rays(obj.cone)}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: SpectralRidge, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
     v, b = _answer(obj, variables)
@@ -329,7 +342,7 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables) -> Parts:
     return "spectral_ridge", {"penalty": float(obj.penalty)}, arrays
 
 
-@_parts.register
+@parts_of.register
 def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables) -> Parts:
     _unweighted(obj)
     (w,) = _answer(obj, variables)
@@ -341,7 +354,7 @@ def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables) -> Pa
     return "graph_transducer", numbers, {"V": obj.labeled_rows, "y": obj.labels.sign, "Q": obj.Q, "w": w}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: RegularizedClustering, variables: Variables, held: Variables) -> Parts:
     (alpha,) = _answer(obj, variables)
     alpha = alpha.reshape(len(alpha), -1)
@@ -367,7 +380,7 @@ def _rows(features: Features) -> dict[str, Any]:
     return {"X": features.X.toarray(), "mu": features.mu, **penalties}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: WeightedSVM, variables: Variables, held: Variables) -> Parts:
     (w,) = _answer(obj, variables)
     f = obj.features.decisions(w)
@@ -379,17 +392,17 @@ def _(obj: WeightedSVM, variables: Variables, held: Variables) -> Parts:
     return "weighted_svm", numbers, {**arrays, "linear": linear, "theta_plus": sides[0], "theta_minus": sides[1]}
 
 
-@_parts.register
+@parts_of.register
 def _(obj: S3VM, variables: Variables, held: Variables) -> Parts:
     (w,) = _answer(obj, variables)
     if obj.is_supervised:
-        return _parts(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), variables, held)
-    numbers, arrays = _s3vm(obj, held)
+        return parts_of(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), variables, held)
+    numbers, arrays = s3vm_parts(obj, held)
     nothing = {"decided": np.zeros(0, dtype=int), "signs": np.zeros(0)}
     return "s3vm", numbers, {**arrays, **nothing, "w": w}
 
 
-def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
+def s3vm_parts(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
     _unweighted(obj)
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
@@ -399,69 +412,3 @@ def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays["theta"] = np.asarray(held.get("theta", np.zeros(len(obj.unlabeled))))
     arrays["beta"] = np.asarray(held.get("beta", np.zeros(obj.labels.n_labeled)))
     return numbers, arrays
-
-
-@_parts.register
-def _(obj: S3VMRelaxation, variables: Variables, held: Variables) -> Parts:
-    numbers, arrays = _s3vm(obj.obj, held)
-    arrays.update(V=obj.space.V, decided=obj.obj.unlabeled[obj.decided], signs=obj.signs[obj.decided])
-    arrays["theta"] = arrays["theta"][obj.free]
-    if "M" in variables:
-        M = np.asarray(variables["M"], dtype=float)
-        M = M / M[0, 0]
-        w = M[0, 1:]
-        S = M[1:, 1:] - np.outer(w, w)
-        eigenvalues, vectors = np.linalg.eigh((S + S.T) / 2)
-        arrays.update(w=w, F=vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
-    else:
-        arrays["w"] = obj.coordinates(np.asarray(variables["w"], dtype=float))
-    return "s3vm", numbers, arrays
-
-
-def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
-    """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
-
-    Parameters
-    ----------
-    objective : S3VM
-        The problem that was solved.
-    result : SolveResult
-        Result of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
-
-    Returns
-    -------
-    ProofRecord
-        Record of the kind "s3vm_tree", or "s3vm_boxes" of the search by boxes (`specmargin.proofs.box_replay`): data,
-        answer and log, and the labels that are claimed for all optima.
-
-    Raises
-    ------
-    InvalidTypeError
-        If `objective` is no S3VM.
-    InvalidInputError
-        If the result holds no log.
-
-    Examples
-    --------
-    >>> import specmargin as sm
-    >>> X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
-    >>> svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
-    >>> record = tree_record_of(svm, sm.solvers.branch_and_bound(svm, log=True))
-    >>> record.kind, "parent" in record.arrays
-    ('s3vm_boxes', True)
-    """
-    if type(objective) is not S3VM:
-        raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
-    if not isinstance(result.log, ProofLog | BoxLog):
-        raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
-    if not result.status.has_solution:
-        raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")
-    _require_own(objective, result.variables)
-    numbers, arrays = _s3vm(objective, {})
-    arrays = {name: array for name, array in arrays.items() if name not in ("theta", "beta")}
-    arrays.update(result.log.arrays, w=result.variables["w"])
-    if "proved" in result.variables:
-        arrays["proved"] = result.variables["proved"]
-    if objective.total is not None:
-        arrays.update(x=result.variables["x"], total=np.array([objective.total]))
-    return _record("s3vm_tree" if isinstance(result.log, ProofLog) else "s3vm_boxes", numbers, arrays, result)

@@ -13,7 +13,8 @@ from specmargin.objectives import Objective
 from specmargin.proofs.cone_records import cone_record_of, problem_of
 from specmargin.proofs.packing import pack
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.translation import record_of, tree_record_of
+from specmargin.proofs.translation import record_of
+from specmargin.proofs.wings import REPLAYS, TREES, loaded
 from specmargin.results import ConeProof, SolveResult
 from specmargin.typing import AnyArray
 
@@ -64,7 +65,7 @@ def verify(objective: Any, result: SolveResult) -> Verification:
     if isinstance(objective, ConeProof):
         record = cone_record_of(result)
     elif isinstance(result, SolveResult) and result.log is not None:
-        record = tree_record_of(objective, result)
+        record = loaded(TREES)(objective, result)
     else:
         record = record_of(objective, result)
     verification = verify_record(record)  # last: what is wrong with the arguments needs no flint
@@ -127,8 +128,5 @@ def verify_record(record: ProofRecord) -> Verification:
         from specmargin.proofs import cone_program, cone_rays
 
         return (cone_program if record.kind == "cone program" else cone_rays).check(record)
-    if record.kind not in ("s3vm_tree", "s3vm_boxes"):
-        return check(record)
-    from specmargin.proofs import box_replay, replay
-
-    return (replay if record.kind == "s3vm_tree" else box_replay).replay(record)
+    verified: Verification = loaded(REPLAYS[record.kind])(record) if record.kind in REPLAYS else check(record)
+    return verified

@@ -18,11 +18,11 @@ from replay_runs import report
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
+from specmargin.optima import branch_and_bound
+from specmargin.optima.records import tree_record_of
 from specmargin.proofs.box_replay import replay
 from specmargin.proofs.record import ProofRecord
-from specmargin.proofs.translation import tree_record_of
 from specmargin.results import SolveResult
-from specmargin.solvers import branch_and_bound
 from specmargin.solvers.exact_s3vm import box_nodes, label_tree
 from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
 

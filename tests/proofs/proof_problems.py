@@ -28,12 +28,12 @@ from specmargin.objectives import (
     Alignment,
     LapSVM,
     RegularizedClustering,
-    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
 )
 from specmargin.objectives.spectral_ridge import power_spectrum
+from specmargin.optima import S3VMRelaxation
 
 REGIMES = (
     *("plain", "weights", "gammas", "hard margin", "ties", "scale", "offset"),
@@ -295,11 +295,11 @@ def s3vms(rng, regime):
 
     def bounded():
         exp = isinstance(obj.unlabeled_loss, ExpSquared)
-        return sm.solvers.with_bound(obj, (sm.solvers.gradient if exp else sm.solvers.label_switching)(obj))
+        return sm.optima.with_bound(obj, (sm.solvers.gradient if exp else sm.solvers.label_switching)(obj))
 
     return obj, {
         "with_bound": bounded,
-        "s3vm_bound": lambda: sm.solvers.s3vm_bound(obj),
+        "s3vm_bound": lambda: sm.optima.s3vm_bound(obj),
     }
 
 
@@ -307,8 +307,8 @@ def searches(rng, regime):
     """S3VMs solved by searches over the labels that write down their proof."""
     obj = semi_supervised(rng, regime)
     return obj, {
-        "branch_and_bound": lambda: sm.solvers.branch_and_bound(obj, time_limit=10, log=True),
-        "probe": lambda: sm.solvers.probe(obj, log=True),
+        "branch_and_bound": lambda: sm.optima.branch_and_bound(obj, time_limit=10, log=True),
+        "probe": lambda: sm.optima.probe(obj, log=True),
     }
 
 
@@ -318,7 +318,7 @@ def relaxations(rng, regime):
     decided = not isinstance(obj.unlabeled_loss, ExpSquared)  # CVXPY has no atom for a side of it
     signs = decided * rng.choice([-1.0, 0.0, 1.0], len(obj.unlabeled), p=[0.1, 0.8, 0.1])
     relaxation = S3VMRelaxation(obj, signs)
-    return relaxation, {"cvxpy relaxation": lambda: sm.solve(sm.problems.s3vm_relaxation(relaxation))}
+    return relaxation, {"cvxpy relaxation": lambda: sm.solve(sm.optima.s3vm_relaxation(relaxation))}
 
 
 KINDS: dict[str, Callable[[Any, str], tuple[Any, Solvers]]] = {

@@ -20,12 +20,12 @@ from specmargin.objectives import (
     Features,
     LapSVM,
     RegularizedClustering,
-    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
     WeightedSVM,
 )
+from specmargin.optima import S3VMRelaxation
 from specmargin.proofs.balls import BITS
 from specmargin.proofs.translation import record_of
 from specmargin.proofs.verifier import KINDS, read

@@ -20,12 +20,12 @@ import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
+from specmargin.optima import branch_and_bound, probe
+from specmargin.optima.records import tree_record_of
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.replay import replay
-from specmargin.proofs.translation import tree_record_of
 from specmargin.proofs.verification import verify_record
 from specmargin.results import SolveResult
-from specmargin.solvers import branch_and_bound, probe
 
 SIZES = (5, 8, 12, 18, 25, 40, 60, 100)
 """Unlabelled samples."""

@@ -28,6 +28,7 @@ import numpy as np
 import proof_problems
 
 import specmargin as sm
+from specmargin import optima
 from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import (
@@ -36,12 +37,12 @@ from specmargin.objectives import (
     Alignment,
     LapSVM,
     RegularizedClustering,
-    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
     WeightedSVM,
 )
+from specmargin.optima import S3VMRelaxation
 from specmargin.proofs.files import verify_file
 from specmargin.proofs.saving import KIND
 
@@ -164,7 +165,7 @@ def found(objective: Any, result: Any) -> float:
     problem = objective.obj if isinstance(objective, S3VMRelaxation) else objective
     solvers = sm.solvers
     if isinstance(problem, S3VM) and not problem.is_supervised:
-        answers = [solvers.branch_and_bound(problem, time_limit=5) if problem.features.penalty != 0.0 else None]
+        answers = [optima.branch_and_bound(problem, time_limit=5) if problem.features.penalty != 0.0 else None]
         answers += [solvers.gradient(problem) if problem.unlabeled_loss.name == "exp" else None]
     else:
         m = np.asarray(result.variables.get("alpha", 0)).reshape(problem.variables.get("alpha", (1,))[0], -1).shape[1]

@@ -20,13 +20,13 @@ from flint import arb, ctx
 from margin_problems import enumerated
 
 import specmargin as sm
+from specmargin.optima import BoxLog
+from specmargin.optima.records import tree_record_of
 from specmargin.proofs import box_replay as module
 from specmargin.proofs.balls import BITS, ZERO, Refuted, balls, outward
 from specmargin.proofs.box_replay import Box, replay
 from specmargin.proofs.files import verify_file
 from specmargin.proofs.record import ProofRecord
-from specmargin.proofs.translation import tree_record_of
-from specmargin.results import BoxLog
 from specmargin.solvers.exact_s3vm import box_nodes
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace, Quadratic
 

@@ -15,12 +15,12 @@ pytest.importorskip("flint")
 from flint import arb, arb_mat, ctx
 from replay_runs import changed, probed, problem, searched, tampered, without
 
+from specmargin.optima import ProofLog
+from specmargin.optima.records import tree_record_of
 from specmargin.proofs import replay as module
 from specmargin.proofs.balls import BITS, Refuted, balls, gram
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.replay import replay
-from specmargin.proofs.translation import tree_record_of
-from specmargin.results import ProofLog
 
 INF = math.inf
 

@@ -15,10 +15,12 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels import KernelOperator, LowRankKernel
 from specmargin.losses import MarginLoss
 from specmargin.objectives import RMM, LapSVM, SpectrumMargin
+from specmargin.optima import ProofLog
 from specmargin.proofs import packing, saving
-from specmargin.proofs.packing import OBJECTIVES, PACKED, pack, unpack
+from specmargin.proofs.packing import OBJECTIVES, PACKED, class_named, pack, unpack
 from specmargin.proofs.saving import read_provenance, read_record
-from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
+from specmargin.proofs.wings import CLASSES
+from specmargin.results import Certificate, History, SolveResult, Status
 
 
 def same(a, b):
@@ -226,6 +228,7 @@ def test_every_class_can_be_saved():
     """The list is that of the package: an objective or a loss that is added there must be known here."""
     names = {name for name in sm.objectives.__all__ if hasattr(getattr(sm.objectives, name), "certificate")}
     assert names - {"Objective"} == OBJECTIVES.keys()
+    assert all(class_named(name).__name__ == name for name in CLASSES)
     losses = {type(loss).__name__ for loss in (*sm.losses.LOSSES.values(), *sm.losses.UNLABELED_LOSSES.values())}
     assert losses | {"Ramp"} <= PACKED.keys()
 
@@ -279,7 +282,7 @@ def test_results_without_an_answer(tmp_path, status):
 
 def test_logs_of_searches(tmp_path):
     obj = proof_problems.made("s3vm", 4).objective
-    result = sm.solvers.branch_and_bound(obj, log=True)
+    result = sm.optima.branch_and_bound(obj, log=True)
     assert result.log.n_leaves > 1
     _, answer = saved(tmp_path, obj, result)
     assert same(answer.log, result.log)
@@ -289,7 +292,7 @@ def test_logs_of_searches(tmp_path):
 
 def test_a_search_without_its_log_is_saved_without_a_proof(tmp_path):
     obj = proof_problems.made("s3vm", 4).objective
-    result = sm.solvers.branch_and_bound(obj)
+    result = sm.optima.branch_and_bound(obj)
     _, answer = saved(tmp_path, obj, result)
     assert same(answer, result)
     with pytest.raises(InvalidInputError, match=r"it\.npz.*the bound of branch_and_bound .* log=True"):

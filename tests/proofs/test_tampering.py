@@ -21,11 +21,13 @@ from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import LaplacianOperator
 from specmargin.losses import Hinge, SymmetricRamp, get_loss
-from specmargin.objectives import RMM, S3VM, Alignment, Features, LapSVM, S3VMRelaxation
+from specmargin.objectives import RMM, S3VM, Alignment, Features, LapSVM
+from specmargin.optima import S3VMRelaxation
+from specmargin.optima.records import tree_record_of
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.saving import KIND
-from specmargin.proofs.translation import record_of, tree_record_of
+from specmargin.proofs.translation import record_of
 from specmargin.proofs.verification import verify, verify_record
 from specmargin.results import SolveResult, Status
 from specmargin.spectra import Spectrum
@@ -140,9 +142,9 @@ def test_members_of_a_file(tmp_path, change, said):
 
 def test_a_free_intercept_is_not_a_penalised_one():
     free, regularized = (S3VM(X, LABELS, "hinge", C=1.0, intercept=kind) for kind in ("free", "regularized"))
-    tree = sm.solvers.branch_and_bound(regularized, log=True)
+    tree = sm.optima.branch_and_bound(regularized, log=True)
     assert verify(regularized, tree)
-    bounded = sm.solvers.with_bound(regularized, sm.solvers.label_switching(regularized))
+    bounded = sm.optima.with_bound(regularized, sm.solvers.label_switching(regularized))
     assert verify(regularized, bounded)
     assert "a weight has the penalty 0" in verify(free, tree).message
     with pytest.raises(InvalidInputError, match="the bound of a free intercept is not written down"):
@@ -248,7 +250,7 @@ def test_what_is_not_what_it_is_called():
 
 def test_what_is_told_of_an_answer_must_be_of_it():
     obj = S3VM(X, LABELS, "hinge", C=1.0, balance=0.0)
-    result = sm.solvers.with_bound(obj, sm.solvers.label_switching(obj))
+    result = sm.optima.with_bound(obj, sm.solvers.label_switching(obj))
     for name in ("f", "labels", "v", "b"):
         wrong = {**result.variables, name: np.asarray(result.variables[name]) * -1 - (name == "b")}
         with pytest.raises(InvalidInputError, match=f"{name} of the result is not that of its answer"):
@@ -260,20 +262,20 @@ def test_what_is_told_of_an_answer_must_be_of_it():
 
 def test_a_relaxation_does_not_speak_of_the_global_minimum():
     obj = S3VM(X, LABELS, "hinge", C=1.0, balance=0.0)
-    relaxed = verify(obj, sm.solvers.s3vm_bound(obj))
+    relaxed = verify(obj, sm.optima.s3vm_bound(obj))
     assert "to the optimum of the semidefinite relaxation: the minimum of J is at least" in relaxed.message
     assert "global" not in relaxed.message
-    local = verify(obj, sm.solvers.with_bound(obj, sm.solvers.label_switching(obj)))
+    local = verify(obj, sm.optima.with_bound(obj, sm.solvers.label_switching(obj)))
     assert local.message.endswith("to the global minimum of J")
     decided = S3VMRelaxation(obj, np.array([1.0, -1.0, 0.0, 0.0]))
-    said = verify(decided, sm.solve(sm.problems.s3vm_relaxation(decided)))
+    said = verify(decided, sm.solve(sm.optima.s3vm_relaxation(decided)))
     assert "with 2 of the labels as this record decides them" in said.message
     assert "with others nothing is proved" in said.message
 
 
 def test_a_gap_that_is_large_is_said_as_a_share():
     obj = S3VM(X, LABELS, "hinge", C=1.0, balance=0.0)
-    result = sm.solvers.with_bound(obj, sm.solvers.label_switching(obj))
+    result = sm.optima.with_bound(obj, sm.solvers.label_switching(obj))
     loose = replace(result.certificate, dual_objective=0.2 * result.certificate.primal_objective)
     claimed = replace(result, certificate=loose, status=Status.UNPROVED)
     record = record_of(obj, claimed)
@@ -313,16 +315,16 @@ def test_losses_of_unlabelled_samples():
         with pytest.raises(InvalidTypeError, match="loss="):
             S3VM(X, LABELS, "hinge", unlabeled_loss=wrong)
     obj = S3VM(X, LABELS, "hinge", "symmetric_ramp", C=1.0, balance=0.0)
-    result = sm.solvers.branch_and_bound(obj, log=True)
+    result = sm.optima.branch_and_bound(obj, log=True)
     assert verify(obj, result)  # at s = 0 it is the symmetric hinge
-    assert verify(obj, sm.solvers.with_bound(obj, sm.solvers.label_switching(obj)))
+    assert verify(obj, sm.optima.with_bound(obj, sm.solvers.label_switching(obj)))
     ramp = S3VM(X, LABELS, "hinge", SymmetricRamp(-0.5), C=1.0, balance=0.0)
     assert verify(ramp, ramp.result(result.variables["w"], solver="none")).message == "nothing to verify: stationary"
     with pytest.raises(InvalidInputError, match=r"(f|labels) of the result is not"):
         verify(ramp, replace(result, variables={**result.variables, "f": -result.variables["f"]}, log=None, solver=""))
     # A bound of the hinge is none of the lower ramp.
     claimed = ramp.prove(result.variables["w"], result.certificate.dual_objective)
-    record = record_of(obj, sm.solvers.with_bound(obj, sm.solvers.label_switching(obj)))
+    record = record_of(obj, sm.optima.with_bound(obj, sm.solvers.label_switching(obj)))
     numbers = {**record.numbers, "unlabeled_loss": "symmetric_ramp", "unlabeled_parameter": 0.5}
     claim = Claim(claimed.primal_objective, claimed.dual_objective, claimed.rounding)
     arrays = {**record.arrays, "w": result.variables["w"]}

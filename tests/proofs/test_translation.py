@@ -233,18 +233,18 @@ def test_s3vms(rng):
     stationary = verify(obj, local)
     assert not stationary
     assert stationary.message == "nothing to verify: stationary"
-    relaxed = sm.solvers.s3vm_bound(obj)
+    relaxed = sm.optima.s3vm_bound(obj)
     assert verify(obj, relaxed)  # that of the relaxation, whose problem it is
     assert verify(S3VMRelaxation(obj), relaxed)
-    assert verify(obj, sm.solvers.with_bound(obj, local))
+    assert verify(obj, sm.optima.with_bound(obj, local))
     # A bound without its multipliers: those of the relaxation are computed anew.
     bare = replace(local, certificate=obj.prove(local.variables["w"], relaxed.certificate.dual_objective))
     assert verify(obj, bare)
-    given = sm.solvers.s3vm_bound(obj, theta=np.full(4, 0.01))
+    given = sm.optima.s3vm_bound(obj, theta=np.full(4, 0.01))
     assert given.certificate.primal_objective == np.inf
     assert verify(obj, given)
     sparse = S3VM(sp.csr_array(X), labels, C=1.0, balance=0.0)
-    record = record_of(sparse, sm.solvers.with_bound(sparse, sm.solvers.label_switching(sparse)))
+    record = record_of(sparse, sm.optima.with_bound(sparse, sm.solvers.label_switching(sparse)))
     assert np.array_equal(record.arrays["X"], X)
     assert np.array_equal(record.arrays["mu"], X[labels.unlabeled].mean(axis=0))
 

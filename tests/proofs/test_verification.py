@@ -13,7 +13,8 @@ pytest.importorskip("flint")
 from exact_kinds import KINDS, REGIMES, solved
 
 import specmargin as sm
-from specmargin.proofs.translation import lacks_its_tree, tree_record_of
+from specmargin.optima.records import tree_record_of
+from specmargin.proofs.translation import lacks_its_tree
 from specmargin.proofs.verification import verify, verify_record
 
 COVERED = [kind for kind in KINDS if kind != "regression"]
@@ -98,9 +99,9 @@ def test_wrong_arguments_are_refused_before_anything_is_computed():
 def test_a_log_is_replayed_and_what_has_none_is_checked():
     X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
     svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
-    logged = sm.solvers.branch_and_bound(svm, log=True)
+    logged = sm.optima.branch_and_bound(svm, log=True)
     assert verify(svm, logged)
-    assert verify(svm, sm.solvers.s3vm_bound(svm))
+    assert verify(svm, sm.optima.s3vm_bound(svm))
     record = tree_record_of(svm, logged)
     assert verify_record(record)
     claim = replace(record.claim, dual=record.claim.primal + 1.0)

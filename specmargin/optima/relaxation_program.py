@@ -4,14 +4,14 @@ r"""The semidefinite relaxation of S3VMs as a CVXPY problem: a lower bound on th
     s.t. [[1, w'], [w, W]] >= 0,   t_i = y_i (z_i'w + b),   s_j = z_j'W z_j + 2 b z_j'w + b^2
 
 with U(f) = v(f^2) the loss of unlabelled samples, z the coordinates of the samples in an orthonormal basis of their
-span, and b the fixed offset (`specmargin.objectives.S3VMRelaxation`). One semidefinite cone of rank + 1 rows.
+span, and b the fixed offset (`specmargin.optima.S3VMRelaxation`). One semidefinite cone of rank + 1 rows.
 
 The multipliers of `square` and `margin` are the theta and beta of the dual. The answer's ``dual_objective`` is computed
 from *them*, repaired, with a margin for rounding: the value that a solver reports is no bound (SCS at its default
 accuracy may well report one above the optimum of J).
 
 **With cuts** the squared hinge is relaxed in x, decision plus signed slack, of which J is a quadratic (`specmargin.
-solvers.branch_and_bound`): with X the moments of (x, 1), Q = A A' + diag(1 / 2C_i), b the offset,
+optima.branch_and_bound`): with X the moments of (x, 1), Q = A A' + diag(1 / 2C_i), b the offset,
 
     min  1/2 <Q^-1, X - b (x 1' + 1 x') + b^2 1 1'>   s.t.  X >= 0,  X_jj >= 1 (unlabelled),  y_i x_i >= 1 (labelled).
 
@@ -29,6 +29,7 @@ from typing import Any, Literal
 import cvxpy as cp
 import numpy as np
 
+from specmargin.checks import checked, instance
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
@@ -41,6 +42,7 @@ from specmargin.results import Certificate
 __all__ = ["s3vm_relaxation"]
 
 
+@checked(obj=instance((S3VM, S3VMRelaxation), "pass specmargin.objectives.S3VM(X, labels)"))
 def s3vm_relaxation(
     obj: S3VM | S3VMRelaxation,
     *,
@@ -145,7 +147,7 @@ def s3vm_relaxation(
 def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     """v(s), convex and decreasing."""
     if not loss.convex_in_square:
-        raise InvalidInputError(f"{loss!r} has no CVXPY form here; solvers.s3vm_bound takes it.")
+        raise InvalidInputError(f"{loss!r} has no CVXPY form here; optima.s3vm_bound takes it.")
     slack = cp.pos(1 - cp.sqrt(s))
     return slack if relaxation.minorant.branch.box_dual else cp.square(slack)
 

@@ -1,0 +1,39 @@
+"""What the wings of the package add to proofs, by dotted names: `loaded` imports it where a result asks for it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["BOUND", "CLASSES", "RECORDS", "REPLAYS", "TREES", "loaded"]
+
+CLASSES = {
+    "BoxLog": "specmargin.optima.BoxLog",
+    "ProofLog": "specmargin.optima.ProofLog",
+    "RowSpace": "specmargin.objectives.row_space.RowSpace",
+    "S3VMRelaxation": "specmargin.optima.S3VMRelaxation",
+}
+"""Classes that a file can hold."""
+RECORDS = {"S3VMRelaxation": "specmargin.optima.records.relaxation_parts"}
+"""What makes records of objectives, by their classes: once it is imported, `translation.parts_of` knows them."""
+TREES = "specmargin.optima.records.tree_record_of"
+"""What makes records of searches that kept a log."""
+BOUND = "specmargin.optima.s3vm_bound"
+"""What proves a bound of an S3VM."""
+REPLAYS = {
+    "s3vm_tree": "specmargin.proofs.replay.replay",
+    "s3vm_boxes": "specmargin.proofs.box_replay.replay",
+}
+"""What verifies records of further kinds."""
+
+
+def loaded(name: str) -> Any:
+    """Return what a dotted name means.
+
+    Examples
+    --------
+    >>> loaded("specmargin.exceptions.SolverError").__name__
+    'SolverError'
+    """
+    module, _, own = name.rpartition(".")
+    return getattr(import_module(module), own)
