@@ -352,8 +352,8 @@ def relaxation(rng: Rng, regime: str) -> Program:
 
     return Program(
         # Its own default, 1e-3, is one for bounds that will be improved by branching.
-        lambda tol=1e-9: sm.solvers.s3vm_bound(objective(), tol=tol),
-        lambda: sm.problems.s3vm_relaxation(objective()),
+        lambda tol=1e-9: sm.optima.s3vm_bound(objective(), tol=tol),
+        lambda: sm.optima.s3vm_relaxation(objective()),
         len(X),
     )
 

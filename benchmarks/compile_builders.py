@@ -89,7 +89,7 @@ def problems(data: Data) -> dict[str, Callable[[], Any]]:
         "stoam, primal": partial(storm, "primal"),
         "mkl, primal": partial(storm, "primal", order=False),
         **{f"block_margin, {form}": partial(blocks, form) for form in ("literal", "compact", "primal")},
-        "s3vm_relaxation": lambda: sm.problems.s3vm_relaxation(s3vm),
+        "s3vm_relaxation": lambda: sm.optima.s3vm_relaxation(s3vm),
         **{f"cccp_subproblem, {loss}": partial(cccp, loss) for loss in ("hinge", "squared_hinge", "huber_hinge")},
     }
 

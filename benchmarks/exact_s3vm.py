@@ -102,7 +102,7 @@ def objective(X: FloatArray, known: FloatArray, kernel: str, C: float, own: bool
 def report_gap(report: harness.Report, name: str, obj: S3VM, how: str, y: FloatArray, limit: float) -> None:
     """Solve a problem and report its gap, with all else that the search tells."""
     start = time.process_time()
-    result = sm.solvers.branch_and_bound(obj, tol=1e-3, time_limit=limit)
+    result = sm.optima.branch_and_bound(obj, tol=1e-3, time_limit=limit)
     seconds, of = time.process_time() - start, result.certificate
     extra = {key: float(x) for key, x in result.variables.items() if key in ("n_cuts", "n_fixed", "root_bound")}
     root = 100.0 * (1.0 - extra.get("root_bound", np.nan) / of.primal_objective)
@@ -151,7 +151,7 @@ def compare_processes(report: harness.Report, name: str, obj: S3VM, n_jobs: int,
 
     def solved(jobs: int, **more: Any) -> tuple[SolveResult, float, float]:
         start, cpu = time.perf_counter(), time.process_time()
-        result = sm.solvers.branch_and_bound(obj, n_jobs=jobs, **settings, **more)
+        result = sm.optima.branch_and_bound(obj, n_jobs=jobs, **settings, **more)
         return result, time.perf_counter() - start, time.process_time() - cpu
 
     with timed_parts() as rounds:

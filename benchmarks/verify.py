@@ -22,6 +22,7 @@ import numpy as np
 from _harness import Report, compare, parser, ratio
 
 import specmargin as sm
+from specmargin import optima
 
 
 class Kind(NamedTuple):
@@ -61,7 +62,7 @@ def kinds(n: int, seed: int = 0) -> dict[str, Kind]:
     ridge = problems.SpectralRidge(spectrum, labels, power, 0.1)
     found["spectral_ridge"] = Kind(ridge, solvers.spectral_ridge, forms.spectral_ridge_primal)
     s3vm = problems.S3VM(X, labels, "hinge", C=1.0, C_star=0.1)
-    found["s3vm"] = Kind(s3vm, solvers.s3vm_bound, lambda obj: forms.s3vm_relaxation(problems.S3VMRelaxation(obj)))
+    found["s3vm"] = Kind(s3vm, optima.s3vm_bound, lambda obj: optima.s3vm_relaxation(optima.S3VMRelaxation(obj)))
     return found
 
 

@@ -20,17 +20,14 @@ from typing import Any, Literal
 
 from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
-from specmargin.logs import BoxLog, ProofLog
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = [
     "CHANGED",
     "INACCURATE_GAP",
-    "BoxLog",
     "Certificate",
     "ConeProof",
     "History",
-    "ProofLog",
     "SolveResult",
     "Status",
 ]
@@ -389,9 +386,9 @@ class SolveResult(AsText):
         Wall time of the solve, including the construction by CVXPY where that applies.
     attempts : tuple of str
         Every solver that was tried, in order, with how it ended.
-    log : ProofLog, BoxLog or ConeProof, optional
+    log : ConeProof or log of specmargin.optima, optional
         The proof of the bound: of a problem that was changed in CVXPY, or of any other one, always; of a search over
-        labels where it was asked for (`specmargin.solvers.branch_and_bound`).
+        labels where it was asked for (`specmargin.optima.branch_and_bound`).
     """
 
     problem: str
@@ -406,7 +403,7 @@ class SolveResult(AsText):
     n_iter: int = 0
     seconds: float = math.nan
     attempts: tuple[str, ...] = ()
-    log: ProofLog | BoxLog | ConeProof | None = None
+    log: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))

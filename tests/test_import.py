@@ -16,7 +16,18 @@ import specmargin
 # The names that users type, and where each one lives.
 MODULES = [
     *("assessment", "datasets", "exceptions", "graphs", "kernels", "labels", "losses"),
-    *("model_selection", "objectives", "plots", "problems", "results", "solvers", "spectra", "teaching", "terms"),
+    *(
+        "model_selection",
+        "objectives",
+        "optima",
+        "plots",
+        "problems",
+        "results",
+        "solvers",
+        "spectra",
+        "teaching",
+        "terms",
+    ),
 ]
 NAMES = {
     "diagnosis": ["Diagnosis", "diagnose"],

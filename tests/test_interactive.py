@@ -206,7 +206,7 @@ def test_tree_proves_the_minimum_of_the_package(tmp_path: Path) -> None:
     noted, data = seen("tree", script, tmp_path), pages().tree()
     labels = sm.encode_labels(np.where(data["sign"] == 0, -1, data["sign"] > 0).astype(int))
     obj = sm.objectives.S3VM(data["X"], labels, loss="hinge", C=data["C"], balance=data["r"])
-    result = sm.solvers.branch_and_bound(obj, tol=1e-9)
+    result = sm.optima.branch_and_bound(obj, tol=1e-9)
     ends = [one for one in noted if one["step"] == one["last"]]
     assert len(ends) == 2
     assert len(noted) == sum(one["last"] + 1 for one in ends)

@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from specmargin.estimators import LapSVM
 from specmargin.estimators._base.semi_supervised import _DOUBTFUL
-from specmargin.results import INACCURATE_GAP, Certificate, History, ProofLog, SolveResult, Status
+from specmargin.optima import ProofLog
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 
 INF, NAN = math.inf, math.nan
 finite = st.floats(-1e9, 1e9)

@@ -45,6 +45,7 @@ MODULES = {
     "problems": "CVXPY problems",
     "problems.models": "Models to copy",
     "solvers": "Solvers",
+    "optima": "Global optima of S3VMs",
     "terms": "Models as sums of terms",
     "results": "Results and certificates",
     "proofs": "Proofs",

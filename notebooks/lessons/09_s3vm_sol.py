@@ -42,7 +42,8 @@ import cvxpy as cp
 import numpy as np
 
 import specmargin as sm
-from specmargin.objectives import S3VM, S3VMRelaxation
+from specmargin.objectives import S3VM
+from specmargin.optima import S3VMRelaxation
 
 sm.teaching.guess("09.q1", ...)  # questions
 sm.teaching.guess("09.q2", ...)  # draws of 5
@@ -156,7 +157,7 @@ def shor(root=cp.sqrt, norm=0.5, corner=True, guess=1.0):
     return M.value
 
 
-at_best = np.append(1.0, sm.solvers.branch_and_bound(s3vm).variables["w"])
+at_best = np.append(1.0, sm.optima.branch_and_bound(s3vm).variables["w"])
 answers["09.W"] = (
     my_M,
     {
@@ -184,9 +185,9 @@ answers["09.W"] = (
 # $I - \sum_j \theta_j x_j x_j^\top$ is positive semidefinite: parabolas may eat up what the norm has to give, and no more.
 
 # %%
-relaxed = sm.solve(sm.problems.s3vm_relaxation(s3vm))
+relaxed = sm.solve(sm.optima.s3vm_relaxation(s3vm))
 theta = 2 * relaxed.duals["square"]
-by_numpy = sm.solvers.s3vm_bound(s3vm, tol=1e-6)  # a barrier method
+by_numpy = sm.optima.s3vm_bound(s3vm, tol=1e-6)  # a barrier method
 print("theta:", theta.round(3))
 print(f"bound {relaxed.certificate.dual_objective:.6f} by CVXPY, {by_numpy.certificate.dual_objective:.6f} in numpy")
 print(
@@ -229,7 +230,7 @@ for seed in range(5):
     clouds = draw.normal(size=(24, 2)) + np.array([[-1.0, 0.0], [1.0, 0.0]])[classes]
     hidden = (visible := sm.hide_labels(classes, per_class=2, random_state=seed)) == -1
     for how, options in settings.items():
-        proved = sm.solvers.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
+        proved = sm.optima.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
         larger, is_larger = proved.variables["f"][hidden] <= 0, classes[hidden] == 0
         wrong = larger != is_larger
         balanced = (wrong[is_larger].mean() + wrong[~is_larger].mean()) / 2
@@ -259,7 +260,7 @@ best = min(value_of(trail[-1]) for trail in trails.values())
 tree, todo = [], [(np.zeros(len(unlabeled)), None)]
 while todo:
     signs, parent = todo.pop()
-    case = sm.solve(sm.problems.s3vm_relaxation(S3VMRelaxation(s3vm, signs)))
+    case = sm.solve(sm.optima.s3vm_relaxation(S3VMRelaxation(s3vm, signs)))
     bound, free = case.certificate.dual_objective, signs == 0
     finished = bound > best * (1 - 1e-4) or not free.any()
     tree.append((bound, parent, finished))
@@ -267,7 +268,7 @@ while todo:
         nearest = np.where(free, np.abs(case.variables["f"][unlabeled]), np.inf).argmin()
         place = np.arange(len(signs)) == nearest
         todo.extend((np.where(place, label, signs), len(tree) - 1) for label in (-1.0, 1.0))
-exact = sm.solvers.branch_and_bound(s3vm)
+exact = sm.optima.branch_and_bound(s3vm)
 bounded, asked = len(tree), sum(not finished for *_, finished in tree)
 print(
     f"best known J {best:.4f}; questions {asked}, so that {bounded} cases are bounded: the root, and two for each question"
@@ -383,13 +384,13 @@ for j in range(len(unlabeled)):
     sides = []
     for label in (-1.0, 1.0):
         case = S3VMRelaxation(s3vm, np.where(np.arange(len(unlabeled)) == j, label, 0.0))
-        sides.append(sm.solve(sm.problems.s3vm_relaxation(case)).certificate.dual_objective)
+        sides.append(sm.solve(sm.optima.s3vm_relaxation(case)).certificate.dual_objective)
     at_root.append(sides)
 against_minus, against_plus = best * (1 + 1e-4) < np.array(at_root).T
 my_certain = against_minus.astype(int) - against_plus
 print(np.round(at_root, 3), "against", round(best, 3))
 print("proved:", np.abs(my_certain).sum(), "of 10:", my_certain)
-print("the package goes on, with what is proved:", sm.solvers.probe(s3vm).message)
+print("the package goes on, with what is proved:", sm.optima.probe(s3vm).message)
 sm.teaching.check("09.E3", my_certain)
 
 # %% tags=["answers"]
@@ -400,7 +401,7 @@ answers["09.E3"] = (
     my_certain,
     {
         "Not each of these is proved by one question: the bound of the other label must be above the best known J.": (
-            sm.solvers.probe(s3vm).variables["proved"]
+            sm.optima.probe(s3vm).variables["proved"]
         ),
         "Labels are missing: other bounds are above the best known J, too. (The lower J, the more is proved.)": (
             by_own[0].astype(int) - by_own[1]
@@ -429,7 +430,7 @@ my_errors = ...  # two percentages: global minimum, cccp
 pairs = []
 for seed in range(8):
     classes, hidden, one = moons(seed)
-    answers_now = [sm.solvers.branch_and_bound(one), sm.solvers.cccp(one)]
+    answers_now = [sm.optima.branch_and_bound(one), sm.solvers.cccp(one)]
     pairs.append([100 * np.mean((each.variables["f"] > 0)[hidden] != (classes == 1)[hidden]) for each in answers_now])
 my_errors = np.mean(pairs, axis=0)
 print("errors:", my_errors, "  draws in which cccp errs less:", sum(local < least for least, local in pairs), "of 8")

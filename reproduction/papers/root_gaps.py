@@ -16,7 +16,7 @@ problems it is not the optimum.
 5. ``triangles``: with the triangle inequalities of three samples, for |x| >= 1, that are violated most, up to four a
    sample, again by turns.
 
-The root of `specmargin.solvers.branch_and_bound` does the same, and more: it takes triangles from the first round on,
+The root of `specmargin.optima.branch_and_bound` does the same, and more: it takes triangles from the first round on,
 looks for better incumbents on the way, bounds labelings in a tree, and takes fewer products where the plain gap is
 below 2 %.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from specmargin import objectives, solvers
+from specmargin import objectives
 from specmargin.checks import Rule, number, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import (
@@ -304,12 +305,14 @@ class S3VM(SemiSupervisedClassifier):
         weights = {"C": self.C_, "C_star": self._unlabeled_weight(labels)}
         loss, unlabeled_loss = search.losses()
         obj = objectives.S3VM(Z, labels, loss, unlabeled_loss, **weights, balance=balance, intercept=search.intercept)
-        result: SolveResult = getattr(solvers, SEARCHES[search.name].solver)(obj, **search.arguments())
+        method = SEARCHES[search.name]
+        result: SolveResult = getattr(import_module(method.home), method.solver)(obj, **search.arguments())
         if search.one_flip and len(obj.unlabeled) > 0:
-            result = solvers.one_flip(obj, np.asarray(result.variables["w"]))
+            result = import_module("specmargin.optima").one_flip(obj, np.asarray(result.variables["w"]))
         if search.bound is None or obj.is_supervised:
             return result
-        return solvers.with_bound(obj, result, time_limit=search.bound)
+        bounded: SolveResult = import_module("specmargin.optima").with_bound(obj, result, time_limit=search.bound)
+        return bounded
 
     def _unlabeled_weight(self, labels: Labels) -> float:
         """Return C_star of a binary problem, as a number."""

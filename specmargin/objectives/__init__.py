@@ -31,7 +31,6 @@ from specmargin.objectives.reduction import Reduction
 from specmargin.objectives.relative_margin import RMM
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectral_ridge import SpectralRidge
 from specmargin.objectives.spectrum_margin import SpectrumMargin, SpectrumPoint
 from specmargin.objectives.weighted_svm import WeightedSVM
@@ -56,7 +55,6 @@ __all__ = [
     "RegularizedClustering",
     "RelativeMargin",
     "S3VM",
-    "S3VMRelaxation",
     "SpectralGraphTransducer",
     "SpectralRidge",
     "SpectrumCone",
@@ -167,7 +165,6 @@ _check_arguments(
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
-_check_arguments(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
 _WEIGHTS = numbers_array("one weight per sample, (n,)", finite=False)
 _check_arguments(
     WeightedSVM,

@@ -13,7 +13,7 @@ SVMlin (multi-switch, annealing) has lam/2 |w|^2 + 1/(2l) sum + lam'/(2u) sum: C
 C* = lam' / (2 lam u), with the intercept "regularized".
 
 J is not convex. A solver may claim a stationary point, `S3VM.certificate` says how nearly it is one, and a lower bound
-(`specmargin.solvers.s3vm_bound`) says how far it can be from the global optimum.
+(`specmargin.optima.s3vm_bound`) says how far it can be from the global optimum.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class S3VM(ByName):
         signed slack, to r (SDP-S3VM), for squared hinges and intercept "none". Points are (w, x) then
         (`specmargin.objectives.s3vm_slack`). "labels" confines the labels: the unlabelled samples have the best ones of
         which round((1 + r) u / 2) are positive, for squared hinges and intercept "none" or "regularized"
-        (`specmargin.objectives.s3vm_count`). `specmargin.solvers.branch_and_bound` alone minimises these J.
+        (`specmargin.objectives.s3vm_count`). `specmargin.optima.branch_and_bound` alone minimises these J.
 
     Raises
     ------
@@ -200,7 +200,7 @@ class S3VM(ByName):
             slack_value(self, np.zeros(self.size), None)
         elif self.balance_on == "labels":
             raise InvalidInputError(
-                "with balance_on='labels' J is no sum of losses of single samples; only solvers.branch_and_bound "
+                "with balance_on='labels' J is no sum of losses of single samples; only optima.branch_and_bound "
                 "minimises it, for some hundreds of samples and weights that float64 resolves."
             )
 
@@ -355,7 +355,7 @@ class S3VM(ByName):
         w : ndarray of shape (size,)
             Candidate.
         lower_bound : float, default -inf
-            Proved by someone, e.g. `specmargin.solvers.s3vm_bound`. Without it the gap is infinite: nothing is known
+            Proved by someone, e.g. `specmargin.optima.s3vm_bound`. Without it the gap is infinite: nothing is known
             about the global optimum.
 
         Returns

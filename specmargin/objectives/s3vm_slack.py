@@ -44,7 +44,7 @@ def require_squared_hinges(obj: Any) -> None:
         raise InvalidInputError(
             f"balance_on={obj.balance_on!r} is for squared hinges and C_star > 0, not for {obj.loss!r} and "
             f"{obj.unlabeled_loss!r} with C_star={float(obj.C_star)} and {len(obj.unlabeled)} unlabelled samples; "
-            "solvers.branch_and_bound takes it."
+            "optima.branch_and_bound takes it."
         )
 
 
@@ -64,7 +64,7 @@ def slack_value(obj: Any, w: FloatArray, x: FloatArray | None) -> float:
     if x is None:
         raise InvalidInputError(
             "with balance_on='slack' J is a function of w and x, the decisions plus slacks; only "
-            "solvers.branch_and_bound minimises it."
+            "optima.branch_and_bound minimises it."
         )
     return np.inf if max(_violations(obj, x).values()) > _VIOLATED else _value(obj, w, x)
 

@@ -17,8 +17,6 @@ from specmargin.checks import (
     iterations,
     maybe,
     number,
-    path,
-    processes,
 )
 from specmargin.exceptions import InvalidTypeError
 from specmargin.objectives import (
@@ -35,9 +33,6 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
 )
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound, with_bound
-from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.exact_s3vm.probing import probe
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
@@ -51,7 +46,6 @@ from specmargin.solvers.s3vm.finite_newton import finite_newton
 from specmargin.solvers.s3vm.gradient import gradient
 from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
-from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.solvers.s3vm.polish import polish
 from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -70,7 +64,6 @@ __all__ = [
     "alternation",
     "annealing",
     "block_margin",
-    "branch_and_bound",
     "cccp",
     "continuation",
     "eigenmaps",
@@ -81,19 +74,15 @@ __all__ = [
     "label_switching",
     "multi_switch",
     "newton",
-    "one_flip",
     "pcg",
     "pcg_one_vs_rest",
     "polish",
-    "probe",
     "quasi_newton",
     "relative_margin",
-    "s3vm_bound",
     "spectral_ridge",
     "spectrum_margin",
     "spectrum_path",
     "weighted_svm",
-    "with_bound",
 ]
 
 P = ParamSpec("P")
@@ -105,16 +94,11 @@ _RULES: dict[str, Rule] = {
     "gap_tol": number(above=0, infinite=True),
     "max_iter": iterations,
     "max_inner": count(1),
-    "max_nodes": count(0),
-    "n_jobs": processes,
-    "tree": path,
     "max_switches": count(1),
     "check_every": count(1),
-    "rounds": count(0),
     "n_steps": count(0),
     "n_components": count(1),
     "m": count(1),
-    "time_limit": number(above=0, infinite=True),
     "rate": number(above=1, infinite=True),
     "first_share": number(above=0, most=1),
     "stopping": choice(*RULES),
@@ -148,7 +132,6 @@ alignment = _check_arguments(alignment, Alignment, BlockAlignment)
 alternation = _check_arguments(alternation, SpectrumMargin)
 annealing = _check_arguments(annealing, S3VM, rules=_TO_THE_END)
 block_margin = _check_arguments(block_margin, BlockMargin)
-branch_and_bound = _check_arguments(branch_and_bound, S3VM)
 cccp = _check_arguments(cccp, S3VM, rules=_TO_THE_END)
 continuation = _check_arguments(continuation, S3VM)
 eigenmaps = _check_arguments(eigenmaps, RegularizedClustering)
@@ -159,16 +142,12 @@ graph_transducer = _check_arguments(graph_transducer, SpectralGraphTransducer)
 label_switching = _check_arguments(label_switching, S3VM)
 multi_switch = _check_arguments(multi_switch, S3VM)
 newton = _of_signs(_check_arguments(newton, LapSVM))
-one_flip = _check_arguments(one_flip, S3VM)
 pcg = _of_signs(_check_arguments(pcg, LapSVM, rules=_TO_THE_END))
 pcg_one_vs_rest = _of_signs(_check_arguments(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END))
 polish = _check_arguments(polish, S3VM)
-probe = _check_arguments(probe, S3VM)
 quasi_newton = _check_arguments(quasi_newton, S3VM)
 relative_margin = _check_arguments(relative_margin, RMM)
-s3vm_bound = _check_arguments(s3vm_bound, S3VM)
 spectral_ridge = _check_arguments(spectral_ridge, SpectralRidge)
 spectrum_margin = _check_arguments(spectrum_margin, SpectrumMargin)
 spectrum_path = _check_arguments(spectrum_path, SpectrumMargin)
 weighted_svm = _check_arguments(weighted_svm, WeightedSVM)
-with_bound = _check_arguments(with_bound, S3VM)

@@ -82,11 +82,15 @@ def solver_of(name: str, value: Any) -> Solver:
 
 
 class Method(NamedTuple):
-    """One way to search for the minimum of an S3VM, and the losses whose objective it searches."""
+    """One way to search for the minimum of an S3VM: solver, the losses whose objective it searches, home of the solver.
+
+    The home is imported when the search is asked for.
+    """
 
     solver: str
     loss: str
     unlabeled_loss: str | None = None
+    home: str = "specmargin.solvers"
 
 
 SEARCHES: dict[str, Method] = {
@@ -97,7 +101,7 @@ SEARCHES: dict[str, Method] = {
     "annealing": Method("annealing", "squared_hinge"),
     "cccp": Method("cccp", "hinge", "ramp"),
     "label_switching": Method("label_switching", "hinge"),
-    "branch_and_bound": Method("branch_and_bound", "hinge"),
+    "branch_and_bound": Method("branch_and_bound", "hinge", home="specmargin.optima"),
 }
 """The searches by name."""
 
@@ -124,7 +128,7 @@ class Search(Part):
     intercept : {"balance", "regularized", "free"}, default "balance"
         "balance" fixes the mean decision on the unlabelled samples; see `specmargin.objectives.Features`.
     one_flip : bool, default False
-        Whether single labels are flipped afterwards until no flip lowers the objective (`specmargin.solvers.one_flip`);
+        Whether single labels are flipped afterwards until no flip lowers the objective (`specmargin.optima.one_flip`);
         ramps with s < 0 are refused.
     s : float, default -0.3
         End of the ramp of "cccp", in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0, the
@@ -132,10 +136,10 @@ class Search(Part):
         names -0.3 for text.
     bound : float, optional
         Seconds that may be spent afterwards on a proved bound of the global optimum
-        (`specmargin.solvers.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound.
+        (`specmargin.optima.with_bound`), so that the certificate of ``result_`` has a gap; None: no bound.
     options : dict, optional
-        Passed on to the solver of that name in `specmargin.solvers`: ``{"time_limit": 600.0}``, say, to
-        "branch_and_bound".
+        Passed on to the solver of that name in `specmargin.solvers`, or to `specmargin.optima.branch_and_bound`:
+        ``{"time_limit": 600.0}``, say.
 
     References
     ----------

@@ -33,20 +33,22 @@ SOLVERS: dict[str, dict[str, str]] = {
     },
     "S3VM": {
         "annealing": ".s3vm.annealing",
-        "branch_and_bound": ".exact_s3vm.branch_and_bound",
+        "branch_and_bound": "specmargin.solvers.exact_s3vm.branch_and_bound",
         "cccp": ".s3vm.cccp",
         "continuation": ".s3vm.continuation",
         "gradient": ".s3vm.gradient",
         "label_switching": ".s3vm.label_switching",
         "multi_switch": ".s3vm.multi_switch",
-        "one_flip": ".s3vm.one_flip",
+        "one_flip": "specmargin.solvers.s3vm.one_flip",
         "polish": ".s3vm.polish",
-        "probe": ".exact_s3vm.probing",
+        "probe": "specmargin.solvers.exact_s3vm.probing",
         "quasi_newton": ".s3vm.quasi_newton",
-        "s3vm_bound": ".exact_s3vm.bound",
+        "s3vm_bound": "specmargin.solvers.exact_s3vm.bound",
     },
 }
-"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements."""
+"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements.
+
+Those of `specmargin.optima` have their whole names: they are imported when they are asked about."""
 
 _ALWAYS = {"LapSVM": "problems.lapsvm_dual, the CVXPY problem of any convex loss"}
 """What is left where no solver takes a convex loss."""
@@ -151,14 +153,18 @@ quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex 
         pair: tuple[str, ...] = getattr(module, "REQUIRES_PAIR", ())
         if one is unlabeled_loss and lacks[-1:] == list(pair[1:]):
             reasons += f", and of the loss {_named(loss)}, {_LACKS[pair[0]]}"
-        others = [f"solvers.{other}" for other in takers(of, loss, unlabeled_loss)]
+        others = [_called(other, of) for other in takers(of, loss, unlabeled_loss)]
         if not others and getattr(loss, "convex", False) and of in _ALWAYS:
             others = [_ALWAYS[of]]
         ends = [f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"]
         ends += [remedy] if (remedy := getattr(module, "REMEDY", "")) else []
         raise InvalidInputError(
-            f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
+            f"{_called(solver, of)} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
         )
+
+
+def _called(solver: str, of: str) -> str:
+    return f"{'solvers' if SOLVERS[of][solver].startswith('.') else 'optima'}.{solver}"
 
 
 def _named(loss: Any) -> str:

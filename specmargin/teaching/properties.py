@@ -20,8 +20,9 @@ from specmargin.datasets import digits_pair, make_two_moons
 from specmargin.graphs import components, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import encode_labels, hide_labels
-from specmargin.objectives import S3VM, Alignment, LapSVM, S3VMRelaxation, SpectrumMargin
-from specmargin.solvers import alignment, branch_and_bound, cccp, factorized, s3vm_bound, spectrum_margin
+from specmargin.objectives import S3VM, Alignment, LapSVM, SpectrumMargin
+from specmargin.optima import S3VMRelaxation, branch_and_bound, s3vm_bound
+from specmargin.solvers import alignment, cccp, factorized, spectrum_margin
 from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray
 
@@ -265,7 +266,8 @@ def _ends_of_rounds(rows: FloatArray) -> str:
 
 def _labels_that_are_certain(given: FloatArray) -> str:
     """Check labels of lesson 09: the bound of the other one is above the global minimum, and none is missing."""
-    from specmargin.problems import s3vm_relaxation, solve
+    from specmargin.optima import s3vm_relaxation
+    from specmargin.problems import solve
 
     if not np.isin(given, (-1, 0, 1)).all():
         return "Give -1, 0 or 1 for each point."

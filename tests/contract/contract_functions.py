@@ -21,7 +21,7 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, c
 from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
-from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra, terms
+from specmargin import graphs, kernels, losses, objectives, optima, plots, problems, solvers, spectra, terms
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
@@ -463,9 +463,10 @@ def objective_cells() -> Iterator[Cell]:
         "S3VMRelaxation": ({}, {"obj": (None, "objective", X)}),
     }
     for name, (good, bad) in cases.items():
-        function = with_defaults(getattr(objectives, name), **good)
+        room = optima if name == "S3VMRelaxation" else objectives
         called = "samples|eigen|loss|spectr|transducer|kernel|bound|weight|binary"
-        yield from nonsense(f"objectives.{name}", function, called=called, **bad)
+        entry = f"{room.__name__.removeprefix('specmargin.')}.{name}"
+        yield from nonsense(entry, with_defaults(getattr(room, name), **good), called=called, **bad)
     rmm = objectives.RMM(K[:6, :6], LABELS)
     answer = {"gamma": np.zeros(6), "b": 0.0}
     wrong = (
@@ -589,7 +590,7 @@ MORE: dict[str, tuple[Any, ...]] = {
 """Arguments that a solver or a problem needs besides the objective."""
 PROBLEMS = (
     *("block_margin", "cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm"),
-    *("primal", "rmm_primal", "s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
+    *("primal", "rmm_primal", "spectral_ridge_primal", "stoam", "storm"),
 )
 
 
@@ -607,7 +608,8 @@ def solver_cells() -> Iterator[Cell]:
     }
     strangers = (*(Bad(bad, type(bad).__name__) for bad in (None, "objective", X)), objectives.LapSVM, NOTHING)
     functions = [name for name in solvers.__all__ if not isinstance(getattr(solvers, name), type)]
-    for module, names in ((solvers, functions), (problems, PROBLEMS)):
+    searches = ("branch_and_bound", "one_flip", "probe", "s3vm_bound", "s3vm_relaxation", "with_bound")
+    for module, names in ((solvers, functions), (optima, searches), (problems, PROBLEMS)):
         for name in names:
             function, more = getattr(module, name), MORE.get(name, ())
             first, *_ = inspect.signature(function).parameters.values()
@@ -615,7 +617,7 @@ def solver_cells() -> Iterator[Cell]:
             of_obj = lambda obj, function=function, more=more: function(obj, *more)
             bad = (
                 strangers
-                if module is solvers
+                if module in (solvers, optima)
                 else (*strangers[:2], Bad(obj["RegularizedClustering"], "RegularizedClustering"))
             )
             yield from nonsense(entry, of_obj, called="result|start", obj=bad)

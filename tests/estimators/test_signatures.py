@@ -17,7 +17,7 @@ import pytest
 from contract_estimators import make
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin import estimators, graphs, kernels, solvers, spectra
+from specmargin import estimators, graphs, kernels, optima, solvers, spectra
 from specmargin.estimators._base.parameters import Composed
 from specmargin.parts import Part
 
@@ -265,10 +265,15 @@ def parts() -> dict[str, Callable[..., Any]]:
     return {name: value for name, value in made.items() if name != "Kernel"}
 
 
+searches = {name: f for name, f in public(optima).items() if name != "s3vm_relaxation"}  # a problem
 GROUPS = {
     "Estimators": (public(estimators), CONCEPTS, REASONS),
     "Parts": (parts(), PART_CONCEPTS, PART_REASONS),
-    "Solvers": ({n: f for n, f in public(solvers).items() if not isinstance(f, type)}, SOLVER_CONCEPTS, SOLVER_REASONS),
+    "Solvers": (
+        {n: f for n, f in {**public(solvers), **searches}.items() if not isinstance(f, type)},
+        SOLVER_CONCEPTS,
+        SOLVER_REASONS,
+    ),
 }
 groups = pytest.mark.parametrize("group", GROUPS)
 

@@ -18,12 +18,12 @@ from specmargin.objectives import (
     LapRLS,
     LapSVM,
     RegularizedClustering,
-    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
 )
 from specmargin.objectives.spectral_ridge import power_spectrum
+from specmargin.optima import S3VMRelaxation
 
 REGIMES = ("random", "real", "weights", "gammas", "hard margin", "ties", "scale", "offset")
 
@@ -394,11 +394,11 @@ def s3vms(rng, regime):
     best = min(exact.nonconvex(obj, known[i]) for i in np.argsort(floats)[:4])
     local = sm.solvers.label_switching(obj) if unlabeled_loss != "exp" else sm.solvers.gradient(obj)
     tasks = {
-        "with_bound": lambda: sm.solvers.with_bound(obj, local),
-        "branch_and_bound": lambda: sm.solvers.branch_and_bound(obj, time_limit=10),
-        "probe": lambda: sm.solvers.probe(obj),
-        "s3vm_bound": lambda: sm.solvers.s3vm_bound(obj),
-        "s3vm_relaxation": lambda: sm.solve(sm.problems.s3vm_relaxation(obj)),
+        "with_bound": lambda: sm.optima.with_bound(obj, local),
+        "branch_and_bound": lambda: sm.optima.branch_and_bound(obj, time_limit=10),
+        "probe": lambda: sm.optima.probe(obj),
+        "s3vm_bound": lambda: sm.optima.s3vm_bound(obj),
+        "s3vm_relaxation": lambda: sm.solve(sm.optima.s3vm_relaxation(obj)),
     }
     answers = []
     for name in rng.permutation(list(tasks))[:2]:

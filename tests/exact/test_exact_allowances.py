@@ -10,9 +10,10 @@ from exact_fractions import fractions, is_definite
 
 import specmargin as sm
 from specmargin import rounding
-from specmargin.objectives import S3VM, RegularizedClustering, S3VMRelaxation, SpectrumMargin
+from specmargin.objectives import S3VM, RegularizedClustering, SpectrumMargin
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import clustering as bound
+from specmargin.optima import S3VMRelaxation
 from specmargin.solvers.exact_s3vm import bound as s3vm_bound
 from specmargin.spectra import Spectrum
 

@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.objectives import (
-    S3VM,
-    RegularizedClustering,
-    S3VMRelaxation,
-    SpectrumMargin,
-    clustering,
-    relative_margin_loss,
-)
+from specmargin.objectives import S3VM, RegularizedClustering, SpectrumMargin, clustering, relative_margin_loss
 from specmargin.objectives.cones import margin_over_cone
 from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding
 from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
 from specmargin.objectives.row_space import RowSpace
+from specmargin.optima import S3VMRelaxation
 
 UNIT = 2.0**-12
 

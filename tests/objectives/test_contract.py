@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from s3vm_problems import public_solver
 
 import specmargin as sm
-from specmargin import objectives, problems, solvers
+from specmargin import objectives, optima, problems, solvers
 from specmargin.objectives import Objective
 
 RNG = np.random.default_rng(7)
@@ -58,7 +59,7 @@ CLUSTERING = objectives.RegularizedClustering(K, L, gamma=0.1)
 BOTH = margin(B=1.2).with_(spectrum=[SPECTRUM, SPECTRUM])
 FIXED = margin(delta=np.array([0.1, 0.5, 0.2, 0.1, 0.1, 0.0, 0.0]))
 SUPERVISED = s3vm("hinge").supervised()
-DECIDED = objectives.S3VMRelaxation(s3vm("hinge")).with_(signs=np.r_[1.0, -1.0, np.zeros(N - 10)])
+DECIDED = optima.S3VMRelaxation(s3vm("hinge")).with_(signs=np.r_[1.0, -1.0, np.zeros(N - 10)])
 
 CONVEX = {
     "LapSVM, hinge, factorized": (lapsvm(), solvers.factorized),
@@ -109,11 +110,11 @@ CONVEX = {
     "SGT": (TRANSDUCER, solvers.graph_transducer),
     "regularized eigenmaps": (CLUSTERING, solvers.eigenmaps),
     "regularized eigenmaps, three": (CLUSTERING, lambda obj: solvers.eigenmaps(obj, 3)),
-    "S3VM relaxation, CVXPY": (objectives.S3VMRelaxation(s3vm("hinge")), solved(problems.s3vm_relaxation)),
-    "S3VM relaxation, decided, CVXPY": (DECIDED, solved(problems.s3vm_relaxation)),
+    "S3VM relaxation, CVXPY": (optima.S3VMRelaxation(s3vm("hinge")), solved(optima.s3vm_relaxation)),
+    "S3VM relaxation, decided, CVXPY": (DECIDED, solved(optima.s3vm_relaxation)),
     "S3VM relaxation, s3vm_bound": (
-        objectives.S3VMRelaxation(s3vm()),
-        lambda relaxation: solvers.s3vm_bound(relaxation.obj),
+        optima.S3VMRelaxation(s3vm()),
+        lambda relaxation: optima.s3vm_bound(relaxation.obj),
     ),
     **{
         f"weighted SVM, {loss}": (weighted(loss), solvers.weighted_svm) for loss in ("hinge", "smooth_hinge", "squared")
@@ -124,7 +125,7 @@ CONVEX = {
         lambda _: sm.solve(problems.cccp_subproblem(s3vm("hinge"), np.zeros(N - 8))),
     ),
     **{
-        f"S3VM without unlabelled losses, {name}": (SUPERVISED, getattr(solvers, name))
+        f"S3VM without unlabelled losses, {name}": (SUPERVISED, public_solver(name))
         for name in ("cccp", "gradient", "label_switching", "annealing")
     },
 }
@@ -177,7 +178,7 @@ def test_a_tampered_variable_has_a_worse_certificate(name):
         moved = value + 0.2 * max(1.0, float(np.abs(value).max())) * rng.normal(size=value.shape)
         if key == "delta":
             moved = np.abs(moved)
-        if isinstance(obj, objectives.S3VMRelaxation):
+        if isinstance(obj, optima.S3VMRelaxation):
             moved = value + np.diag(np.abs(np.diag(moved)))
         assert len(shape) == value.ndim
         spoilt = sm.certify(obj, {**result.variables, key: moved}, result.duals)
@@ -217,7 +218,7 @@ def test_what_is_no_answer_is_refused(name):
 @pytest.mark.parametrize("solver", LOCAL)
 def test_nothing_is_claimed_of_an_objective_that_is_not_convex(solver):
     obj = s3vm("hinge" if solver == "cccp" else "squared_hinge")
-    result = getattr(solvers, solver)(obj)
+    result = public_solver(solver)(obj)
     again = sm.certify(obj, result)
     assert again.primal_objective == pytest.approx(result.certificate.primal_objective, rel=1e-14)
     assert again.dual_objective == -np.inf

@@ -4,9 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from s3vm_problems import public_solver
 
 import specmargin as sm
-from specmargin import solvers
+from specmargin import optima
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -60,7 +61,7 @@ SEARCHES = ["annealing", "cccp", "gradient", "label_switching", "multi_switch", 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches_in_w_refuse_it_and_name_the_one_that_does_not(name):
     with pytest.raises(InvalidInputError, match=r"balance_on='labels'.*branch_and_bound|does not take the"):
-        getattr(solvers, name)(objective())
+        public_solver(name)(objective())
 
 
 def test_other_losses_intercepts_and_balances_are_refused():
@@ -82,12 +83,12 @@ def test_other_losses_intercepts_and_balances_are_refused():
 def test_a_bound_holds_with_the_count(rng):
     obj = objective()
     w = rng.standard_normal(obj.size)
-    certified = solvers.with_bound(obj, obj.result(w, solver="mine"))
+    certified = optima.with_bound(obj, obj.result(w, solver="mine"))
     assert certified.certificate.primal_objective == pytest.approx(by_definition(obj, w), rel=1e-12)
-    free = solvers.s3vm_bound(S3VM(obj.X, obj.labels, C=2.0, C_star=0.5, intercept="none")).certificate
+    free = optima.s3vm_bound(S3VM(obj.X, obj.labels, C=2.0, C_star=0.5, intercept="none")).certificate
     assert certified.certificate.dual_objective == free.dual_objective > 0
     for cuts in (None, "diagonal"):
-        with pytest.raises(InvalidInputError, match=r"only solvers\.branch_and_bound minimises it"):
-            sm.problems.s3vm_relaxation(obj, cuts=cuts, level=5.0)
+        with pytest.raises(InvalidInputError, match=r"only optima\.branch_and_bound minimises it"):
+            sm.optima.s3vm_relaxation(obj, cuts=cuts, level=5.0)
     with pytest.raises(InvalidInputError, match="no proof that is written down"):
         sm.verify(obj, certified)

@@ -15,7 +15,7 @@ from specmargin.objectives.rounding.minorants import ExpEnvelope, minorant
 from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.solvers import s3vm_bound
+from specmargin.optima import s3vm_bound
 
 UNLABELED = [SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(3.0), ExpSquared(5.0), ExpSquared(0.2)]
 RAMPS = [SymmetricRamp(s) for s in (-0.1, -0.3, -0.5, -0.8)]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from s3vm_problems import public_solver
 
 import specmargin as sm
-from specmargin import solvers
+from specmargin import optima
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -72,7 +73,7 @@ SEARCHES = [
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches_in_w_refuse_it_and_name_the_one_that_does_not(name):
     with pytest.raises(InvalidInputError, match=r"balance_on='slack'.*branch_and_bound"):
-        getattr(solvers, name)(objective(balance_on="slack"))
+        public_solver(name)(objective(balance_on="slack"))
 
 
 def test_other_losses_intercepts_and_balances_are_refused():
@@ -91,7 +92,7 @@ def test_other_losses_intercepts_and_balances_are_refused():
 
 def test_an_answer_is_certified_anew():
     obj = objective(balance_on="slack")
-    result = solvers.branch_and_bound(obj)
+    result = optima.branch_and_bound(obj)
     again = sm.certify(obj, result)
     assert again.primal_objective == pytest.approx(result.certificate.primal_objective, rel=1e-14)
     assert again.violation < 1e-9

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin import problems
+from specmargin import optima, problems
 from specmargin.exceptions import InfeasibleError
 from specmargin.problems.base import parts_of
 from specmargin.results import Status
@@ -59,7 +59,7 @@ def builds(gram_data, manifold_data, spectrum_data):
         )
     )
     made["cccp"] = lambda: problems.cccp_subproblem(sm.objectives.S3VM(X, partly, "hinge"), np.linspace(-1, 1, 5))
-    made["relaxation"] = lambda: problems.s3vm_relaxation(sm.objectives.S3VM(X, partly, C=1.0))
+    made["relaxation"] = lambda: optima.s3vm_relaxation(sm.objectives.S3VM(X, partly, C=1.0))
     return made
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin import problems
+from specmargin import optima, problems
 from specmargin.labels import Labels, Targets
 from specmargin.results import Status
 
@@ -284,6 +284,6 @@ def test_problems_whose_shape_labels_decide_are_refused():
     X = np.random.default_rng(0).normal(size=(9, 2))
     labels = sm.encode_labels([0, 1, 0, 1, -1, -1, -1, -1, -1])
     obj = sm.objectives.S3VM(X, labels, "hinge")
-    for built in (problems.cccp_subproblem(obj, np.zeros(5)), problems.s3vm_relaxation(obj)):
+    for built in (problems.cccp_subproblem(obj, np.zeros(5)), optima.s3vm_relaxation(obj)):
         with pytest.raises(ValueError, match=r"takes no other labels: .*the shape that they give it"):
             built.relabel(labels)

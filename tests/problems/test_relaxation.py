@@ -12,10 +12,10 @@ from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.optima import branch_and_bound
+from specmargin.optima.relaxation_program import s3vm_relaxation
 from specmargin.problems import solve
-from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.results import Status
-from specmargin.solvers import branch_and_bound
 from specmargin.solvers.exact_s3vm.bound import s3vm_bound
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox

@@ -5,6 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
+from specmargin import optima, solvers
 from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives import Features, WeightedSVM
@@ -92,3 +93,8 @@ def weighted_by_cvxpy(svm, tol=1e-11):
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL", tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     return problem.value, w.value
+
+
+def public_solver(name):
+    """Return the solver of that name as users call it."""
+    return getattr(solvers if name in solvers.__all__ else optima, name)

@@ -5,6 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from s3vm_problems import public_solver
 
 import specmargin as sm
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, HuberHinge, Loss, MarginLoss, Ramp, SmoothHinge
@@ -72,7 +73,7 @@ def test_all_lapsvm_solvers_and_both_problems_find_one_optimum(loss):
 def test_requirements_are_facts_that_losses_declare(of, solver):
     module = import_module(SOLVERS[of][solver], "specmargin.solvers")
     assert hasattr(module, "REQUIRES"), f"{module.__name__} says nothing about its losses"
-    assert callable(getattr(sm.solvers, solver))
+    assert callable(public_solver(solver))
     known = {True: vars(Loss).keys() | vars(MarginLoss).keys(), False: vars(Loss).keys() | vars(UnlabeledLoss).keys()}
     for labeled, facts in zip((True, False), (module.REQUIRES, getattr(module, "REQUIRES_UNLABELED", ())), strict=True):
         for fact in facts:
@@ -80,10 +81,10 @@ def test_requirements_are_facts_that_losses_declare(of, solver):
 
 
 def test_every_public_solver_of_an_objective_with_a_loss_is_listed():
-    for name in sm.solvers.__all__:
-        first = next(iter(inspect.signature(getattr(sm.solvers, name)).parameters.values()))
+    for name in {*sm.solvers.__all__, *sm.optima.__all__} - {"BoxLog", "ProofLog", "S3VMRelaxation"}:
+        first = next(iter(inspect.signature(public_solver(name)).parameters.values()))
         of = str(first.annotation)
-        if of in SOLVERS and name not in ("with_bound",):  # which asks s3vm_bound
+        if of in SOLVERS and name not in ("with_bound", "s3vm_relaxation"):  # which ask s3vm_bound, or the relaxation
             assert name in SOLVERS[of], name
 
 
@@ -95,15 +96,17 @@ def test_an_s3vm_solver_takes_what_it_says_and_refuses_the_rest(solver, loss, un
     obj = S3VM(X, sm.encode_labels([0, 1, -1, -1, -1, -1]), loss, unlabeled, intercept="regularized")
     arguments = (obj, np.array([0.3, 0.1, 0.0])) if solver == "polish" else (obj,)
     if solver in takers("S3VM", loss, unlabeled):
-        result = getattr(sm.solvers, solver)(*arguments)
+        result = public_solver(solver)(*arguments)
         assert np.isfinite(result.variables["w"]).all()
         if solver not in ("gradient", "quasi_newton", "one_flip") or (loss.smooth and unlabeled.smooth):
             assert result.status in (sm.Status.OPTIMAL, sm.Status.STATIONARY)
         return
-    with pytest.raises(ValueError, match=rf"solvers\.{solver} does not take the (unlabelled )?loss '.*': it") as caught:
-        getattr(sm.solvers, solver)(*arguments)
+    with pytest.raises(
+        ValueError, match=rf"(solvers|optima)\.{solver} does not take the (unlabelled )?loss '.*': it"
+    ) as caught:
+        public_solver(solver)(*arguments)
     for other in takers("S3VM", loss, unlabeled):
-        assert f"solvers.{other}" in str(caught.value)
+        assert f"{'optima' if hasattr(sm.optima, other) else 'solvers'}.{other}" in str(caught.value)
 
 
 def test_the_reason_is_the_true_one():
@@ -168,6 +171,6 @@ def test_arguments_out_of_range_are_refused_by_name():
         of = next(of for of, solvers in SOLVERS.items() if solver in solvers)
         name, value = next(iter(options.items()))
         with pytest.raises(ValueError, match=f"{name}={value!r}.* (must be|is unknown; take one of)"):
-            getattr(sm.solvers, solver)(objectives[of], **options)
+            public_solver(solver)(objectives[of], **options)
     with pytest.raises(ValueError, match="n_components=0 must be a whole number of at least 1"):
         sm.solvers.eigenmaps(sm.objectives.RegularizedClustering(np.eye(3), np.zeros((3, 3)), gamma=1.0), 0)

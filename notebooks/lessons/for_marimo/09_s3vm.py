@@ -73,7 +73,8 @@ def _():
     import numpy as np
 
     import specmargin as sm
-    from specmargin.objectives import S3VM, S3VMRelaxation
+    from specmargin.objectives import S3VM
+    from specmargin.optima import S3VMRelaxation
 
     sm.teaching.guess("09.q1", ...)  # questions
     sm.teaching.guess("09.q2", ...)  # draws of 5
@@ -209,9 +210,9 @@ def _(mo):
 
 @app.cell
 def _(C, Z, labeled, np, offset, s3vm, sign, sm, unlabeled, value_of):
-    relaxed = sm.solve(sm.problems.s3vm_relaxation(s3vm))
+    relaxed = sm.solve(sm.optima.s3vm_relaxation(s3vm))
     theta = 2 * relaxed.duals["square"]
-    by_numpy = sm.solvers.s3vm_bound(s3vm, tol=1e-6)  # a barrier method
+    by_numpy = sm.optima.s3vm_bound(s3vm, tol=1e-6)  # a barrier method
     print("theta:", theta.round(3))
     print(
         f"bound {relaxed.certificate.dual_objective:.6f} by CVXPY, {by_numpy.certificate.dual_objective:.6f} in numpy"
@@ -264,7 +265,7 @@ def _(S3VM, np, sm):
         clouds = draw.normal(size=(24, 2)) + np.array([[-1.0, 0.0], [1.0, 0.0]])[classes]
         hidden = (visible := sm.hide_labels(classes, per_class=2, random_state=seed)) == -1
         for how, options in settings.items():
-            proved = sm.solvers.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
+            proved = sm.optima.branch_and_bound(S3VM(clouds, sm.encode_labels(visible), "hinge", C=0.3, **options))
             larger, is_larger = proved.variables["f"][hidden] <= 0, classes[hidden] == 0
             wrong = larger != is_larger
             balanced = (wrong[is_larger].mean() + wrong[~is_larger].mean()) / 2
@@ -302,7 +303,7 @@ def _(S3VMRelaxation, means, np, s3vm, sm, trails, unlabeled, value_of):
     tree, todo = [], [(np.zeros(len(unlabeled)), None)]
     while todo:
         signs, parent = todo.pop()
-        case = sm.solve(sm.problems.s3vm_relaxation(S3VMRelaxation(s3vm, signs)))
+        case = sm.solve(sm.optima.s3vm_relaxation(S3VMRelaxation(s3vm, signs)))
         bound, free = case.certificate.dual_objective, signs == 0
         finished = bound > best * (1 - 1e-4) or not free.any()
         tree.append((bound, parent, finished))
@@ -310,7 +311,7 @@ def _(S3VMRelaxation, means, np, s3vm, sm, trails, unlabeled, value_of):
             nearest = np.where(free, np.abs(case.variables["f"][unlabeled]), np.inf).argmin()
             place = np.arange(len(signs)) == nearest
             todo.extend((np.where(place, label, signs), len(tree) - 1) for label in (-1.0, 1.0))
-    exact = sm.solvers.branch_and_bound(s3vm)
+    exact = sm.optima.branch_and_bound(s3vm)
     bounded, asked = len(tree), sum(not finished for *_, finished in tree)
     print(
         f"best known J {best:.4f}; questions {asked}, so that {bounded} cases are bounded: the root, and two for each question"

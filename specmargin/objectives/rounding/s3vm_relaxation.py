@@ -17,7 +17,7 @@ from specmargin.typing import FloatArray
 __all__ = ["definiteness_shift", "minorant_bound", "proved_factor", "solved", "value_rounding"]
 
 S3VMRelaxation: TypeAlias = Any
-"""`specmargin.objectives.S3VMRelaxation`, which calls this module and is not imported here."""
+"""`specmargin.optima.S3VMRelaxation`, which calls this module and is not imported here."""
 
 _EPS = float(np.finfo(float).eps)
 

@@ -9,10 +9,10 @@ r"""Global lower bounds of S3VM objectives: how far a local solution can be from
     >>> bound.certificate.dual_objective <= obj.value_at(bound.variables["w"])
     True
 
-`s3vm_bound` maximises the dual of the semidefinite relaxation (`specmargin.objectives.S3VMRelaxation`) by a barrier
-method in numpy; `specmargin.problems.s3vm_relaxation` is the same relaxation in CVXPY. `with_bound` puts the bound
+`s3vm_bound` maximises the dual of the semidefinite relaxation (`specmargin.optima.S3VMRelaxation`) by a barrier
+method in numpy; `specmargin.optima.s3vm_relaxation` is the same relaxation in CVXPY. `with_bound` puts the bound
 into the certificate of any local solution. A bound that is not tight is closed by
-`specmargin.solvers.branch_and_bound`.
+`specmargin.optima.branch_and_bound`.
 """
 
 from __future__ import annotations

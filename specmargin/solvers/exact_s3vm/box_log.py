@@ -1,4 +1,4 @@
-r"""What the exact search in x writes down of its proof: a `specmargin.results.BoxLog`.
+r"""What the exact search in x writes down of its proof: a `specmargin.optima.BoxLog`.
 
 Everything that it proves of a part of the tree is a *step*: products and triangles that are not negative there with
 their multipliers, for a bound; rows of multipliers of the labels that are known there (`specmargin.solvers.exact_s3vm.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from specmargin.results import BoxLog
+from specmargin.logs import BoxLog
 from specmargin.solvers.exact_s3vm.box_products import Products
 from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox, Row
 from specmargin.solvers.exact_s3vm.pivoting import LabeledPoint

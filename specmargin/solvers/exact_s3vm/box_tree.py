@@ -12,7 +12,8 @@ import numpy as np
 
 from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError
-from specmargin.results import BoxLog, History
+from specmargin.logs import BoxLog
+from specmargin.results import History
 from specmargin.solvers.exact_s3vm.box_log import BoxTreeLog, joined, starts
 from specmargin.solvers.exact_s3vm.box_nodes import BoxNode
 from specmargin.solvers.exact_s3vm.box_products import ROWS, Products

@@ -1,7 +1,7 @@
 r"""Exact minimisation of S3VM objectives: branch and bound over the labels of the unlabelled samples.
 
 At a node some labels are decided: those samples are labelled samples of weight C*, the others keep their parabolas
-(`specmargin.objectives.S3VMRelaxation.assigned`). A node whose proved bound exceeds the best known J is done; the
+(`specmargin.optima.S3VMRelaxation.assigned`). A node whose proved bound exceeds the best known J is done; the
 others branch on the sample whose loss is furthest above its parabola.
 
 **The SVM of the decided samples alone** (`LabelSVMs`) is a second bound, and at a leaf the exact one, solved by an
@@ -131,8 +131,8 @@ def branch_and_bound(
         Called as ``progress(nodes, lower, upper)`` after every node.
     log : bool, default False
         Whether to write down the proof, as the result's ``log``: the tree, and the multipliers that bound its leaves
-        (`specmargin.results.ProofLog`), of the search by boxes also those that move the sides of its boxes
-        (`specmargin.results.BoxLog`).
+        (`specmargin.optima.ProofLog`), of the search by boxes also those that move the sides of its boxes
+        (`specmargin.optima.BoxLog`).
     n_jobs : int, default 1
         Processes of the search by boxes, through joblib; -1 for one per core. It bounds the same nodes with the same
         result whatever their number, to the last bit where linear algebra has one thread: other processes have one.

@@ -1,4 +1,4 @@
-"""The search by boxes as a solver: from an S3VM to a `SolveResult`, for `specmargin.solvers.branch_and_bound`."""
+"""The search by boxes as a solver: from an S3VM to a `SolveResult`, for `specmargin.optima.branch_and_bound`."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def free_bound(
     Parameters
     ----------
     bound : callable
-        `specmargin.solvers.s3vm_bound`.
+        `specmargin.optima.s3vm_bound`.
     obj : S3VM
     level : float
         A value of J, rounding included.

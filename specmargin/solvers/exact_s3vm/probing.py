@@ -46,14 +46,14 @@ def probe(
         Objective with the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for
         unlabelled ones, and the intercept "balance" or "regularized".
     w, tol
-        The same as in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
+        The same as in `specmargin.optima.branch_and_bound`; the lower J is at w, the more is proved.
     rounds : int, default 5
         Passes over the samples that are left; the last is the first that proves nothing.
     time_limit : float, default 60
         Seconds.
     log : bool, default False
         Whether to write down the proofs: the multipliers that refute labels, in a tree of the labels that were tried,
-        as the result's ``log`` (`specmargin.results.ProofLog`). It changes nothing else.
+        as the result's ``log`` (`specmargin.optima.ProofLog`). It changes nothing else.
 
     Returns
     -------

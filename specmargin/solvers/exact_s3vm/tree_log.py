@@ -1,4 +1,4 @@
-r"""What searches over the labels of an S3VM write down of their proofs: a `specmargin.results.ProofLog`.
+r"""What searches over the labels of an S3VM write down of their proofs: a `specmargin.optima.ProofLog`.
 
 All their bounds are of one form. With lines and parabolas below the losses of the samples, where the labels of a node
 hold,
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specmargin.logs import ProofLog
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.results import ProofLog
 from specmargin.solvers.exact_s3vm.label_svms import LabelSVMs
 from specmargin.solvers.s3vm.label_qp import LabelPoint
 from specmargin.typing import FloatArray, IntArray

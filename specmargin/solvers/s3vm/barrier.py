@@ -1,4 +1,4 @@
-r"""A primal-dual interior-point method for the S3VM relaxation (`specmargin.objectives.S3VMRelaxation`).
+r"""A primal-dual interior-point method for the S3VM relaxation (`specmargin.optima.S3VMRelaxation`).
 
 Written as a semidefinite program, the dual is to maximise the concave
 

@@ -14,7 +14,7 @@ from reproduction.papers._protocols.optima_instances import Problem
 from reproduction.papers.root_gaps import PARTS, QUICK, STAGES, Plan, measured, parts_of, quantities, rank, stages
 from reproduction.recorded import read_record, recorded_folder
 from specmargin.exceptions import SpecmarginError
-from specmargin.problems import s3vm_relaxation
+from specmargin.optima import s3vm_relaxation
 from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
 from specmargin.solvers.exact_s3vm.pivoting import LabelPrograms
 

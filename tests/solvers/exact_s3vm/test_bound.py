@@ -20,7 +20,7 @@ from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.problems import s3vm_relaxation
+from specmargin.optima import s3vm_relaxation
 from specmargin.results import Status
 from specmargin.solvers import weighted_svm
 from specmargin.solvers.exact_s3vm.bound import _best_multipliers, s3vm_bound, with_bound
@@ -658,7 +658,7 @@ def test_what_has_no_bound_is_refused(function):
             function(problem(loss="smooth_hinge", unlabeled_loss="symmetric_hinge"))
     with pytest.raises(ValueError, match=r"signs are decided, but a side of SymmetricRamp\(s=-0.3\) is no convex"):
         S3VMRelaxation(problem(unlabeled_loss=SymmetricRamp(-0.3)), np.ones(6))
-    with pytest.raises(ValueError, match=r"no CVXPY form here; solvers.s3vm_bound takes it"):
+    with pytest.raises(ValueError, match=r"no CVXPY form here; optima.s3vm_bound takes it"):
         s3vm_relaxation(problem(unlabeled_loss=SymmetricRamp(-0.3)))
 
 

@@ -15,7 +15,7 @@ from margin_problems import random_space, with_trees_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers import branch_and_bound
+from specmargin.optima import branch_and_bound
 from specmargin.solvers.exact_s3vm import box_nodes, box_tree
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_tree import SavedTree

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers import branch_and_bound
+from specmargin.optima import branch_and_bound
 from specmargin.solvers.exact_s3vm import box_search, box_workers
 from specmargin.solvers.exact_s3vm.box_search import BoxSearch
 from specmargin.solvers.exact_s3vm.box_workers import Workers

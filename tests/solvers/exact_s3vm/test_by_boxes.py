@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from margin_problems import enumerated, with_trees_of
 
-from specmargin import solvers, verify
+from specmargin import optima, solvers, verify
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -53,9 +53,9 @@ def test_the_answer_is_the_optimum_over_all_labelings(options):
 @pytest.mark.parametrize("options", KINDS[:3])
 def test_the_search_by_labels_agrees(options, monkeypatch):
     obj = objective(seed=1, u=14, **options)
-    ours = solvers.branch_and_bound(obj)
+    ours = optima.branch_and_bound(obj)
     monkeypatch.setattr(branch_and_bound, "is_for_boxes", lambda *_: False)
-    theirs = solvers.branch_and_bound(obj)
+    theirs = optima.branch_and_bound(obj)
     assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-6)
     assert "n_cuts" in ours.variables
     assert "n_cuts" not in theirs.variables
@@ -118,7 +118,7 @@ def test_large_weights_hinges_and_many_samples_go_the_way_of_labels():
     assert not is_for_boxes(objective(C=1e12), 1e-6)
     assert not is_for_boxes(objective(loss="hinge"), 1e-6)
     assert not is_for_boxes(objective(u=1300), 1e-6)
-    assert solvers.branch_and_bound(objective(C=1e12)).status is Status.OPTIMAL
+    assert optima.branch_and_bound(objective(C=1e12)).status is Status.OPTIMAL
 
 
 def test_a_given_point_that_is_better_is_the_answer():
@@ -164,14 +164,14 @@ def test_the_time_limit_is_kept():
 def test_what_cannot_be_answered_is_refused_with_the_reason(options, given, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInputError, match=sentence):
-        solvers.branch_and_bound(objective(**options), **given)
+        optima.branch_and_bound(objective(**options), **given)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_without_unlabelled_losses_the_answer_is_the_convex_svm_with_any_intercept(loss):
     for options in ({"u": 0}, {"u": 5, "C_star": 0.0, "intercept": "free"}):
         obj = objective(loss=loss, **options)
-        result = solvers.branch_and_bound(obj)
+        result = optima.branch_and_bound(obj)
         assert result.status is Status.OPTIMAL
         others = solvers.weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0)).certificate
         assert result.certificate.primal_objective == pytest.approx(others.primal_objective, rel=1e-9)
@@ -188,14 +188,14 @@ def test_one_unlabelled_sample_has_the_better_of_two_labels(options):
 
 def test_a_tree_is_saved_and_gone_on_from(tmp_path):
     obj, tree = objective(u=20), tmp_path / "it.npz"
-    stopped = solvers.branch_and_bound(obj, max_nodes=0, tree=tree)
+    stopped = optima.branch_and_bound(obj, max_nodes=0, tree=tree)
     assert stopped.status is Status.MAX_ITER
-    whole = solvers.branch_and_bound(obj, tree=tree)
+    whole = optima.branch_and_bound(obj, tree=tree)
     assert whole.status is Status.OPTIMAL
-    again = solvers.branch_and_bound(obj, tree=tree)
+    again = optima.branch_and_bound(obj, tree=tree)
     assert again.certificate == whole.certificate
     with pytest.raises(InvalidInputError, match="another problem or tolerance"):
-        solvers.branch_and_bound(objective(seed=5, u=20), tree=tree)
+        optima.branch_and_bound(objective(seed=5, u=20), tree=tree)
 
 
 @pytest.mark.parametrize("balance_on", ["slack", "labels"])
@@ -209,6 +209,6 @@ def test_weights_that_are_too_large_for_the_features_are_named(balance_on):
     with pytest.raises(
         InvalidInputError, match=r"C=100 and C_star=100 are too large for features of this scale.*Divide"
     ):
-        solvers.branch_and_bound(obj)
+        optima.branch_and_bound(obj)
     scaled = S3VM(X / X.std(axis=0), labels, "squared_hinge", C_star=100.0, balance=0.0, **options)
-    assert solvers.branch_and_bound(scaled).status is Status.OPTIMAL
+    assert optima.branch_and_bound(scaled).status is Status.OPTIMAL

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from s3vm_problems import weighted_by_cvxpy
 from scipy.optimize import minimize
 
-from specmargin import solvers, verify
+from specmargin import optima, verify
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -41,12 +41,12 @@ def enumerated(obj):
 def test_the_answer_is_the_optimum_over_all_labelings(loss, seed, C, C_star, gap):
     obj = objective(seed, loss=loss, C=C, C_star=C_star, gap=gap, u=5)
     optimum = enumerated(obj)
-    result = solvers.branch_and_bound(obj)
+    result = optima.branch_and_bound(obj)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
     assert optimum * (1 - 1e-6) <= result.certificate.dual_objective <= optimum * (1 + 1e-8)
     assert obj.value_at(result.variables["w"]) == pytest.approx(optimum, rel=1e-6)
-    local = solvers.one_flip(obj)
+    local = optima.one_flip(obj)
     for level in (local.certificate.primal_objective, obj.value_at(np.zeros(obj.size))):
         assert 0 <= free_bound(s3vm_bound, obj, level, time_limit=0.5) <= optimum * (1 + 1e-8)
     certified = with_bound(obj, local, time_limit=0.5)
@@ -67,18 +67,18 @@ def scanned(obj):
 def test_exp_against_a_scan(loss):
     obj = objective(1, d=1, loss=loss, unlabeled_loss="exp", C=10.0)
     optimum = scanned(obj)
-    result = solvers.branch_and_bound(obj, time_limit=2.0)
+    result = optima.branch_and_bound(obj, time_limit=2.0)
     assert result.status in (Status.OPTIMAL, Status.MAX_ITER)
     assert result.certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
     assert 0 < result.certificate.dual_objective <= optimum * (1 + 1e-8)
-    certified = with_bound(obj, solvers.one_flip(obj), time_limit=1.0).certificate
+    certified = with_bound(obj, optima.one_flip(obj), time_limit=1.0).certificate
     assert 0 < certified.dual_objective <= optimum * (1 + 1e-8)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, "smooth_hinge", "huber_hinge"])
 def test_no_point_of_the_level_has_an_intercept_outside_the_range(loss, rng):
     obj = objective(3, loss=loss, C=2.0, unlabeled_loss=None if loss in LOSSES else "exp")
-    w = solvers.one_flip(obj).variables["w"]
+    w = optima.one_flip(obj).variables["w"]
     level = 1.5 * obj.value_at(w)
     low, high = intercept_range(obj, level)
     assert low <= w[-1] <= high
@@ -116,7 +116,7 @@ def test_a_bound_is_charged_for_the_penalty(monkeypatch):
 
 def test_more_time_splits_the_range_and_raises_the_bound():
     obj = objective(4, u=20, gap=1.0, C=3.0)
-    level = solvers.one_flip(obj).certificate.primal_objective
+    level = optima.one_flip(obj).certificate.primal_objective
     bounds = [free_bound(s3vm_bound, obj, level, time_limit=limit) for limit in (1e-9, 0.5, 3.0)]
     assert (np.diff(bounds) >= 0).all()
     assert bounds[-1] > bounds[0]
@@ -125,15 +125,15 @@ def test_more_time_splits_the_range_and_raises_the_bound():
 def test_larger_problems_reports_and_limits():
     obj = objective(5, u=24, gap=0.8, C=3.0)
     seen = []
-    result = solvers.branch_and_bound(obj, np.ones(3), progress=lambda *values: seen.append(values))
+    result = optima.branch_and_bound(obj, np.ones(3), progress=lambda *values: seen.append(values))
     assert result.status is Status.OPTIMAL
     assert result.n_iter == int(result.variables["n_nodes"]) == seen[-1][0] == result.history["nodes"][-1]
     assert (np.diff([lower for _, lower, _ in seen]) >= 0).all()
-    assert result.certificate.primal_objective <= solvers.one_flip(obj).certificate.primal_objective * (1 + 1e-12)
-    stopped = solvers.branch_and_bound(obj, max_nodes=0)
+    assert result.certificate.primal_objective <= optima.one_flip(obj).certificate.primal_objective * (1 + 1e-12)
+    stopped = optima.branch_and_bound(obj, max_nodes=0)
     assert stopped.status is Status.MAX_ITER
     assert 0 <= stopped.certificate.dual_objective <= result.certificate.primal_objective
-    again = solvers.branch_and_bound(obj, result.variables["w"])
+    again = optima.branch_and_bound(obj, result.variables["w"])
     assert again.certificate.primal_objective <= result.certificate.primal_objective * (1 + 1e-12)
 
 
@@ -141,7 +141,7 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
     """What fails in the penalised problem fails here, whatever the gap is."""
     dual_bound = LabelSVMs.lower
     monkeypatch.setattr(LabelSVMs, "lower", lambda self, point: 1.2 * dual_bound(self, point))
-    result = solvers.branch_and_bound(objective(u=4))
+    result = optima.branch_and_bound(objective(u=4))
     assert result.status is Status.NUMERICAL
     assert "a lower bound above the objective" in result.message
 
@@ -149,13 +149,13 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
 def test_what_cannot_be_answered_is_refused_with_the_reason(tmp_path):
     for given in ({"log": True}, {"n_jobs": 2}, {"tree": tmp_path / "it.npz"}):
         with pytest.raises(InvalidInputError, match="are not for a free intercept"):
-            solvers.branch_and_bound(objective(), **given)
+            optima.branch_and_bound(objective(), **given)
     with pytest.raises(InvalidInputError, match="is not the better label's"):
-        solvers.branch_and_bound(objective(unlabeled_loss="symmetric_hinge"))
+        optima.branch_and_bound(objective(unlabeled_loss="symmetric_hinge"))
     one_class = objective(weights=np.array([0.0, 1.0, 0.0, 1.0]))
     with pytest.raises(InvalidInputError, match="those of one have no weight"):
         intercept_range(one_class, 1.0)
-    assert solvers.branch_and_bound(one_class).certificate.primal_objective == 0.0  # all on one side
+    assert optima.branch_and_bound(one_class).certificate.primal_objective == 0.0  # all on one side
     with pytest.raises(InvalidInputError, match="the bound of a free intercept is not written down"):
-        verify(objective(), solvers.branch_and_bound(objective()))
-    assert verify(objective(), solvers.one_flip(objective())).message == "nothing to verify: stationary"
+        verify(objective(), optima.branch_and_bound(objective()))
+    assert verify(objective(), optima.one_flip(objective())).message == "nothing to verify: stationary"

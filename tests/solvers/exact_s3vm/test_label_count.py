@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from margin_problems import enumerated, with_trees_of
 
-from specmargin import solvers
+from specmargin import optima
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
@@ -44,29 +44,29 @@ def test_the_answer_is_the_optimum_over_all_labelings_of_the_count(C, intercept,
             with monkeypatch.context() as patch:
                 if not trees:
                     with_trees_of(patch, 0)
-                result = solvers.branch_and_bound(obj)
+                result = optima.branch_and_bound(obj)
             assert result.status is Status.OPTIMAL
             assert result.certificate.primal_objective == pytest.approx(best, rel=1e-6)
             assert best * (1 - 1e-6) <= result.certificate.dual_objective <= best * (1 + 1e-9)
             assert obj.value_at(result.variables["w"]) == pytest.approx(best, rel=1e-6)
             assert (result.variables["labels"] > 0).sum() == obj.count
         differ += best > other * (1 + 1e-3)
-        assert solvers.s3vm_bound(obj).certificate.dual_objective <= best * (1 + 1e-9)
+        assert optima.s3vm_bound(obj).certificate.dual_objective <= best * (1 + 1e-9)
     assert differ  # the count does confine
 
 
 def test_a_larger_problem_is_proved():
     obj = objective(3, u=40, balance=0.5, gap=1.5)
-    result = solvers.branch_and_bound(obj, tol=1e-3)
+    result = optima.branch_and_bound(obj, tol=1e-3)
     assert result.status is Status.OPTIMAL
     assert (result.variables["labels"] > 0).sum() == obj.count == 30
-    free = solvers.branch_and_bound(replace(obj, balance_on="decision"), tol=1e-3)
+    free = optima.branch_and_bound(replace(obj, balance_on="decision"), tol=1e-3)
     assert free.certificate.dual_objective < result.certificate.dual_objective
 
 
 def test_a_search_that_is_cut_off_has_a_bound():
     obj = objective(3, u=30, balance=0.5)
-    result = solvers.branch_and_bound(obj, time_limit=0.5)
+    result = optima.branch_and_bound(obj, time_limit=0.5)
     assert result.status is Status.MAX_ITER
     assert 0 < result.certificate.dual_objective < result.certificate.primal_objective
     assert (result.variables["labels"] > 0).sum() == obj.count
@@ -85,23 +85,23 @@ def test_a_count_decides_labels_and_forbids_others():
 @pytest.mark.parametrize(("balance", "label"), [(-1.0, -1.0), (0.2, 1.0), (1.0, 1.0)])
 def test_one_unlabelled_sample_has_the_label_of_the_count(balance, label):
     obj = objective(u=1, balance=balance)
-    result = solvers.branch_and_bound(obj)
+    result = optima.branch_and_bound(obj)
     assert result.status is Status.OPTIMAL
     assert result.variables["labels"].tolist() == [label]
 
 
 def test_a_tree_knows_its_count(tmp_path):
     obj, tree = objective(u=20), tmp_path / "it.npz"
-    solvers.branch_and_bound(obj, max_nodes=0, tree=tree)
-    assert solvers.branch_and_bound(obj, tree=tree, tol=1e-6).status is Status.OPTIMAL
+    optima.branch_and_bound(obj, max_nodes=0, tree=tree)
+    assert optima.branch_and_bound(obj, tree=tree, tol=1e-6).status is Status.OPTIMAL
     with pytest.raises(InvalidInputError, match="another problem"):
-        solvers.branch_and_bound(objective(u=20, balance=0.5), tree=tree)
+        optima.branch_and_bound(objective(u=20, balance=0.5), tree=tree)
 
 
 def test_what_cannot_be_answered_is_refused_with_the_reason():
     with pytest.raises(InvalidInputError, match="log=True: proofs with balance_on='labels' are not written down"):
-        solvers.branch_and_bound(objective(), log=True)
+        optima.branch_and_bound(objective(), log=True)
     with pytest.raises(InvalidInputError, match=r"C=1e\+13 and C_star=.* are too large .* Divide the features"):
-        solvers.branch_and_bound(objective(C=1e13))
+        optima.branch_and_bound(objective(C=1e13))
     with pytest.raises(InvalidInputError, match="time_limit=0"):
-        solvers.branch_and_bound(objective(), time_limit=0)
+        optima.branch_and_bound(objective(), time_limit=0)

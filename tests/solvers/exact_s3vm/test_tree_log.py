@@ -11,8 +11,8 @@ import specmargin as sm
 from specmargin.labels import encode_labels
 from specmargin.losses import SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
-from specmargin.results import ProofLog, SolveResult
-from specmargin.solvers import branch_and_bound, probe, with_bound
+from specmargin.optima import ProofLog, branch_and_bound, probe, with_bound
+from specmargin.results import SolveResult
 from specmargin.solvers.exact_s3vm import branch_and_bound as by_labels
 
 

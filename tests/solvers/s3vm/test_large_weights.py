@@ -10,9 +10,10 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import public_solver
 from scipy.optimize import minimize
 
-from specmargin import solvers
+from specmargin import optima, solvers
 from specmargin.labels import encode_labels
 from specmargin.objectives import S3VM
 from specmargin.results import Status
@@ -77,7 +78,7 @@ def test_stationary_is_said_where_no_way_leads_down(intercept, name, loss, unlab
     X, labels = blobs(scale=scale)
     obj = S3VM(X, labels, loss, unlabeled_loss, C=C, balance=0.0, intercept=intercept)
     start = time.process_time()
-    result = getattr(solvers, name)(obj)
+    result = public_solver(name)(obj)
     assert time.process_time() - start < 5.0
     if result.status is Status.STATIONARY:
         assert way_down(obj, result) <= 1e-6
@@ -105,7 +106,7 @@ def test_the_hinge_svm_ends_at_its_rounding(C, intercept):
     X, labels = blobs()
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
     obj = S3VM(np.linalg.cholesky(K + 1e-9 * np.eye(len(K))), labels, "hinge", C=C, balance=0.0, intercept=intercept)
-    svm = obj.guessed(obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
+    svm = obj.guessed(obj.labels_of(optima.one_flip(obj, max_iter=1).variables["w"]))
     first = hinge_svm(svm, np.zeros(obj.size), obj.decisions_at(np.zeros(obj.size)), warm=False)
     again = hinge_svm(svm.with_(plus=0.7 * svm.plus, minus=0.7 * svm.minus), first.w, first.f)
     assert again.n_iter <= 20
