@@ -31,9 +31,9 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.objectives import S3VM
+from specmargin.optima.boxes.nodes import Bounding
+from specmargin.optima.boxes.pivoting import nonnegative_qp
 from specmargin.results import SolveResult
-from specmargin.solvers.exact_s3vm.box_nodes import Bounding
-from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
 from specmargin.typing import FloatArray, IntArray
 
 NAMES = ("art100", "art150", "2moons", "connectionist", "heart", "ionosphere")

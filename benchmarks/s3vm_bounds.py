@@ -21,11 +21,11 @@ from specmargin.exceptions import DataNotFoundError
 from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
+from specmargin.optima.bound import s3vm_bound
+from specmargin.optima.branching import branch_and_bound
+from specmargin.optima.probing import probe
 from specmargin.optima.relaxation_program import s3vm_relaxation
 from specmargin.problems import solve
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound
-from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.exact_s3vm.probing import probe
 
 
 def named(options: Any, name: str, u: int, C: float, **losses: Any) -> S3VM:

@@ -21,7 +21,7 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound
+from specmargin.optima.bound import s3vm_bound
 from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
 
 POINTS: dict[str, Any] = {"negative": -1.5, "positive": -1.2, "unlabeled": [-1.9, -1.8, -1.7, -0.2, 0.8]}

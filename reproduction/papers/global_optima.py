@@ -77,9 +77,9 @@ from reproduction.papers._protocols.optima_report import answer, sections, unpro
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import is_available, missing_data
 from specmargin.exceptions import SpecmarginError
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound
-from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.s3vm.local_search import signs_of
+from specmargin.optima.bound import s3vm_bound
+from specmargin.optima.branching import branch_and_bound
+from specmargin.optima.local_search import signs_of
 
 __all__ = [
     "ALIKE",

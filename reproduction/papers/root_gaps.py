@@ -5,7 +5,7 @@ squared hinges, the decisions of the unlabelled samples balanced like the known 
 from its rows: nothing is searched here. The incumbent is the lowest answer of all local searches; in a tenth of the
 problems it is not the optimum.
 
-**Stages**, each on top of the one before, for decisions plus slacks x (`specmargin.solvers.exact_s3vm`):
+**Stages**, each on top of the one before, for decisions plus slacks x (`specmargin.optima.boxes`):
 
 1. ``plain``: the semidefinite relaxation with x_j^2 >= 1 of each unlabelled and y_i x_i >= 1 of each labelled sample;
 2. ``boxes``: intervals of x that hold every point better than the incumbent, by dual values of J and of J less a share
@@ -54,10 +54,10 @@ from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import checksums, dataset, is_available, missing_data
 from specmargin.exceptions import SpecmarginError
-from specmargin.solvers.exact_s3vm.box_nodes import Bounding, BoxNode
-from specmargin.solvers.exact_s3vm.margin_boxes import MarginBox
-from specmargin.solvers.exact_s3vm.margin_search import MarginSearch
-from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
+from specmargin.optima.boxes.margin_boxes import MarginBox
+from specmargin.optima.boxes.margin_search import MarginSearch
+from specmargin.optima.boxes.margin_space import MarginSpace
+from specmargin.optima.boxes.nodes import Bounding, BoxNode
 from specmargin.typing import FloatArray
 
 __all__ = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from specmargin.checks import accuracy, checked, count, instance, iterations, maybe, number, path, processes
-from specmargin.logs import BoxLog, ProofLog
 from specmargin.objectives import S3VM
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.solvers.exact_s3vm.bound import s3vm_bound, with_bound
-from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
-from specmargin.solvers.exact_s3vm.probing import probe
-from specmargin.solvers.s3vm.one_flip import one_flip
+from specmargin.optima.bound import s3vm_bound, with_bound
+from specmargin.optima.branching import branch_and_bound
+from specmargin.optima.label_flips import one_flip
+from specmargin.optima.probing import probe
+from specmargin.optima.relaxation import S3VMRelaxation
+from specmargin.optima.search_log import BoxLog, ProofLog
 
 __all__ = [
     "BoxLog",

@@ -6,9 +6,9 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.logs import BoxLog, ProofLog
 from specmargin.objectives import S3VM, Objective
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.optima.relaxation import S3VMRelaxation
+from specmargin.optima.search_log import BoxLog, ProofLog
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import Parts, Variables, parts_of, record, require_own, s3vm_parts
 from specmargin.results import SolveResult
@@ -35,7 +35,7 @@ def relaxation_parts(obj: S3VMRelaxation, variables: Variables, held: Variables)
 
 
 def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
-    """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
+    """Return the record of a search over labels that wrote down its proof, for `specmargin.optima.replay`.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     Returns
     -------
     ProofRecord
-        Record of the kind "s3vm_tree", or "s3vm_boxes" of the search by boxes (`specmargin.proofs.box_replay`): data,
+        Record of the kind "s3vm_tree", or "s3vm_boxes" of the search by boxes (`specmargin.optima.boxes.replay`): data,
         answer and log, and the labels that are claimed for all optima.
 
     Raises

@@ -33,8 +33,8 @@ from specmargin.checks import checked, instance
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.s3vm_slack import has_slacks, slack_costs
+from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.results import Certificate

@@ -10,7 +10,7 @@ __all__ = ["BOUND", "CLASSES", "RECORDS", "REPLAYS", "TREES", "loaded"]
 CLASSES = {
     "BoxLog": "specmargin.optima.BoxLog",
     "ProofLog": "specmargin.optima.ProofLog",
-    "RowSpace": "specmargin.objectives.row_space.RowSpace",
+    "RowSpace": "specmargin.optima.row_space.RowSpace",
     "S3VMRelaxation": "specmargin.optima.S3VMRelaxation",
 }
 """Classes that a file can hold."""
@@ -21,8 +21,8 @@ TREES = "specmargin.optima.records.tree_record_of"
 BOUND = "specmargin.optima.s3vm_bound"
 """What proves a bound of an S3VM."""
 REPLAYS = {
-    "s3vm_tree": "specmargin.proofs.replay.replay",
-    "s3vm_boxes": "specmargin.proofs.box_replay.replay",
+    "s3vm_tree": "specmargin.optima.replay.replay",
+    "s3vm_boxes": "specmargin.optima.boxes.replay.replay",
 }
 """What verifies records of further kinds."""
 

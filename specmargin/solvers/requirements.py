@@ -33,17 +33,17 @@ SOLVERS: dict[str, dict[str, str]] = {
     },
     "S3VM": {
         "annealing": ".s3vm.annealing",
-        "branch_and_bound": "specmargin.solvers.exact_s3vm.branch_and_bound",
+        "branch_and_bound": "specmargin.optima.branching",
         "cccp": ".s3vm.cccp",
         "continuation": ".s3vm.continuation",
         "gradient": ".s3vm.gradient",
         "label_switching": ".s3vm.label_switching",
         "multi_switch": ".s3vm.multi_switch",
-        "one_flip": "specmargin.solvers.s3vm.one_flip",
+        "one_flip": "specmargin.optima.label_flips",
         "polish": ".s3vm.polish",
-        "probe": "specmargin.solvers.exact_s3vm.probing",
+        "probe": "specmargin.optima.probing",
         "quasi_newton": ".s3vm.quasi_newton",
-        "s3vm_bound": "specmargin.solvers.exact_s3vm.bound",
+        "s3vm_bound": "specmargin.optima.bound",
     },
 }
 """The solvers of every objective that has a loss to choose, by name, and the modules with their requirements.

@@ -14,7 +14,7 @@ from specmargin.objectives import S3VM, RegularizedClustering, SpectrumMargin
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import clustering as bound
 from specmargin.optima import S3VMRelaxation
-from specmargin.solvers.exact_s3vm import bound as s3vm_bound
+from specmargin.optima import bound as s3vm_bound
 from specmargin.spectra import Spectrum
 
 

@@ -55,11 +55,11 @@ GROUPS = {
     "objectives": ["specmargin/objectives/**/*.py"],
     "losses": ["specmargin/losses/*.py"],
     "certificates": ["specmargin/results.py", "specmargin/rounding.py"],
-    "bounds": ["specmargin/solvers/exact_s3vm/bound.py"],
+    "bounds": ["specmargin/optima/bound.py"],
     "verify": [
         f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
     ],
-    "checker": ["specmargin/proofs/replay.py"],
+    "checker": ["specmargin/optima/replay.py"],
 }
 GOALS = {"objectives": 0.90, "losses": 0.90, "certificates": 0.90, "bounds": 0.90, "verify": 0.95, "checker": 0.95}
 
@@ -68,18 +68,18 @@ _OF_ANSWERS = [
     "tests/exact",
     "tests/test_results.py",
     "tests/test_rounding.py",
-    "tests/solvers/exact_s3vm/test_bound.py",
+    "tests/optima/test_bound.py",
     "tests/solvers/spectrum/test_spectrum_rounding.py",
 ]
 TESTS = {
     "objectives": _OF_ANSWERS,
     "losses": ["tests/losses"],
     "certificates": _OF_ANSWERS,
-    "bounds": [*_OF_ANSWERS, "tests/solvers/exact_s3vm/test_free_intercept.py"],
+    "bounds": [*_OF_ANSWERS, "tests/optima/test_free_intercept.py"],
     "verify": [
         f"tests/proofs/test_{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
     ],
-    "checker": ["tests/proofs/test_replay.py"],
+    "checker": ["tests/optima/test_replay.py"],
 }
 
 OF_SIGNATURES = {"specmargin/objectives/": "tests/objectives/test_arguments.py"}

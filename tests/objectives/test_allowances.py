@@ -13,9 +13,9 @@ from specmargin.objectives.cones import margin_over_cone
 from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding
-from specmargin.objectives.rounding import s3vm_relaxation as s3vm_relaxation_proof
-from specmargin.objectives.row_space import RowSpace
 from specmargin.optima import S3VMRelaxation
+from specmargin.optima import relaxation_rounding as s3vm_relaxation_proof
+from specmargin.optima.row_space import RowSpace
 
 UNIT = 2.0**-12
 

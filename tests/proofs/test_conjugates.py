@@ -8,7 +8,7 @@ from flint import arb, ctx, fmpq
 
 from specmargin import losses
 from specmargin.objectives.relative_margin_loss import RelativeMargin
-from specmargin.objectives.rounding.minorants import ExpEnvelope, minorant
+from specmargin.optima.minorants import ExpEnvelope, minorant
 from specmargin.proofs.balls import BITS, INFINITE, Refuted
 from specmargin.proofs.conjugates import (
     box,

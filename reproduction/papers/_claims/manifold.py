@@ -23,8 +23,8 @@ from specmargin.graphs import KNN, LaplacianOperator, knn_graph, laplacian
 from specmargin.kernels import RBF, gram, kernel_map
 from specmargin.labels import Labels, encode_labels, hide_labels
 from specmargin.objectives import S3VM, LapSVM
+from specmargin.optima.branching import branch_and_bound
 from specmargin.solvers import label_switching
-from specmargin.solvers.exact_s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray, IntArray
 

@@ -17,10 +17,10 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.solvers.exact_s3vm.pivoting import nonnegative_qp
-from specmargin.solvers.s3vm.local_search import LocalSearch
-from specmargin.solvers.s3vm.one_flip import one_flip
+from specmargin.optima.boxes.pivoting import nonnegative_qp
+from specmargin.optima.label_flips import one_flip
+from specmargin.optima.local_search import LocalSearch
+from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 _FOLDS = 5

@@ -15,8 +15,8 @@ from reproduction.papers.root_gaps import PARTS, QUICK, STAGES, Plan, measured, 
 from reproduction.recorded import read_record, recorded_folder
 from specmargin.exceptions import SpecmarginError
 from specmargin.optima import s3vm_relaxation
-from specmargin.solvers.exact_s3vm.margin_space import MarginSpace
-from specmargin.solvers.exact_s3vm.pivoting import LabelPrograms
+from specmargin.optima.boxes.margin_space import MarginSpace
+from specmargin.optima.boxes.pivoting import LabelPrograms
 
 RECORDED = recorded_folder()
 
