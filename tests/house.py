@@ -118,12 +118,12 @@ def tests_without_module(root: Path) -> set[str]:
 def public_homes(root: Path) -> dict[str, str]:
     """Return the module that defines a public name, by the name as users type it: ``specmargin.solvers.pcg``."""
     homes = {}
-    stub = root / PACKAGE / "__init__.pyi"
     packages = {name: path for name, path in module_paths(root).items() if path.name == "__init__.py"}
-    for name, path in [*packages.items(), *([(PACKAGE, stub)] if stub.exists() else [])]:
+    stubs = {name: stub for name, path in packages.items() if (stub := path.with_suffix(".pyi")).exists()}
+    for name, path in [*packages.items(), *stubs.items()]:
         for node in parse(path).body:
             if isinstance(node, ast.ImportFrom):
-                home = ".".join(filter(None, [PACKAGE if node.level else "", node.module]))  # relative in the stub
+                home = ".".join(filter(None, [name if node.level else "", node.module]))  # relative in stubs
                 if home.startswith(PACKAGES):
                     homes |= {f"{name}.{alias.asname or alias.name}": f"{home}.{alias.name}" for alias in node.names}
     return homes
@@ -299,7 +299,7 @@ def loss_comparisons(root: Path) -> dict[str, int]:
     """Count the comparisons of a loss's name with a text, by module, outside of `losses` and of the verifier."""
     counts: Counter[str] = Counter()
     for name, path in module_paths(root).items():
-        if name.startswith((f"{PACKAGE}.losses", f"{PACKAGE}.proofs")):
+        if name.startswith((f"{PACKAGE}.losses", f"{PACKAGE}.proofs", f"{PACKAGE}.optima.replay")):
             continue
         for node in ast.walk(parse(path)):
             if isinstance(node, ast.Compare) and re.search(r"loss\w*(\.name)?$", ast.unparse(node.left)):

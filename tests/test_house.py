@@ -33,7 +33,7 @@ OF_NO_MODULE = {
     "assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
-    "solvers/exact_s3vm/test_label_count.py": "the exact search by boxes where a count confines the labels",
+    "optima/boxes/test_label_count.py": "the exact search by boxes where a count confines the labels",
     "contract/test_failure_contract.py": "every public entry point with every bad input",
     "contract/test_refused_fits.py": "every estimator whose fit is refused or stopped",
     "estimators/test_bad_input.py": "all estimators: what they refuse",
@@ -64,8 +64,8 @@ OF_NO_MODULE = {
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
     "solvers/manifold/test_hard_gammas.py": "all manifold solvers at extreme gamma_A and gamma_I",
-    "solvers/s3vm/test_exact_campaign.py": "branch and bound against enumeration",
-    "solvers/exact_s3vm/test_small_problems.py": "bounds, search and probing of all kinds of S3VM against enumeration",
+    "optima/test_exact_campaign.py": "branch and bound against enumeration",
+    "optima/test_small_problems.py": "bounds, search and probing of all kinds of S3VM against enumeration",
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "estimators/test_conformal_coverage.py": "every estimator that offers conformal sets",
@@ -94,7 +94,6 @@ OF_NO_MODULE = {
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
     "problems/composing.py": "test_terms.py",
-    "logs.py": "test_results.py",
     "proofs/cones.py": "proofs/test_cone_program.py",
     "assessment/predictions.py": "assessment/test_outcomes.py",
     "assessment/regression.py": "assessment/test_run.py",
@@ -104,7 +103,8 @@ TESTED_THROUGH = {
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
-    "solvers/s3vm/feature_search.py": "solvers/exact_s3vm/test_exp_boxes.py",
+    "optima/feature_search.py": "optima/test_label_flips.py",
+    "solvers/s3vm/label_qp.py": "optima/test_label_svms.py",
     "teaching/properties.py": "test_lessons.py",
     "typing.py": "test_layers.py",
 }
@@ -137,7 +137,6 @@ LONG_MODULES = {
     "assessment/columns.py": "one type of a column, and how its texts are read",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "proofs/bounds.py": "one function for each kind of record",
-    "proofs/translation.py": "one function for each kind of objective",
     "solvers/manifold/factorized.py": "one solver with the active set of each loss",
 }
 
@@ -437,12 +436,16 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # Code lines that a house may not exceed: raising one needs a line that says what was taken out instead.
 # R: statuses without assumptions, the compiled program against the written one, options by name, names at score and
 # components without labels are new; former names, derived bounds as rows and properties of losses are gone.
-CEILINGS = {"specmargin": 40900, "reproduction": 9625}
+# The wing optima is a house of its own: what led to it from the core became names (proofs.wings, parts.SEARCHES).
+CEILINGS = {"specmargin": 36300, "specmargin/optima": 4650, "reproduction": 9625}
+WINGS = ("optima",)
 
 
 def above_ceiling(root: Path) -> dict[str, str]:
     """Return the houses that hold more code than they may."""
-    held = {name: sum(lines for lines, _ in house_counts.rooms(name, root).values()) for name in CEILINGS}
+    rooms = {name: house_counts.rooms(name, root) for name in CEILINGS}
+    rooms["specmargin"] = {name: room for name, room in rooms["specmargin"].items() if name not in WINGS}
+    held = {name: sum(lines for lines, _ in found.values()) for name, found in rooms.items()}
     return {
         name: f"{lines} code lines, ceiling {CEILINGS[name]}" for name, lines in held.items() if lines > CEILINGS[name]
     }
@@ -454,6 +457,7 @@ def test_houses_stay_below_their_ceilings() -> None:
 
 def test_a_house_that_grows_is_noticed(copy: Path) -> None:
     (copy / "specmargin" / "labels" / "planted.py").write_text("x = 1\n" * CEILINGS["specmargin"])
+    (copy / "specmargin" / "optima" / "planted.py").write_text("x = 1\n" * CEILINGS["specmargin/optima"])
     (copy / "reproduction" / "attic").mkdir()
     (copy / "reproduction" / "attic" / "planted.py").write_text("x = 1\n" * CEILINGS["reproduction"])
     assert above_ceiling(copy).keys() == CEILINGS.keys()

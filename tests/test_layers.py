@@ -16,6 +16,8 @@ LAYERS = "layers"
 SOLVERS = "numpy solvers never see CVXPY"
 PROBLEMS = "problems never see scikit-learn or matplotlib"
 CVXPY = "CVXPY lives in problems"
+WING = "the core never imports a wing"
+ONE = "one module of the searches for global optima sees CVXPY"
 
 # What the script `lint-imports` does, by the interpreter that runs the tests.
 COMMAND = "import sys, importlinter.cli as cli; sys.exit(cli.lint_imports(no_logo=True, no_cache=True))"
@@ -44,7 +46,7 @@ def copy(tmp_path: Path) -> Path:
 def test_contracts_are_kept() -> None:
     run = check_contracts(ROOT)
     assert run.returncode == 0, run.stdout + run.stderr
-    for contract in (LAYERS, SOLVERS, PROBLEMS, CVXPY):
+    for contract in (LAYERS, SOLVERS, PROBLEMS, CVXPY, WING, ONE):
         assert f"{contract} KEPT" in run.stdout
 
 
@@ -59,6 +61,9 @@ def test_contracts_are_kept() -> None:
         ("objectives/planted.py", "def late():\n    import matplotlib.pyplot", SOLVERS),
         ("problems/planted.py", "from sklearn.svm import SVC", PROBLEMS),
         ("labels.py", "import cvxpy", CVXPY),
+        ("solvers/planted.py", "def late():\n    from specmargin.optima import bound", WING),
+        ("diagnosis/planted.py", "import specmargin.optima", WING),
+        ("optima/boxes/planted.py", "import cvxpy", ONE),
     ],
 )
 def test_planted_import_is_caught(copy: Path, module: str, line: str, broken: str) -> None:

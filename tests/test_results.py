@@ -320,23 +320,6 @@ def log_of_three_leaves() -> ProofLog:
     )
 
 
-def test_a_proof_log_tells_how_large_it_is_and_is_made_of_its_arrays() -> None:
-    log = log_of_three_leaves()
-    assert (log.n_nodes, log.n_leaves, repr(log)) == (5, 3, "ProofLog: 3 leaves of 5 nodes, 2 bounds")
-    assert list(log.arrays) == ["parent", "sample", "at", "node", "start", "index", "value"]
-    assert all(log.arrays[name] is getattr(log, name) for name in log.arrays)
-    again = ProofLog(log.n_samples, **log.arrays)
-    assert again.arrays.keys() == log.arrays.keys()
-    assert all(again.arrays[name] is x for name, x in log.arrays.items())
-    assert log == log
-    assert log != again
-    # A node that is split twice is one node less among the leaves.
-    twice = dataclasses.replace(log, parent=np.array([0, 0]))
-    assert (twice.n_nodes, twice.n_leaves) == (5, 4)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        log.node = np.zeros(1)
-
-
 def test_results_carry_logs_and_those_without_are_as_before() -> None:
     plain, logged = result(), result(log=log_of_three_leaves())
     assert plain.log is None

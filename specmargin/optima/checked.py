@@ -8,19 +8,8 @@ from specmargin.optima.bound import s3vm_bound, with_bound
 from specmargin.optima.branching import branch_and_bound
 from specmargin.optima.label_flips import one_flip
 from specmargin.optima.probing import probe
-from specmargin.optima.relaxation import S3VMRelaxation
-from specmargin.optima.search_log import BoxLog, ProofLog
 
-__all__ = [
-    "BoxLog",
-    "ProofLog",
-    "S3VMRelaxation",
-    "branch_and_bound",
-    "one_flip",
-    "probe",
-    "s3vm_bound",
-    "with_bound",
-]
+__all__ = ["branch_and_bound", "one_flip", "probe", "s3vm_bound", "with_bound"]
 
 _OBJ = instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)")
 _TOL, _SECONDS, _STEPS = maybe(accuracy), maybe(number(above=0, infinite=True)), maybe(iterations)
@@ -31,4 +20,3 @@ one_flip = checked(obj=_OBJ, tol=_TOL, max_iter=_STEPS)(one_flip)
 probe = checked(obj=_OBJ, tol=_TOL, time_limit=_SECONDS, rounds=maybe(count(0)))(probe)
 s3vm_bound = checked(obj=_OBJ, tol=_TOL, time_limit=_SECONDS, max_iter=_STEPS)(s3vm_bound)
 with_bound = checked(obj=_OBJ)(with_bound)
-S3VMRelaxation.__init__ = checked(obj=_OBJ)(S3VMRelaxation.__init__)  # type: ignore[method-assign]

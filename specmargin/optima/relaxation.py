@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.checks import checked, instance
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
 from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
@@ -424,3 +425,8 @@ class S3VMRelaxation(ByName):
     def coordinates(self, w: FloatArray) -> FloatArray:
         """Return the coordinates of weights of the objective in the row space, (rank,)."""
         return self.space.V.T @ w
+
+
+S3VMRelaxation.__init__ = checked(obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))(  # type: ignore[method-assign]
+    S3VMRelaxation.__init__
+)

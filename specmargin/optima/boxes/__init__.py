@@ -1,1 +1,1 @@
-"""Global minima of S3VMs: bounds, branch and bound, probing, and the logs that prove them."""
+"""Exact searches by boxes: of decisions plus slacks with the squared hinge, of decisions with exp(-s f^2)."""

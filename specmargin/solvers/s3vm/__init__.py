@@ -1,7 +1,6 @@
-"""Solvers of semi-supervised SVMs: searches, which end STATIONARY, and the exact ones, which prove a global optimum.
+"""Searches for minima of semi-supervised SVMs, which end STATIONARY, and the supervised SVMs inside them.
 
-Searches are `continuation`, `gradient`, `quasi_newton`, `label_switching`, `multi_switch`, `annealing`, `cccp` and
-`one_flip`; `polish` ends any of them at a stationary point. `s3vm_bound` proves a lower bound, `branch_and_bound` the
-optimum, `probe` labels that all optima share. `finite_newton` and `weighted_svm` train the supervised SVMs inside.
-Call them from `specmargin.solvers`.
+Searches are `continuation`, `gradient`, `quasi_newton`, `label_switching`, `multi_switch`, `annealing` and `cccp`;
+`polish` ends any of them at a stationary point. `finite_newton` and `weighted_svm` train the supervised SVMs. Call them
+from `specmargin.solvers`. What proves a global optimum is in `specmargin.optima`.
 """
