@@ -22,7 +22,7 @@ from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
 from specmargin.estimators.storage import pack_estimator, unpack_estimator
 from specmargin.exceptions import SpecmarginWarning
-from specmargin.proofs.packing import contents_of
+from specmargin.proofs.values import contents_of
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["KIND", "TableModel", "load_model"]

@@ -18,7 +18,7 @@ from specmargin.archive import read_archive, write_archive
 from specmargin.checks import shown
 from specmargin.estimators._base.object_graph import Reader, Writer, class_name, known_classes
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
-from specmargin.proofs.packing import contents_of, package_versions
+from specmargin.proofs.values import contents_of, package_versions
 from specmargin.typing import AnyArray
 
 __all__ = ["KIND", "known_classes", "load", "pack_estimator", "save", "unpack_estimator"]

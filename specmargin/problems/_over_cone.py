@@ -11,8 +11,9 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.problems.base import BuiltProblem, Recovered, parts_of
+from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.compiling import ParametrizedProblem
+from specmargin.problems.conic.values import parts_of
 from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray

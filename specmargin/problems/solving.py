@@ -30,7 +30,8 @@ from specmargin.exceptions import (
     SolverNotInstalledError,
 )
 from specmargin.problems import conic
-from specmargin.problems.base import BuiltProblem, value_of
+from specmargin.problems.base import BuiltProblem
+from specmargin.problems.conic.values import value_of
 from specmargin.problems.hints import warn_of_broadcast
 from specmargin.results import CHANGED, Certificate, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray

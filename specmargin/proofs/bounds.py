@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 from functools import cache
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,12 +45,11 @@ from specmargin.proofs.balls import (
     total,
 )
 from specmargin.proofs.conjugates import box, branch, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
+from specmargin.proofs.judging import Proof
 from specmargin.typing import AnyArray
 
 __all__ = [
     "GLOBAL",
-    "Proof",
-    "Shift",
     "alignment",
     "clustering",
     "graph_transducer",
@@ -64,17 +62,6 @@ __all__ = [
     "spectrum_margin",
     "weighted_svm",
 ]
-
-
-class Proof(NamedTuple):
-    """Primal and bound, and of what in words; with shifts of matrices also their charges to primal and bound."""
-
-    primal: Ball
-    bound: Ball
-    shifts: tuple[Shift, ...] = ()
-    charges: Ball = ZERO
-    assumption: str = ""
-    of: str = "the global optimum"
 
 
 def lapsvm(r: SimpleNamespace) -> Proof:

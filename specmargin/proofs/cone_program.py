@@ -26,11 +26,10 @@ from scipy.sparse.csgraph import connected_components
 
 from specmargin.proofs import balls as of
 from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, matrix, outward, total
-from specmargin.proofs.bounds import Proof
 from specmargin.proofs.cones import directions, in_dual, violation
 from specmargin.proofs.implied_box import LARGE, Level, Rows, complementary, implied_box
+from specmargin.proofs.judging import STATUS_GAP, Proof, concluded, judged, require_numbers
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import STATUS_GAP, concluded, judged, require_numbers
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]

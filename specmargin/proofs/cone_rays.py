@@ -26,8 +26,8 @@ from specmargin.proofs import balls as of
 from specmargin.proofs.balls import INFINITE, ZERO, Ball, Refuted, balls, largest, matrix, outward, total
 from specmargin.proofs.cone_program import OPEN, Sparse, least, read, require_dual
 from specmargin.proofs.cones import is_zero, violation
+from specmargin.proofs.judging import concluded
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import concluded
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["check"]

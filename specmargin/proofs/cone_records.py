@@ -15,7 +15,7 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.results import ConeProof, SolveResult
 
-__all__ = ["cone_record_of", "problem_of"]
+__all__ = ["cone_record_of", "program_of"]
 
 _SAME = 1e-6
 """Share of the largest entry that CVXPY's projection may move a variable by, as of x >= 0."""
@@ -23,44 +23,39 @@ _STATED = re.compile(r"\|x - x0\| <= (\S+) \(1 \+ \|x0\|\) in (\d+) of (\d+) col
 _APPROXIMATED = re.compile(r"that (the exponents of .*, which CVXPY rounds by .*, are|CVXPY's quadrature .* is) exact")
 
 
-def problem_of(problem: Any, result: Any) -> Any:
-    """Return what is proved of a problem: its objective, or the cone program that the result holds.
+def program_of(problem: Any, result: Any) -> ConeProof:
+    """Return the cone program that a result holds, if it is that of a CVXPY problem.
 
     Parameters
     ----------
-    problem : objective, BuiltProblem, cvxpy.Problem or ConeProof
-        A CVXPY problem must compile to the program that was solved: its parameters have the values of then.
+    problem : cvxpy.Problem or ConeProof
+        A problem must compile to the program that was solved: its parameters have the values of then.
     result : SolveResult
         Its answer.
+
+    Raises
+    ------
+    InvalidTypeError
+        If the result holds no proof of a cone program.
+    InvalidInputError
+        If it answers another problem.
     """
     log = getattr(result, "log", None)
-    if type(problem).__module__.startswith(("cvxpy.", "specmargin.problems.")):  # loaded only where it is already
-        from specmargin.problems import BuiltProblem, conic
+    is_log = isinstance(problem, ConeProof)
+    if not is_log:
+        from specmargin.problems import conic  # loaded only where CVXPY is already
 
-        if isinstance(problem, BuiltProblem):
-            if problem.is_as_built():
-                return problem.current_objective()
-            problem = problem.problem
         conic.require_convex(problem)
-        if isinstance(result, SolveResult) and isinstance(log, ConeProof):
-            if conic.is_of(problem, result.solver, log):
-                return log
-            raise InvalidInputError(
-                "the result answers another problem: this one compiles to other numbers; pass the problem that was "
-                "solved, its parameters with the values that they had."
-            )
-    if isinstance(log, ConeProof):
-        if problem is log:
-            return log
-        raise InvalidInputError(
-            f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; pass the "
-            "problem that was solved."
-        )
-    if isinstance(problem, ConeProof) or type(problem).__module__.startswith("cvxpy."):
+    if not isinstance(result, SolveResult) or not isinstance(log, ConeProof):
         raise InvalidTypeError(
             f"result={shown(result)} holds no proof of a cone program; pass what specmargin.solve(problem) returned."
         )
-    return problem
+    if not (problem is log if is_log else conic.is_of(problem, result.solver, log)):
+        raise InvalidInputError(
+            "the result answers another problem: this one compiles to other numbers; pass the problem that was "
+            "solved, its parameters with the values that they had."
+        )
+    return log
 
 
 def cone_record_of(result: SolveResult) -> ProofRecord:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.proofs.packing import contents_of
+from specmargin.proofs.cone_verification import digest_of
+from specmargin.proofs.packing import PACKING
 from specmargin.proofs.record import Verification
 from specmargin.proofs.saving import load_result, provable
-from specmargin.proofs.verification import digest_of, verify_record
+from specmargin.proofs.values import contents_of
+from specmargin.proofs.verification import verify_record
 
 __all__ = ["Verdict", "verify_file"]
 
@@ -100,7 +102,7 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     try:
         objective, result = load_result(path)
         with contents_of(path):
-            record, digest = provable(objective, result), digest_of(objective, result)
+            record, digest = provable(objective, result), digest_of(objective, result, PACKING)
     except (InvalidInputError, OSError) as error:
         return Verdict(file, "unreadable", str(error))
     verification = replace(verify_record(record), digest=digest)

@@ -1,31 +1,15 @@
 """Answers in files, with the problem they answer and the evidence: `save_result`, `load_result`, `read_record`.
 
-A file (`specmargin.archive`) has sections, which share the arrays that are equal:
-
-- ``objective/``: the data and the weights that the objective is built from again.
-- ``result/``: the `SolveResult`: answer, multipliers, certificate, status.
-- ``log/``: the `ProofLog` or `BoxLog` of a branch and bound or a probing, where the result has one; the `ConeProof` of
-  a CVXPY problem, which then has no ``objective/``.
-
-There is no other copy of any of them: what is verified is what is loaded. `read_record` makes the record of it that
-`specmargin.proofs.verifier` checks.
-
-With them go the versions of the package and of what it computes with, the platform, the time, and a note.
+Of a result of an objective, a file (`specmargin.proofs.result_files`) also holds the data and the weights that the
+objective is built from again. `read_record` makes the record of it that `specmargin.proofs.verifier` checks.
 """
 
 from __future__ import annotations
 
 import os
-import platform
-import sysconfig
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
-from specmargin.archive import read_archive, write_archive
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.objectives import (
@@ -37,21 +21,17 @@ from specmargin.objectives import (
     WeightedSVM,
 )
 from specmargin.objectives.contract import read
-from specmargin.proofs.cone_records import cone_record_of, problem_of
-from specmargin.proofs.packing import OBJECTIVES, class_named, contents_of, pack, package_versions, unpack
+from specmargin.proofs.cone_records import cone_record_of
+from specmargin.proofs.packing import OBJECTIVES, PACKING
 from specmargin.proofs.record import ProofRecord
+from specmargin.proofs.result_files import read_result, require_path, write_result
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import record_of
+from specmargin.proofs.translation import problem_of, record_of
+from specmargin.proofs.values import contents_of
 from specmargin.proofs.wings import TREES, loaded
-from specmargin.results import Certificate, ConeProof, History, SolveResult, Status
-from specmargin.typing import AnyArray
+from specmargin.results import ConeProof, SolveResult
 
-__all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
-
-KIND = "result"
-"""Of the archives that hold a result."""
-
-_PACKAGES = ("numpy", "scipy", "cvxpy", "python-flint")
+__all__ = ["load_result", "provable", "read_record", "save_result"]
 
 
 def save_result(
@@ -88,7 +68,7 @@ def save_result(
     Examples
     --------
     >>> import tempfile
-    >>> import specmargin as sm
+    >>> import numpy as np, specmargin as sm
     >>> path = f"{tempfile.mkdtemp()}/answer.npz"
     >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
     >>> obj = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0, B=1.5)
@@ -98,20 +78,9 @@ def save_result(
     >>> again.C, answer.certificate == result.certificate
     (1.0, True)
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InvalidTypeError(f"path={shown(path)} is no path; pass it first, save_result(path, objective, result).")
+    require_path(path)
     objective, result = _checked(objective, result)
-    if not (note is None or isinstance(note, str | Mapping)):
-        raise InvalidTypeError(f"note={shown(note)} is no text; pass one, or a mapping of names to texts and numbers.")
-    data: dict[str, AnyArray] = {}
-    packed = pack(objective, data, "objective")  # first, because it says what a file cannot hold
-    header = {
-        "objective": packed,
-        "result": _packed_result(result, data),
-        "log": pack(result.log, data, "log"),
-        "provenance": _provenance(note),
-    }
-    write_archive(path, KIND, header, data)
+    write_result(path, objective, result, note, PACKING)
 
 
 def load_result(path: str | os.PathLike[str]) -> tuple[Any, SolveResult]:
@@ -141,19 +110,14 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Any, SolveResult]:
     `save_result` has one. Whoever trusts nobody proves the answer again, from the data of the file:
 
     >>> import tempfile
-    >>> import specmargin as sm
+    >>> import numpy as np, specmargin as sm
     >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
     >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
     >>> sm.certify(*sm.load_result(path)).is_optimal(1e-12)
     True
     """
-    header, arrays = read_archive(path, KIND, prefix=("objective/", "result/", "log/"))
-    with contents_of(path):
-        log, objective = unpack(header["log"], arrays), unpack(header["objective"], arrays)
-        if (objective is None) != isinstance(log, ConeProof):
-            raise InvalidInputError("its log is not the proof of its problem.")
-        return log if objective is None else objective, _result(header["result"], arrays, log)
+    return read_result(path, PACKING)
 
 
 def read_record(path: str | os.PathLike[str]) -> ProofRecord:
@@ -177,7 +141,7 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     Examples
     --------
     >>> import tempfile
-    >>> import specmargin as sm
+    >>> import numpy as np, specmargin as sm
     >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
     >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
@@ -190,45 +154,12 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
         return provable(objective, result)
 
 
-def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read where a file of `save_result` comes from.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    dict
-        ``versions`` of packages, ``platform``, ``utc``, the time it was saved, and the ``note``.
-
-    Raises
-    ------
-    ValueError
-        As `load_result`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import specmargin as sm
-    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
-    >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj), note={"seed": 3})
-    >>> read_provenance(path)["note"]
-    {'seed': 3}
-    """
-    header, _ = read_archive(path, KIND, prefix="provenance/")
-    with contents_of(path):
-        return dict(header["provenance"])
-
-
 def _checked(problem: Any, result: Any) -> tuple[Any, SolveResult]:
     objective = problem_of(problem, result)
     if isinstance(objective, ConeProof):
         return None, result  # the log holds the program
     cls = type(objective)
-    if not hasattr(cls, "certificate") or class_named(cls.__name__) is not cls:
+    if not hasattr(cls, "certificate") or PACKING.known(cls.__name__) is not cls:
         raise InvalidTypeError(
             f"objective={shown(objective)} is of the class {cls.__module__}.{cls.__qualname__}; pass one of "
             f"specmargin.objectives: {', '.join(OBJECTIVES)}; or a problem of CVXPY."
@@ -261,26 +192,3 @@ def _entries(objective: Any) -> int:
     if isinstance(objective, S3VM | WeightedSVM):
         return int(objective.features.n_samples * objective.features.size)
     return int(objective.K.shape[0]) ** 2 if isinstance(objective, LapSVM | RegularizedClustering) else 0
-
-
-def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:
-    history = {name: np.array(column, dtype=float) for name, column in result.history.columns.items()}
-    given = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "log"}
-    given |= {"status": str(result.status), "certificate": asdict(result.certificate), "history": history}
-    return {name: pack(value, arrays, f"result/{name}") for name, value in given.items()}
-
-
-def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: Any) -> SolveResult:
-    given = {name: unpack(value, arrays) for name, value in packed.items()}
-    history = History({name: column.tolist() for name, column in given.pop("history").items()})
-    status, certificate = Status(given.pop("status")), Certificate(**given.pop("certificate"))
-    return SolveResult(status=status, certificate=certificate, history=history, log=log, **given)
-
-
-def _provenance(note: Any) -> dict[str, Any]:
-    return {
-        "versions": package_versions(*_PACKAGES),
-        "platform": f"{sysconfig.get_platform()}, {platform.python_implementation()}",
-        "utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        "note": note,
-    }

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from specmargin.objectives import Objective
-from specmargin.proofs.cone_records import cone_record_of, problem_of
-from specmargin.proofs.packing import pack
+from specmargin.proofs import cone_verification
+from specmargin.proofs.cone_records import cone_record_of
+from specmargin.proofs.cone_verification import digest_of
+from specmargin.proofs.packing import PACKING
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.translation import record_of
+from specmargin.proofs.translation import problem_of, record_of
 from specmargin.proofs.wings import REPLAYS, TREES, loaded
 from specmargin.results import ConeProof, SolveResult
-from specmargin.typing import AnyArray
 
-__all__ = ["digest_of", "verify", "verify_record"]
+__all__ = ["verify", "verify_record"]
 
 
 def verify(objective: Any, result: SolveResult) -> Verification:
@@ -69,39 +65,7 @@ def verify(objective: Any, result: SolveResult) -> Verification:
     else:
         record = record_of(objective, result)
     verification = verify_record(record)  # last: what is wrong with the arguments needs no flint
-    return replace(verification, digest=digest_of(objective, result))
-
-
-def digest_of(objective: Objective | ConeProof, result: SolveResult) -> str:
-    """Return the SHA-256 of a problem and its answer: of every number and name that a proof of them depends on.
-
-    Parameters
-    ----------
-    objective : Objective or ConeProof
-        One that `specmargin.save_result` can save, or the log of the result.
-    result : SolveResult
-        Its answer. How long it took, who found it, and what was told on the way do not count.
-
-    Examples
-    --------
-    >>> import specmargin as sm
-    >>> svm = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> result = sm.solvers.relative_margin(svm)
-    >>> digest_of(svm, result) == digest_of(svm.with_(C=1.0), replace(result, seconds=9.0))
-    True
-    >>> digest_of(svm, result) == digest_of(svm.with_(C=2.0), result)
-    False
-    """
-    arrays: dict[str, AnyArray] = {}
-    told = {name: getattr(result, name) for name in ("problem", "variables", "duals", "log")}
-    told |= {"status": str(result.status), "certificate": asdict(result.certificate)}
-    problem = {} if isinstance(objective, ConeProof) else pack(objective, arrays, "objective")
-    problem.pop("reduced", None)  # what is known of it already
-    digest = hashlib.sha256(json.dumps([problem, pack(told, arrays, "result")], sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    return replace(verification, digest=digest_of(objective, result, PACKING))
 
 
 def verify_record(record: ProofRecord) -> Verification:
@@ -125,8 +89,6 @@ def verify_record(record: ProofRecord) -> Verification:
     from specmargin.proofs.verifier import check
 
     if record.kind in ("cone program", "cone ray"):
-        from specmargin.proofs import cone_program, cone_rays
-
-        return (cone_program if record.kind == "cone program" else cone_rays).check(record)
+        return cone_verification.check(record)
     verified: Verification = loaded(REPLAYS[record.kind])(record) if record.kind in REPLAYS else check(record)
     return verified

@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from specmargin.proofs import bounds
-from specmargin.proofs.balls import BITS, Ball, Refuted, arb, balls, ctx, matrix, outward
-from specmargin.proofs.bounds import Proof
+from specmargin.proofs.balls import Refuted, arb, balls, matrix
 from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
-from specmargin.proofs.record import Claim, ProofRecord, Verification
+from specmargin.proofs.judging import Proof, concluded, judged, require_numbers
+from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["KINDS", "STATUS_GAP", "check", "concluded", "judged", "read", "require_numbers"]
+__all__ = ["KINDS", "check", "read"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
@@ -73,38 +72,11 @@ _TYPES: dict[str, type] = {"loss": str, "unlabeled_loss": str, "power": int}
 _TYPES |= dict.fromkeys(("fixed", "fit_intercept", "centred"), bool)
 POWERS = 100
 """Largest power of a graph, as of `specmargin.graphs`: the time of a proof grows with it."""
-CHARGED = 1e-6
-"""Share of the objective that a kernel which is semidefinite but for rounding may cost."""
-STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2, "conditional": 1e-2}
-"""Relative gaps beyond which no result is called so (`specmargin.results.INACCURATE_GAP`)."""
-ZERO = 1e-10
-"""Share of the size of its terms up to which an objective counts as zero (`specmargin.results.ZERO`)."""
-
-
-NOTHING = ("nothing to verify: no bound is claimed", "nothing to verify: stationary")
-WRONG = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
-"""What arithmetic raises for a record that nobody made in earnest."""
 
 
 def check(record: ProofRecord) -> Verification:
     """Return what is proved of a record."""
     return concluded(lambda: proved(record))
-
-
-def concluded(conclusion: Callable[[], Verification], precisions: tuple[int, ...] = (BITS // 2, BITS)) -> Verification:
-    """Return a conclusion, with midpoints of the first precision that is enough."""
-    outcome = Verification(False, "")
-    for bits in precisions:
-        with ctx.workprec(bits):
-            try:
-                outcome = conclusion()
-            except Refuted as refuted:
-                outcome = Verification(False, str(refuted))
-            except WRONG as error:
-                outcome = Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
-        if outcome:
-            break
-    return outcome
 
 
 def proved(record: ProofRecord) -> Verification:
@@ -121,14 +93,6 @@ def proved(record: ProofRecord) -> Verification:
         far = f"of the feasible point that the certificate is for, {moved:.2g} from the answer"
         proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
     return judged(record.claim, proof, record.kind == "s3vm")
-
-
-def require_numbers(claim: Claim, is_search: bool = False) -> None:
-    """Refute a claim whose numbers are none."""
-    if math.isnan(claim.dual) or claim.rounding == math.inf:
-        raise Refuted(NOTHING[is_search])
-    if math.isnan(claim.primal) or not claim.rounding >= 0:
-        raise Refuted(f"a claim of {claim.primal} up to {claim.rounding} is none")
 
 
 def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:
@@ -170,64 +134,3 @@ def _is_allowed(name: str, x: AnyArray) -> bool:
     if name in _INDICES:
         return bool((np.diff(x) > -(name == "first")).all())
     return name in _TYPES or bool((x == x).all())
-
-
-def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
-    """Compare what was proved with what is claimed; a search claims no bound, but an objective."""
-    sign = 1 if claim.sense == "minimize" else -1
-    gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
-    known: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
-    allowed = arb(claim.rounding) + math.ulp(claim.primal)
-    if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= allowed:
-        message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
-    elif claim.status in STATUS_GAP and not _share(claim) <= STATUS_GAP[claim.status]:
-        message = f"its status is {claim.status}, next to a gap of {_share(claim):.3g} of the objective"
-    elif claim.dual == -sign * math.inf:
-        message = NOTHING[is_search]
-    elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
-        told = known["bound"][0]  # no number where the multipliers leave a term of the bound open
-        message = (
-            f"the multipliers prove {f'the bound {told:.17g}' if told == told else 'no bound'}, not {claim.dual:.17g}"
-        )
-    elif not gap <= claimed:
-        message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
-    else:
-        return _with_shifts(proof, gap, claimed, known, _size(claim))
-    return Verification(False, message, **known)
-
-
-def _share(claim: Claim) -> float:
-    """Return the claimed gap as a share of the objective, as `specmargin.Certificate` has it."""
-    size = _size(claim)
-    return claim.gap / size if size > 0 and math.isfinite(claim.gap) else claim.gap
-
-
-def _size(claim: Claim) -> float:
-    """Return what the claimed gap is held against."""
-    size = max(abs(claim.primal), min(abs(claim.dual), 1e300))
-    return claim.scale if size + claim.rounding <= ZERO * claim.scale else size
-
-
-def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any], least: float) -> Verification:
-    """Say what is proved, and of what: matrices that are positive semidefinite but for rounding are charged for it."""
-    assumptions = (proof.assumption,) if proof.assumption else ()
-    shifts = [one for one in proof.shifts if one.s > 0]
-    whole, size = gap + proof.charges, abs(proof.primal).max(arb(least))
-    message = f"the gap is at most {_above(whole)}"
-    if whole > 0.01 * size > 0:
-        message += f", {100 * float(whole / size):.3g} % of the objective,"
-    message += f" to {proof.of}"
-    if not shifts:
-        return Verification(True, message, **known, assumptions=assumptions)
-    shifted = " and ".join(f"{one.name} + {2 * float(one.s):.2g} I" for one in shifts)
-    told = f"of it {_above(proof.charges)} is the charge for {shifted}, which is positive semidefinite by proof"
-    known["charge"] = outward(proof.charges)[1]
-    affords = all(one.is_rounding for one in shifts) and proof.charges <= CHARGED * size
-    if affords or whole <= claimed:
-        return Verification(True, message, **known, assumptions=(*assumptions, told))
-    return Verification(False, f"unproved: {message}; {told}; {float(claimed):.3g} is claimed", **known)
-
-
-def _above(x: Ball) -> str:
-    """Return three digits that are not below a number."""
-    return f"{1.0051 * outward(x)[1]:.3g}"

@@ -13,7 +13,7 @@ import pytest
 import specmargin as sm
 from specmargin import optima, problems
 from specmargin.exceptions import InfeasibleError
-from specmargin.problems.base import parts_of
+from specmargin.problems.conic.values import parts_of
 from specmargin.results import Status
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}

@@ -10,7 +10,8 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.proofs.cone_records import cone_record_of, problem_of
+from specmargin.proofs.cone_records import cone_record_of
+from specmargin.proofs.translation import problem_of
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from specmargin.kernels import KernelOperator, LowRankKernel
 from specmargin.losses import MarginLoss
 from specmargin.objectives import RMM, LapSVM, SpectrumMargin
 from specmargin.optima import ProofLog
-from specmargin.proofs import packing, saving
-from specmargin.proofs.packing import OBJECTIVES, PACKED, class_named, pack, unpack
-from specmargin.proofs.saving import read_provenance, read_record
+from specmargin.proofs import packing, result_files, saving
+from specmargin.proofs.packing import OBJECTIVES, PACKED, PACKING, pack, unpack
+from specmargin.proofs.result_files import read_provenance
+from specmargin.proofs.saving import read_record
 from specmargin.proofs.wings import CLASSES
 from specmargin.results import Certificate, History, SolveResult, Status
 
@@ -228,7 +229,7 @@ def test_every_class_can_be_saved():
     """The list is that of the package: an objective or a loss that is added there must be known here."""
     names = {name for name in sm.objectives.__all__ if hasattr(getattr(sm.objectives, name), "certificate")}
     assert names - {"Objective"} == OBJECTIVES.keys()
-    assert all(class_named(name).__name__ == name for name in CLASSES)
+    assert all(PACKING.known(name).__name__ == name for name in CLASSES)
     losses = {type(loss).__name__ for loss in (*sm.losses.LOSSES.values(), *sm.losses.UNLABELED_LOSSES.values())}
     assert losses | {"Ramp"} <= PACKED.keys()
 
@@ -286,7 +287,7 @@ def test_logs_of_searches(tmp_path):
     assert result.log.n_leaves > 1
     _, answer = saved(tmp_path, obj, result)
     assert same(answer.log, result.log)
-    _, arrays = read_archive(tmp_path / "it.npz", saving.KIND, prefix="log/")
+    _, arrays = read_archive(tmp_path / "it.npz", result_files.KIND, prefix="log/")
     assert len(arrays) == len(result.log.arrays)
 
 
@@ -346,9 +347,9 @@ def test_provenance(tmp_path, lapsvm, answer):
 
 def edited(path, change):
     """Change the contents of a file, with a right checksum."""
-    header, arrays = read_archive(path, saving.KIND)
+    header, arrays = read_archive(path, result_files.KIND)
     change(header, arrays)
-    write_archive(path, saving.KIND, header, arrays)
+    write_archive(path, result_files.KIND, header, arrays)
 
 
 @pytest.fixture
@@ -398,7 +399,7 @@ def test_bad_files(tmp_path, read):
     write_archive(path, "estimator", {}, {})
     with pytest.raises(InvalidInputError, match="holds 'estimator', not 'result'"):
         read(path)
-    write_archive(path, saving.KIND, {}, {})
+    write_archive(path, result_files.KIND, {}, {})
     with pytest.raises(InvalidInputError, match=r"it.npz.* has contents of another version"):
         read(path)
 

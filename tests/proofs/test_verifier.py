@@ -16,10 +16,10 @@ from flint import arb, ctx
 from proved import BITS, record_of, sm, with_arrays, with_claim, with_numbers
 
 from specmargin.proofs import verifier
-from specmargin.proofs.balls import outward
-from specmargin.proofs.bounds import Proof, Shift
+from specmargin.proofs.balls import Shift, outward
+from specmargin.proofs.judging import STATUS_GAP, Proof, judged
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.verifier import KINDS, check, judged, read
+from specmargin.proofs.verifier import KINDS, check, read
 from specmargin.results import INACCURATE_GAP
 
 SEEDS = {"lapsvm": 24, "clustering": 24, "s3vm": 36, "s3vm relaxation": 36}
@@ -370,7 +370,7 @@ def test_a_status_must_fit_its_gap():
     assert says(Claim(1.0, -math.inf, status="optimal"), Proof(arb(1), arb(1))).message.startswith("its status is")
     assert says(Claim(1.0, -math.inf, status="stationary"), Proof(arb(1), arb(1))).message.startswith("nothing to")
     assert says(Claim(1.5, -math.inf), Proof(arb(1), arb(1))).message.startswith("the objective is")
-    assert verifier.STATUS_GAP["optimal"] == INACCURATE_GAP
+    assert STATUS_GAP["optimal"] == INACCURATE_GAP
     assert verifier.POWERS == sm.graphs.laplacians.POWERS
 
 
@@ -399,7 +399,7 @@ def test_who_checks_loads_nothing_of_who_claims():
     rooms = [
         "exceptions",
         "proofs",
-        *(f"proofs.{one}" for one in ("balls", "bounds", "conjugates", "record", "verifier")),
+        *(f"proofs.{one}" for one in ("balls", "bounds", "conjugates", "judging", "record", "verifier")),
         "typing",
     ]
     assert found.strip() == str([f"specmargin.{room}" for room in rooms])

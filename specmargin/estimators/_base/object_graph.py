@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.proofs.packing import pack_sparse, unpack_sparse
+from specmargin.proofs.values import pack_sparse, unpack_sparse
 from specmargin.typing import AnyArray
 
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]

@@ -48,9 +48,10 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
-from specmargin.proofs.bounds import GLOBAL, Proof, require_penalties, rows
+from specmargin.proofs.bounds import GLOBAL, require_penalties, rows
+from specmargin.proofs.judging import Proof, concluded, judged
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import concluded, judged, read
+from specmargin.proofs.verifier import read
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["replay"]

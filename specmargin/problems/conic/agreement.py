@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from cvxpy.transforms.partial_optimize import PartialProblem
 
-from specmargin.problems.base import value_of
 from specmargin.problems.conic.box import propagated
 from specmargin.problems.conic.outward import Box
 from specmargin.problems.conic.program import Compiled, ConeProgram, compiled
+from specmargin.problems.conic.values import value_of
 from specmargin.problems.conic.violations import violation
 from specmargin.problems.hints import nodes
 from specmargin.typing import FloatArray, IntArray

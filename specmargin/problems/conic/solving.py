@@ -17,7 +17,6 @@ import numpy as np
 from cvxpy.constraints import FiniteSet
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
-from specmargin.problems.base import dual_of, value_of
 from specmargin.problems.conic.attempts import Attempt, attempted, feasible_point, proved_upper_end
 from specmargin.problems.conic.evidence import evidence, evidence_of_ray, told_apart
 from specmargin.problems.conic.existence import upper_end
@@ -25,6 +24,7 @@ from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import Ray
 from specmargin.problems.conic.running import told
+from specmargin.problems.conic.values import dual_of, value_of
 from specmargin.problems.conic.violations import violation
 from specmargin.problems.hints import nodes, remedy
 from specmargin.results import ZERO, Certificate, ConeProof, SolveResult, Status

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, PowCone3D, PowConeND
 
-from specmargin.problems.base import value_of
 from specmargin.problems.conic import cones
+from specmargin.problems.conic.values import value_of
 from specmargin.typing import AnyArray
 
 __all__ = ["violation"]
