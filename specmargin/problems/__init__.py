@@ -26,11 +26,12 @@ from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
+from specmargin.problems.conic.orders import default_solvers
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, squares
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.primals import primal
 from specmargin.problems.relative_margin import rmm, rmm_primal
-from specmargin.problems.solving import default_solvers, solve
+from specmargin.problems.solving import solve
 from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 

@@ -10,33 +10,26 @@ there the answer holds CVXPY's own values and multipliers, and its certificate i
 
 from __future__ import annotations
 
-import contextlib
-import importlib.metadata
-import math
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from specmargin.exceptions import (
-    InfeasibleError,
     InvalidInputError,
-    SolverError,
-    SolverNotInstalledError,
 )
 from specmargin.problems import conic
 from specmargin.problems.base import BuiltProblem
+from specmargin.problems.conic import orders
 from specmargin.problems.conic.values import value_of
 from specmargin.problems.hints import warn_of_broadcast
-from specmargin.results import CHANGED, Certificate, ConeProof, SolveResult, Status
+from specmargin.results import CHANGED, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray
 
-__all__ = ["default_solvers", "solve"]
+__all__ = ["solve"]
 
 _STATUS = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -47,7 +40,6 @@ _STATUS = {
     cp.UNBOUNDED: Status.UNBOUNDED,
     cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
 }
-_NOTHING = Certificate(primal_objective=math.inf, dual_objective=-math.inf)
 
 
 def solve(
@@ -102,72 +94,16 @@ def solve(
     >>> result.certificate.is_optimal(1e-6), result.solver
     (True, 'CLARABEL')
     """
-    order = [solver] if isinstance(solver, str) else list(solver)
-    if not order:
-        raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
-    given = {name: conic.require_options(_required(name), solver_params) for name in order}
-    objective: Any = None
-    attempt: Callable[..., SolveResult] = _of_cones
     if isinstance(built, cp.Problem):
-        conic.require_convex(built)
-    else:
-        attempt, objective = _attempt, built.current_objective()
-    attempts: list[str] = []
-    best: SolveResult | None = None
-    problem = built if isinstance(built, cp.Problem) else built.problem
-    if isinstance(built, cp.Problem) or not built.is_as_built():
-        warn_of_broadcast(problem)
-    values = None
-    for name in order:
-        result = attempt(built, objective, name.upper(), tol, given[name])
-        attempts.append(f"{result.solver}: {result.message}")
-        if best is None or _rank(result) < _rank(best):
-            best, values = result, problem.solution
-        if result.status is Status.OPTIMAL:
-            break
-    assert best is not None
-    if best.status.has_solution and problem.solution is not values:
-        problem.unpack(values)  # the variables hold the answer that is returned, not that of the last solver
-    best = replace(best, attempts=tuple(attempts))
-    if check and not best.status.has_solution:
-        raise _error(best)
-    return best
+        return orders.solve(built, solver, tol=tol, check=check, **solver_params)
+    objective = built.current_objective()
+    if not built.is_as_built():
+        warn_of_broadcast(built.problem)
 
+    def attempt(problem: cp.Problem, name: str, tol: float, options: Mapping[str, Any]) -> SolveResult:
+        return _attempt(built, objective, name, tol, options)
 
-def default_solvers() -> tuple[str, ...]:
-    """Return the order of solvers that the estimators use when none is named: Clarabel, then ECOS if installed.
-
-    ECOS has no wheels for Python 3.13 and later.
-
-    Examples
-    --------
-    >>> default_solvers()[0]
-    'CLARABEL'
-    """
-    return tuple(name for name in ("CLARABEL", "ECOS") if name in cp.installed_solvers())
-
-
-@cache  # CVXPY tries to import all solvers that it knows of
-def _required(name: str) -> str:
-    """Return the name of an installed solver in capitals."""
-    installed = cp.installed_solvers()
-    if not isinstance(name, str) or name.upper() not in installed:
-        raise SolverNotInstalledError(
-            f"the solver {name!r} is not installed or not known to CVXPY; installed are {installed}. "
-            f"Install it, or pass solver='CLARABEL'."
-        )
-    return name.upper()
-
-
-def _rank(result: SolveResult) -> tuple[bool, bool, float, float]:
-    """Return what is smaller of the better answer: whether there is none, or not proved, its gap or violation."""
-    certificate = result.certificate
-    gap, outside = certificate.relative_gap, certificate.primal_residual
-    distance = gap if 0 <= gap < math.inf else math.inf  # negative, of an objective: nothing is proved
-    is_open = not result.status.has_solution, result.status is not Status.OPTIMAL
-    if certificate.kind == "objective":  # a gap at a point that was made feasible
-        return *is_open, distance, 0.0
-    return *is_open, max(distance, outside), outside
+    return orders.solved_in_order(built.problem, solver, tol, check, solver_params, attempt)
 
 
 def _attempt(
@@ -182,9 +118,9 @@ def _attempt(
         )
     if not built.is_as_built():
         return _of_changed(built, objective, name, tol, solver_params)
-    answer = _failed(built.name, name, "failed")
+    answer = orders.failed(built.name, name, "failed")
     try:
-        with _heard(), conic.as_solver_errors():
+        with orders.quietly(), conic.as_solver_errors():
             data, chain, inverse = conic.data_for(problem, name)
             problem.unpack_results(conic.run(name, chain, data, inverse, solver_params), chain, inverse)
     except cp.SolverError as error:
@@ -195,7 +131,7 @@ def _attempt(
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
         of, status = "of a problem that has an optimum", Status.FAILED
         if not built.has_optimum:
-            proved = _of_cones(problem, None, name, tol, solver_params)
+            proved = orders.attempted(problem, name, tol, solver_params)
             if proved.status in (Status.INFEASIBLE, Status.UNBOUNDED):
                 return replace(proved, problem=built.name)
             of = "without a proof"
@@ -221,23 +157,11 @@ def _attempt(
     return replace(answer, seconds=time.perf_counter() - start)
 
 
-def _of_cones(
-    problem: cp.Problem, objective: None, name: str, tol: float, solver_params: Mapping[str, Any]
-) -> SolveResult:
-    """Run one solver on any problem; its certificate is that of the cone program."""
-    try:
-        with _heard():
-            answer = conic.solved(problem, "CVXPY problem", name, tol, solver_params)
-    except cp.SolverError as error:
-        return _failed("CVXPY problem", name, f"failed ({error})")
-    return replace(answer, solver_version=_version(answer.solver))
-
-
 def _of_changed(
     built: BuiltProblem, objective: Any, name: str, tol: float, solver_params: Mapping[str, Any]
 ) -> SolveResult:
     """Run one solver on a problem that its user changed: values and multipliers are those of the changed one."""
-    answer = _of_cones(built.problem, None, name, tol, solver_params)
+    answer = orders.attempted(built.problem, name, tol, solver_params)
     message = f"{answer.message}; changed: {', '.join(built.changes())}"
     answer = replace(answer, problem=f"{built.name}{CHANGED}", message=message)
     if not answer.status.has_solution:
@@ -261,45 +185,5 @@ def _ids_of_variables(problem: cp.Problem | None) -> set[int]:
     return set() if problem is None else {variable.id for variable in problem.variables()}
 
 
-def _failed(problem: str, solver: str, message: str) -> SolveResult:
-    version = _version(solver)
-    return SolveResult(problem, Status.FAILED, {}, _NOTHING, solver=solver, solver_version=version, message=message)
-
-
-@contextlib.contextmanager
-def _heard() -> Iterator[None]:
-    """Run a solver without CVXPY's warning of inaccuracy, which is a status here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        yield
-
-
 def _is_finite(value: Any) -> bool:
     return value is not None and bool(np.isfinite(value).all())
-
-
-@cache
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version({"HIGHS": "highspy", "SCIPY": "scipy"}.get(name, name.lower()))
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-
-
-def _error(result: SolveResult) -> SolverError:
-    tried = "; ".join(result.attempts)
-    if result.status is Status.INFEASIBLE:
-        return InfeasibleError(
-            f"{result.problem} is infeasible ({tried}): its constraints contradict each other. Loosen the ones that "
-            "were added or the bounds that were changed.",
-            result,
-        )
-    if result.status is Status.UNBOUNDED:
-        return InfeasibleError(
-            f"{result.problem} is unbounded ({tried}). Put back the constraint that was taken out.", result
-        )
-    return SolverError(
-        f"{result.problem} was not solved ({tried}). Try another solver or an order of them, e.g. "
-        "solver=('CLARABEL', 'SCS'), a larger max_iter, or features of a common scale.",
-        result,
-    )

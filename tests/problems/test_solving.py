@@ -301,7 +301,7 @@ def test_the_variables_hold_the_answer_that_is_returned(svm, order):
 
 def ranked(value, bound, violation, kind="cone program"):
     certificate = Certificate(value, bound, primal_residual=violation, kind=kind)
-    return solving._rank(SolveResult("any", Status.UNPROVED, {}, certificate))
+    return orders._rank(SolveResult("any", Status.UNPROVED, {}, certificate))
 
 
 def test_answers_to_cone_programs_are_ranked_by_gap_and_violation():
@@ -313,7 +313,7 @@ def test_answers_to_cone_programs_are_ranked_by_gap_and_violation():
     supposing = Certificate(1.0, 1.0, kind="cone program", assumptions=("|x| <= 1",))
     supposing = SolveResult("any", supposing.status(1e-6), {}, supposing)
     proved = SolveResult("any", Status.OPTIMAL, {}, Certificate(1.0, 1.0 - 1e-7, kind="cone program"))
-    assert solving._rank(proved) < solving._rank(supposing), "nothing is supposed"
+    assert orders._rank(proved) < orders._rank(supposing), "nothing is supposed"
     assert ranked(1.0, 0.9, 0.5, "objective") < ranked(1.0, 0.8, 0.0, "objective"), "it was made feasible"
     assert ranked(1.0, 0.8, 0.0, "objective") < ranked(0.9, 1.0, 0.0, "objective"), "negative: nothing is proved"
 

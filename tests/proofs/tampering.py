@@ -44,7 +44,7 @@ from specmargin.objectives import (
 )
 from specmargin.optima import S3VMRelaxation
 from specmargin.proofs.files import verify_file
-from specmargin.proofs.saving import KIND
+from specmargin.proofs.result_files import KIND
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "exact"))  # where only pytest looks by itself
 import exact_values as exact

@@ -26,7 +26,7 @@ from specmargin.optima import S3VMRelaxation
 from specmargin.optima.records import tree_record_of
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.saving import KIND
+from specmargin.proofs.result_files import KIND
 from specmargin.proofs.translation import record_of
 from specmargin.proofs.verification import verify, verify_record
 from specmargin.results import SolveResult, Status
