@@ -21,9 +21,9 @@ from specmargin.problems import (
     lapsvm_primal,
     rmm,
     solve,
-    solving,
     storm,
 )
+from specmargin.problems.conic import orders
 from specmargin.results import Certificate, SolveResult, Status
 
 
