@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from specmargin.candidates.hinge_duals import solve_hinge_duals
 from specmargin.candidates.ridge import KernelFits
+from specmargin.solvers.hinge_duals import solve_hinge_duals
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["held_out_hinge", "stratified_folds"]

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specmargin.candidates.hinge_duals import solve_hinge_duals
 from specmargin.estimators._base.trials import Trials, judged
 from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import RBF, Kernel, Linear, resolve_gamma
@@ -15,6 +14,7 @@ from specmargin.kernels.matrices import near_origin
 from specmargin.labels import Labels
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue
+from specmargin.solvers.hinge_duals import solve_hinge_duals
 from specmargin.typing import BoolArray, FloatArray, Matrix
 
 _WIDTHS = (0.5, 1.0, 2.0)

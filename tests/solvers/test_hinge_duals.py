@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from specmargin.candidates import hinge_duals
-from specmargin.candidates.hinge_duals import solve_hinge_duals
+from specmargin.solvers import hinge_duals
+from specmargin.solvers.hinge_duals import solve_hinge_duals
 
 
 def problems(l=40, d=6, scale=1.0, seed=0):
