@@ -72,8 +72,8 @@ numbers: $(READY) ## the tables of README.md and docs anew from results/recorded
 # Every page of docs that a test holds against the code.
 pages: $(READY) ## pages of docs that are written from the code: programs, parameters, failure contract, tables of the papers, surprises of tools
 	@$(BIN)/python tests/test_programs.py
-	@PYTHONPATH=.:tests/contract $(BIN)/python tests/estimators/test_signatures.py
-	@PYTHONPATH=. $(BIN)/python tests/contract/test_failure_contract.py
+	@PYTHONPATH=.:tests:tests/contract $(BIN)/python tests/estimators/test_signatures.py
+	@PYTHONPATH=.:tests $(BIN)/python tests/contract/test_failure_contract.py
 	@PYTHONPATH=. $(BIN)/python tests/test_paper_pages.py
 	@PYTHONPATH=. $(BIN)/python tests/test_real_tools.py
 

@@ -20,6 +20,7 @@ from . import (
     terms,
 )
 from .assessment import Comparison, compare
+from .candidates.auto_ssl import AutoSSL
 from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     KTA,
@@ -30,7 +31,6 @@ from .estimators import (
     STOAM,
     STORM,
     STORMCV,
-    AutoSSL,
     LapRLS,
     LapRLSCV,
     LapRLSRegressor,

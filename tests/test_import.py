@@ -35,11 +35,12 @@ NAMES = {
     "labels": ["encode_labels", "hide_labels"],
     "problems": ["certify", "solve"],
     "estimators": [
-        *("AutoSSL", "LapSVM", "LapSVMCV", "LapRLS", "LapRLSCV", "LapRLSRegressor", "LapRLSRegressorCV"),
+        *("LapSVM", "LapSVMCV", "LapRLS", "LapRLSCV", "LapRLSRegressor", "LapRLSRegressorCV"),
         *("KTA", "KTACV", "MKL", "RMM", "S3VM", "STOAM", "STORM", "STORMCV", "SpectralGraphTransducer"),
         *("SpectralFilterCV", "SpectralFilterClassifier", "SpectralFilterRegressor", "SpectralKernelSVM"),
         *("SpectralRidge", "XuSpectralSVM", "RegularizedSpectralClustering", "RegularizedEigenmaps"),
     ],
+    "candidates.auto_ssl": ["AutoSSL"],
     "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],

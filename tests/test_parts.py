@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import all_estimators
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -19,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.parts import built_each
@@ -97,9 +97,9 @@ NESTED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", all_estimators.NAMES)
 def test_nested_names_set_parts_and_no_other_estimator(name: str) -> None:
-    cls = getattr(estimators, name)
+    cls = getattr(sm, name)
     one, other = cls(), cls()
     before = repr(other.get_params())
     for part, values in NESTED.items():

@@ -37,6 +37,7 @@ MODULES = {
     "diagnosis": "Before anything is learned",
     "assessment": "Tables of one's own",
     "candidates": "Candidates of AutoSSL",
+    "estimators.comparison": "Errors at left-out labels",
     "kernels": "Kernels",
     "graphs": "Graphs",
     "spectra": "Spectra",
@@ -57,9 +58,13 @@ MODULES = {
 
 
 def estimators() -> list[str]:
-    """Name the estimators and what else `specmargin.estimators` offers at the top."""
+    """Name the estimators at the top, and what else `specmargin.estimators` offers there."""
     homes = {name: getattr(getattr(specmargin, name), "__module__", "") for name in specmargin.__all__}
-    return [name for name, home in homes.items() if home.startswith("specmargin.estimators.")]
+    return [
+        name
+        for name, home in homes.items()
+        if home.startswith(("specmargin.estimators.", "specmargin.candidates.auto_ssl"))
+    ]
 
 
 def unlisted() -> list[str]:

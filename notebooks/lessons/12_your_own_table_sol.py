@@ -226,7 +226,7 @@ assert factor > 2
 # `relabel` changes them without compiling anew. Do so with the condition and without it: else its cost cannot be seen.
 
 # %%
-from specmargin.candidates import error_estimate
+from specmargin.estimators.comparison import error_estimate
 
 without = [np.where(np.arange(n) == i, -1, y_wine) for i in labeled]
 missed, own = {}, {}

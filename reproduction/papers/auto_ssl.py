@@ -48,10 +48,9 @@ from specmargin.candidates import (
     KernelGroup,
     Mixture,
     build_bank,
-    compare_errors,
-    error_estimate,
     train_candidates,
 )
+from specmargin.estimators.comparison import compare_errors, error_estimate
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 

@@ -1,6 +1,6 @@
 """Rows of a comparison: errors at left-out labels, the exact McNemar test against the baseline with Holm, and words.
 
-The mathematics of one row is `specmargin.candidates.comparison`; this adds Holm's correction over the rows.
+The mathematics of one row is `specmargin.estimators.comparison`; this adds Holm's correction over the rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from scipy.stats import binom, norm
 
 from specmargin.assessment.evaluation import Outcome, log_loss
 from specmargin.assessment.measurement import labeled_rows
-from specmargin.candidates import compare_errors, error_estimate
-from specmargin.candidates.comparison import FEWEST, mcnemar_power
+from specmargin.estimators.comparison import FEWEST, compare_errors, error_estimate, mcnemar_power
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = [

@@ -21,6 +21,7 @@ from specmargin import estimators
 from specmargin.assessment.measurement import Size, labeled_rows
 from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.candidates import SUPERVISED
+from specmargin.candidates.auto_ssl import AutoSSL
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.model_selection import LabeledKFold
@@ -222,12 +223,12 @@ class Automatic(Method):
         """Fit all families, or take what the other method has fitted."""
         if self._shared is None:
             alone: dict[str, Any] = {"families": SUPERVISED} if self.is_supervised else {}
-            fitted = estimators.AutoSSL(random_state=seed, **alone).fit(X, codes)
+            fitted = AutoSSL(random_state=seed, **alone).fit(X, codes)
             return FittedMethod(fitted, _families(fitted.report_.families))
         fitted, seconds = self._shared.pop("fitted", (None, 0.0))
         if fitted is None:
             start = time.perf_counter()
-            fitted = estimators.AutoSSL(random_state=seed).fit(X, codes)
+            fitted = AutoSSL(random_state=seed).fit(X, codes)
             self._shared["fitted"] = fitted, time.perf_counter() - start
         if not self.is_supervised:
             return FittedMethod(fitted, _families(fitted.report_.families), seconds)
@@ -346,7 +347,7 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
             return own[one.lower()]()
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
-        names = [*estimators_of(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
+        names = ["AutoSSL", *estimators_of(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
         known = {name.lower(): name for name in names}
         if one.lower() not in known:
             listed = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])

@@ -20,7 +20,7 @@ from specmargin.assessment.methods import FittedMethod
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation, from_bytes, to_bytes
 from specmargin.assessment.table import as_table
-from specmargin.estimators.storage import pack_estimator, unpack_estimator
+from specmargin.estimators.storage import is_ours, pack_estimator, unpack_estimator
 from specmargin.exceptions import SpecmarginWarning
 from specmargin.proofs.values import contents_of
 from specmargin.typing import AnyArray, FloatArray
@@ -156,7 +156,7 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
 
 def _packed(estimator: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
     """Return an estimator as JSON, and put its arrays among the others."""
-    if type(estimator).__module__.startswith("specmargin.estimators"):
+    if is_ours(estimator):
         return {"kind": "package", **pack_estimator(estimator, arrays, "estimator/")}
     arrays["skops"] = to_bytes(estimator)
     return {"kind": "skops"}

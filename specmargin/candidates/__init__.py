@@ -5,7 +5,6 @@ decides about every label without it, and a `Mixture` weighs them. `Constants` h
 """
 
 from specmargin.candidates.bank import KernelGroup, build_bank
-from specmargin.candidates.comparison import Comparison, ErrorEstimate, compare_errors, error_estimate, mcnemar_power
 from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED, Constants
 from specmargin.candidates.mixture import Mixture
 from specmargin.candidates.selection_report import SelectionReport
@@ -16,15 +15,10 @@ __all__ = [
     "FAMILIES",
     "SUPERVISED",
     "CandidateGroup",
-    "Comparison",
     "Constants",
-    "ErrorEstimate",
     "KernelGroup",
     "Mixture",
     "SelectionReport",
     "build_bank",
-    "compare_errors",
-    "error_estimate",
-    "mcnemar_power",
     "train_candidates",
 ]

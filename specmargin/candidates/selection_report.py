@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from specmargin.candidates.comparison import FEWEST, Comparison, ErrorEstimate
 from specmargin.candidates.constants import SUPERVISED
 from specmargin.checks import visible
+from specmargin.estimators.comparison import FEWEST, Comparison, ErrorEstimate
 
 __all__ = ["SelectionReport"]
 

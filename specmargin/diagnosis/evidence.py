@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.candidates.comparison import Comparison, compare_errors
 from specmargin.candidates.ridge import KernelFits, held_out_ridge, targets
 from specmargin.diagnosis.purity import permutations
+from specmargin.estimators.comparison import Comparison, compare_errors
 from specmargin.labels.shares import shrunken_shares
 from specmargin.spectra import Spectrum
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix, SparseArray

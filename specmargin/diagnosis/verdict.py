@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from specmargin.candidates.comparison import FEWEST, mcnemar_power
 from specmargin.diagnosis.evidence import Evidence
+from specmargin.estimators.comparison import FEWEST, mcnemar_power
 
 __all__ = ["VERDICTS", "Verdict", "advise", "judge"]
 

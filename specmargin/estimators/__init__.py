@@ -1,7 +1,6 @@
 """Estimators on the scikit-learn contract: they validate, call, and keep arrays."""
 
 from specmargin.estimators.alignment import KTA
-from specmargin.estimators.auto_ssl import AutoSSL
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
@@ -20,7 +19,6 @@ from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
-    "AutoSSL",
     "KTA",
     "KTACV",
     "LapRLS",

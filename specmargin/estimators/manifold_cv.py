@@ -160,7 +160,7 @@ class LapRLSCV(ManifoldCV):
     baseline_ : estimator or None
         The supervised candidate that the same criterion chooses, fitted; `estimator_` itself where that is supervised,
         None where no ratio is 0.
-    comparison_ : specmargin.candidates.Comparison or None
+    comparison_ : specmargin.estimators.comparison.Comparison or None
         The search over all candidates against that over the supervised ones, by their errors at left-out labels, each
         label judged by the settings that the other labels choose. Its ``verdict`` says in words whether the unlabelled
         samples helped.
@@ -289,7 +289,7 @@ class LapSVMCV(ManifoldCV):
     baseline_ : estimator or None
         The supervised candidate that the same criterion chooses, fitted; `estimator_` itself where that is supervised,
         None where no ratio is 0.
-    comparison_ : specmargin.candidates.Comparison or None
+    comparison_ : specmargin.estimators.comparison.Comparison or None
         The search over all candidates against that over the supervised ones, by their errors at left-out labels, each
         label judged by the settings that the other labels choose. Its ``verdict`` says in words whether the unlabelled
         samples helped.

@@ -103,7 +103,7 @@ class SpectralFilterCV(LabelSearch):
         are chosen by the same folds and criterion.
     baseline_score_ : float
         Its criterion with the sign changed, as `best_score_`.
-    comparison_ : specmargin.candidates.Comparison
+    comparison_ : specmargin.estimators.comparison.Comparison
         The search against its twin, by their errors at left-out labels, each label judged by the settings that the
         other labels choose: exact McNemar test, and a ``verdict`` in words.
     C_ : float or ndarray of shape (n_classes,)

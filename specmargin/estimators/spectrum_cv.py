@@ -80,7 +80,7 @@ class STORMCV(SpectrumCV):
         are chosen by the same folds and criterion.
     baseline_score_ : float
         Its criterion with the sign changed, as `best_score_`.
-    comparison_ : specmargin.candidates.Comparison
+    comparison_ : specmargin.estimators.comparison.Comparison
         The search against its twin, by their errors at left-out labels, each label judged by the settings that the
         other labels choose: exact McNemar test, and a ``verdict`` in words.
     delta_ : ndarray of shape (q,) or (n_classes, q)
@@ -199,7 +199,7 @@ class KTACV(SpectrumCV):
         are chosen by the same folds and criterion.
     baseline_score_ : float
         Its criterion with the sign changed, as `best_score_`.
-    comparison_ : specmargin.candidates.Comparison
+    comparison_ : specmargin.estimators.comparison.Comparison
         The search against its twin, by their errors at left-out labels, each label judged by the settings that the
         other labels choose: exact McNemar test, and a ``verdict`` in words.
     delta_ : ndarray of shape (q,) or (n_classes, q)

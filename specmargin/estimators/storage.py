@@ -16,12 +16,12 @@ from sklearn.base import BaseEstimator
 
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import shown
-from specmargin.estimators._base.object_graph import Reader, Writer, class_name, known_classes
+from specmargin.estimators._base.object_graph import FOREIGN, Reader, Writer, class_name, known_classes
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
 from specmargin.proofs.values import contents_of, package_versions
 from specmargin.typing import AnyArray
 
-__all__ = ["KIND", "known_classes", "load", "pack_estimator", "save", "unpack_estimator"]
+__all__ = ["KIND", "is_ours", "known_classes", "load", "pack_estimator", "save", "unpack_estimator"]
 
 KIND = "estimator"
 """Of the archives that hold an estimator."""
@@ -156,18 +156,19 @@ def unpack_estimator(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) 
             f"{packed['versions']['specmargin']}, and this one reads up to {_CONTENTS_VERSION}; use a newer one."
         )
     estimator = Reader(packed["objects"], arrays).unpacked(packed["root"])
-    if not _is_ours(estimator):
+    if not is_ours(estimator):
         kind = type(estimator).__name__
         raise InvalidInputError(f"what it holds is a {kind}, which is no estimator; pass a file of sm.save.")
     return estimator
 
 
-def _is_ours(value: Any) -> bool:
-    return isinstance(value, BaseEstimator) and str(class_name(type(value))).startswith("estimators.")
+def is_ours(value: Any) -> bool:
+    """Whether a value is an estimator of the package, which files of `save` can hold."""
+    return isinstance(value, BaseEstimator) and class_name(type(value)) not in (None, *FOREIGN)
 
 
 def _require_ours(estimator: Any) -> None:
-    if _is_ours(estimator):
+    if is_ours(estimator):
         return
     cls = type(estimator)
     what, remedy = f"is of the class {cls.__module__}.{cls.__qualname__}", "pass an estimator of specmargin"

@@ -11,7 +11,7 @@ from scipy.stats import beta, binomtest, multinomial
 from specmargin.assessment.choice import choose
 from specmargin.assessment.comparison import Row, compare_outcomes, error_of_choice, holm, labels_needed, told_help
 from specmargin.assessment.evaluation import Outcome
-from specmargin.candidates.comparison import mcnemar_power
+from specmargin.estimators.comparison import mcnemar_power
 
 
 def outcome(name: str, wrong: list[int], l: int, n: int = 300, supervised: bool = False) -> Outcome:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from specmargin.candidates.comparison import compare_errors, error_estimate
 from specmargin.candidates.selection_report import SelectionReport
+from specmargin.estimators.comparison import compare_errors, error_estimate
 
 
 def report(l, wrong, wrong_baseline):

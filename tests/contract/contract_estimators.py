@@ -9,6 +9,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import all_estimators
 import contract_inputs as given
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.candidates import CONSTANTS
 from specmargin.solvers import Search
 from specmargin.solvers.parts import SEARCHES
@@ -53,7 +53,7 @@ SMALL: dict[str, dict[str, Any]] = {
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV", "SpectralFilterRegressor")
 OTHERS = [f"S3VM {search}" for search in SEARCHES if search not in ("continuation", "branch_and_bound")]
-NAMES = [*(name for name in estimators.__all__ if name != "S3VM"), "S3VM", *OTHERS]
+NAMES = [*(name for name in all_estimators.NAMES if name != "S3VM"), "S3VM", *OTHERS]
 CLASSIFIERS = [name for name in NAMES if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
@@ -62,7 +62,7 @@ OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralFilterCV")
 LAPLACIAN += ("SpectralFilterClassifier", "SpectralRidge", *SPECTRAL)
 WEIGHTED = tuple(
-    name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name.partition(" ")[0]), "sample_weight")
+    name for name in CLASSIFIERS if has_fit_parameter(getattr(sm, name.partition(" ")[0]), "sample_weight")
 )
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "S3VM quasi_newton with a graph", "S3VM cccp with a graph")
 
@@ -93,7 +93,7 @@ def make(name: str, **parameters: Any) -> Any:
     more = {**({"search": search} if search else {}), **SMALL.get(name, {}), **({"gamma_I": 1.0} if graph else {})}
     if "unlabeled" in parameters and "grid" in more:
         parameters["estimator__unlabeled"] = parameters.pop("unlabeled")
-    return getattr(estimators, cls)(**more).set_params(**parameters)
+    return getattr(sm, cls)(**more).set_params(**parameters)
 
 
 def learned(fitted: Any, at: Any = None) -> Any:
@@ -263,7 +263,7 @@ def spectrum_cells() -> Iterator[Cell]:
 
 
 def _methods(name: str) -> list[str]:
-    cls = getattr(estimators, name.partition(" ")[0])
+    cls = getattr(sm, name.partition(" ")[0])
     return [method for method in METHODS if hasattr(cls, method)]
 
 
@@ -414,7 +414,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
 
 
 def parameter_cells() -> Iterator[Cell]:
-    for name in estimators.__all__:
+    for name in all_estimators.NAMES:
         for parameter in make(name).get_params(deep=False):
             for value in NONSENSE[parameter]:
                 if (name, parameter, value) == ("SpectralRidge", "power", 1.5):  # which makes sense to it

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import all_estimators
 import numpy as np
 import pytest
 from contract_estimators import CLUSTERING, REGRESSORS, make
 from contract_inputs import NEW, W, X, Y
 
-from specmargin import estimators
 from specmargin.estimators._base.semi_supervised import SemiSupervised
 from specmargin.exceptions import SolverError
 
@@ -32,7 +32,7 @@ def refused(estimator: Any) -> None:
             fit(estimator, **words)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", all_estimators.NAMES)
 def test_what_was_learned_is_still_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = fit(make(name))
     ask = "predict" if hasattr(estimator, "predict") else "transform"
@@ -65,7 +65,7 @@ def _raising(error: Any) -> Any:
     return stop
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", all_estimators.NAMES)
 def test_an_estimator_that_was_never_fitted_is_not(name: str) -> None:
     estimator = make(name)
     before = dict(vars(estimator))

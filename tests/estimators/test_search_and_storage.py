@@ -7,13 +7,13 @@ import pickle
 import types
 from typing import Any
 
+import all_estimators
 import numpy as np
 import pytest
 from contract_estimators import make
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.kernels import RBF
 from specmargin.solvers.parts import SEARCHES
 
@@ -52,7 +52,7 @@ def test_a_graph_that_a_search_cut_is_explained() -> None:
 LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
 
 
-EACH = [*((name, {}) for name in estimators.__all__), *(("S3VM", {"search": search}) for search in LOCAL)]
+EACH = [*((name, {}) for name in all_estimators.NAMES), *(("S3VM", {"search": search}) for search in LOCAL)]
 
 
 @pytest.mark.parametrize(("name", "more"), EACH)

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.candidates.comparison import compare_errors
 from specmargin.estimators._base import spectrum_grid
 from specmargin.estimators._base.label_search import judged
 from specmargin.estimators._base.spectrum_grid import _Path
 from specmargin.estimators._base.supervised_twin import supervised_twin
+from specmargin.estimators.comparison import compare_errors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, parts
 from specmargin.solvers import Solver

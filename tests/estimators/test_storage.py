@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import all_estimators
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -23,7 +24,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.archive import read_archive, write_archive
 from specmargin.candidates.constants import CONSTANTS
 from specmargin.estimators import storage
@@ -56,7 +56,7 @@ SMALL = {
 
 LOCAL = [name for name in SEARCHES if name not in ("branch_and_bound", "continuation")]
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
-    name: (name, dict(SMALL.get(name, {})), KINDS.get(name, "moons")) for name in estimators.__all__
+    name: (name, dict(SMALL.get(name, {})), KINDS.get(name, "moons")) for name in all_estimators.NAMES
 }
 VARIANTS |= {f"S3VM, {name}": ("S3VM", {"search": name}, "moons") for name in LOCAL}
 FUNCTIONS = {"landmarks": Landmarks(20), "eigenvectors": Eigenvectors(20)}
@@ -108,7 +108,7 @@ VARIANTS |= {
 }
 
 COPIED = [
-    *estimators.__all__,
+    *all_estimators.NAMES,
     *(f"S3VM, {name}" for name in LOCAL),
     *(name for name in VARIANTS if "landmarks" in name or "eigenvectors" in name),
     "folds",
@@ -147,13 +147,13 @@ def fitted(variant: str) -> tuple[Any, Any]:
     """Return a fitted estimator, and new samples."""
     name, given, kind = VARIANTS[variant]
     params, (X, y, new) = dict(given), data(kind)
-    if hasattr(getattr(estimators, name)(), "q"):
+    if hasattr(getattr(sm, name)(), "q"):
         params.setdefault("q", 50)  # of the eigenvectors that are kept; the default would be half of n
     if kind in ("texts", "sparse"):
         params |= {"estimator": sm.LapRLS(unlabeled="?")} if name == "LapRLSCV" else {"unlabeled": "?"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimator = getattr(estimators, name)(**params).fit(X, y)
+        estimator = getattr(sm, name)(**params).fit(X, y)
         if name == "S3VM" and params.get("search") != "gradient":
             assert estimator.calibration_ > 0  # five fits, once; those of the gradient wait in the file
         return estimator, new
@@ -234,12 +234,12 @@ def test_a_loaded_estimator_scores_and_learns_again(variant: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        *((name, {}) for name in estimators.__all__),
+        *((name, {}) for name in all_estimators.NAMES),
         *(("S3VM", {"search": Search(name, tol=1e-4)}) for name in SEARCHES),
     ],
 )
 def test_unfitted_estimators_are_their_parameters(name: str, params: dict[str, Any], tmp_path: Path) -> None:
-    estimator = getattr(estimators, name)(**params)
+    estimator = getattr(sm, name)(**params)
     sm.save(estimator, tmp_path / "model.npz")
     again = sm.load(tmp_path / "model.npz")
     require_same(estimator, again, "", {})

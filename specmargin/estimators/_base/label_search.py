@@ -18,13 +18,13 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.candidates.comparison import Comparison, compare_errors
 from specmargin.checks import Rule, among, choice, shown, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.parameters import PARTS, RULES, is_precomputed
 from specmargin.estimators._base.semi_supervised import check_features
 from specmargin.estimators._base.supervised_twin import supervised_twin
 from specmargin.estimators._base.trials import OF_DECISIONS, Judged, Trials, judged
+from specmargin.estimators.comparison import Comparison, compare_errors
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels

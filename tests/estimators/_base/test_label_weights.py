@@ -2,6 +2,7 @@
 
 import warnings
 
+import all_estimators
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -413,7 +414,7 @@ def _parameters(cls):
 
 
 def test_fit_says_who_takes_weights():
-    for name in sm.estimators.__all__:
+    for name in all_estimators.NAMES:
         cls = getattr(sm, name)
         takes = has_fit_parameter(cls, "sample_weight")
         assert takes == ("class_weight" in _parameters(cls) or "Regressor" in name), name

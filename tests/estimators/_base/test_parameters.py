@@ -3,13 +3,13 @@
 import inspect
 from fractions import Fraction
 
+import all_estimators
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import specmargin as sm
-from specmargin import estimators
 from specmargin.estimators._base.parameters import RULES
 from specmargin.graphs import Laplacian
 from specmargin.kernels import RBF, Landmarks
@@ -166,10 +166,10 @@ def test_numbers_of_numpy_are_numbers(moons, C):
     np.testing.assert_array_equal(sm.STORM(C=C, q=20).fit(X, y).scores_, sm.STORM(C=2.0, q=20).fit(X, y).scores_)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", all_estimators.NAMES)
 def test_every_default_keeps_its_rule(name):
     """A fit checks what is no default."""
-    cls, rules = getattr(estimators, name), dict(RULES)
+    cls, rules = getattr(sm, name), dict(RULES)
     for one in reversed(cls.__mro__):
         rules |= vars(one).get("_parameter_rules", {})
     for parameter in inspect.signature(cls).parameters.values():

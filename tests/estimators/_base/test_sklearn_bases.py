@@ -10,17 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import all_estimators
 import pytest
 import sklearn.base
 
 import specmargin as sm
-from specmargin import estimators, graphs, kernels, solvers, spectra
+from specmargin import graphs, kernels, solvers, spectra
 from specmargin.estimators._base import sklearn_bases
 from specmargin.estimators._base.label_search import Search
 from specmargin.parts import Part
 
 ROOT = Path(__file__).parents[3]
-ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
+ESTIMATORS = [getattr(sm, name) for name in all_estimators.NAMES]
 PARTS = [
     one
     for module in (graphs, kernels, solvers, spectra)

@@ -20,8 +20,6 @@ from specmargin.candidates import (
     Mixture,
     SelectionReport,
     build_bank,
-    compare_errors,
-    error_estimate,
     train_candidates,
 )
 from specmargin.candidates.constants import check_families
@@ -29,6 +27,7 @@ from specmargin.checks import Rule, instance, maybe
 from specmargin.estimators._base.calibrated import Calibration
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.parameters import or_shares
+from specmargin.estimators.comparison import compare_errors, error_estimate
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.neighbors import METRIC

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest
 
-from specmargin.candidates.comparison import compare_errors, error_estimate, mcnemar_power
+from specmargin.estimators.comparison import compare_errors, error_estimate, mcnemar_power
 
 LABELS = (10, 20, 50, 100, 200, 400)
 # Simulated by another program, rounded to two digits.
