@@ -7,8 +7,9 @@ and `digits_pair` take the two-class tasks of the papers from the larger sets.
 Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample.
 """
 
+from specmargin.datasets.digits import digits_pair
 from specmargin.datasets.fetch import Dataset, available, load
-from specmargin.datasets.pairs import digits_pair, mnist_pair, newsgroups_pair
+from specmargin.datasets.pairs import mnist_pair, newsgroups_pair
 from specmargin.datasets.synthetic import (
     make_clock,
     make_g2c,

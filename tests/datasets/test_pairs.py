@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -118,31 +117,6 @@ def test_mnist_pair_of_a_small_archive(
     rows = np.random.default_rng(0).permutation(np.flatnonzero((y == 3) | (y == 8)))
     np.testing.assert_allclose(drawn, standardised(X[rows].astype(float)), atol=1e-12)
     np.testing.assert_array_equal(labels, y[rows] == 8)
-
-
-def test_digits_pair_against_the_bundled_images() -> None:
-    data = datasets.load("digits")
-    X, y = datasets.digits_pair(8, 3, n=None, random_state=0)
-    assert X.shape == (np.isin(data.y, (3, 8)).sum(), 64)
-    rows = np.random.default_rng(0).permutation(np.flatnonzero((data.y == 3) | (data.y == 8)))
-    np.testing.assert_allclose(X, standardised(data.X[rows]), atol=1e-12)
-    np.testing.assert_array_equal(y, data.y[rows] == 3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "text"),
-    [
-        ({"a": 3, "b": 3}, ValueError, "two different digits"),
-        ({"a": 3, "b": 10}, ValueError, "10 is no digit"),
-        ({"a": 3, "b": 8, "n": 1000}, ValueError, "n=1000, but digits has 357 samples"),
-        ({"a": 3, "b": 8, "n": 1}, ValueError, "n=1 must be a whole number of at least 2"),
-        ({"a": 3, "b": 8, "n": 10.5}, TypeError, "n=10.5 must be a whole number"),
-        ({"a": 3.5, "b": 8}, TypeError, "digit=3.5 must be a whole number"),
-    ],
-)
-def test_digits_pair_refuses(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        datasets.digits_pair(**arguments)
 
 
 def test_unknown_task() -> None:
