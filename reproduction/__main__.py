@@ -1,15 +1,15 @@
-"""The figures, tables and report of the papers: ``python -m reproduction figures | tables | report``.
+"""The papers' figures, tables, report and data: ``python -m reproduction figures | tables | report | datasets``.
 
 Errors and interrupts end a command as those of ``specmargin`` do; ``--debug`` shows tracebacks.
 """
 
 import logging
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from specmargin.cli import Data, use_data
 from specmargin.commands import CommandGroup, echo
 from specmargin.exceptions import InvalidInputError
 
@@ -20,10 +20,25 @@ app = typer.Typer(
     help="The figures and tables of five papers on semi-supervised large-margin learning, computed again.",
     epilog="Begin with: python -m reproduction figures --quick.",
 )
+datasets_app = typer.Typer(no_args_is_help=True, help="What data there is, and where it comes from.")
+app.add_typer(datasets_app, name="datasets")
 
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the data sets; else $SPECMARGIN_DATA, else the user's cache."),
+]
 Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small version, for a look.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
+
+
+def use_data(data: Path | None) -> None:
+    """Name the data folder for everything that runs from here on, worker processes included."""
+    if data is None:
+        return
+    if not data.is_dir():
+        raise InvalidInputError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
+    os.environ["SPECMARGIN_DATA"] = str(data.resolve())
 
 
 def _processes(text: str | int) -> int:
@@ -148,6 +163,33 @@ def report(
         echo(f"amiss: {problem}", err=True)
     if problems:
         raise typer.Exit(1)
+
+
+@datasets_app.command("list")
+def list_datasets(data: Data = None) -> None:
+    """List the data sets and say which are available."""
+    from specmargin.datasets import available
+    from specmargin.datasets.registry import REGISTRY
+
+    use_data(data)
+    for name, where in available(data).items():
+        source = REGISTRY[name].source
+        missing = "can be downloaded" if source == "download" else "not available"
+        echo(f"{name:<18} {where or missing}")
+        echo(f"{'':<18} {REGISTRY[name].summary}")
+
+
+@datasets_app.command("fetch")
+def fetch_dataset(
+    name: Annotated[str, typer.Argument(help="A name of `python -m reproduction datasets list`.")], data: Data = None
+) -> None:
+    """Find a data set, or download it, and check that it is the right one."""
+    from specmargin.datasets import load
+
+    use_data(data)
+    dataset = load(name, data_home=data)
+    echo(repr(dataset))
+    echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -158,7 +158,8 @@ def published_or_drawn_moons(seed: int, n_unseen: int = 0) -> tuple[Dataset, dic
 
 
 _REMEDY = (
-    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: specmargin datasets list."
+    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: "
+    "python -m reproduction datasets list."
 )
 
 
@@ -169,7 +170,7 @@ def missing_data(names: Sequence[str], instead: str = "", *, word: str = "their"
     --------
     >>> print(*missing_data(["g50c", "uspst"]))  # doctest: +NORMALIZE_WHITESPACE
     NOT AVAILABLE: g50c, uspst; name their folder by --data or SPECMARGIN_DATA. Where each set comes from, and which can
-    be downloaded: specmargin datasets list.
+    be downloaded: python -m reproduction datasets list.
     """
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""The command line: ``specmargin compare | fit | predict | datasets | verify``.
+"""The command line: ``specmargin compare | fit | predict | verify``.
 
 ``specmargin --install-completion`` lets the shell complete commands and options.
 
@@ -10,7 +10,6 @@ message without a traceback (exit code 2 for a bad argument, 128 and the number 
 from __future__ import annotations
 
 import logging
-import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,13 +28,6 @@ app = typer.Typer(
     help="Semi-supervised large-margin learning on a table of your own, and proofs of saved results.",
     epilog="Begin with: specmargin compare FILE --target COLUMN.",
 )
-datasets_app = typer.Typer(no_args_is_help=True, help="What data there is, and where it comes from.")
-app.add_typer(datasets_app, name="datasets")
-
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the data sets; else $SPECMARGIN_DATA, else the user's cache."),
-]
 
 
 def _tell_version(wanted: bool) -> None:
@@ -54,15 +46,6 @@ def _options(
     ] = False,
 ) -> None:
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-
-
-def use_data(data: Path | None) -> None:
-    """Name the data folder for everything that runs from here on, worker processes included."""
-    if data is None:
-        return
-    if not data.is_dir():
-        raise InvalidInputError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
-    os.environ["SPECMARGIN_DATA"] = str(data.resolve())
 
 
 @app.command(epilog="Example: specmargin verify minimum.npz")
@@ -226,33 +209,6 @@ def predict(
         predictions = predict_file(model, file)
     predictions.to_csv(out)
     echo("\n".join([*(f"! {note}" for note in predictions.notes), repr(predictions), f"written: {out}"]))
-
-
-@datasets_app.command("list")
-def list_datasets(data: Data = None) -> None:
-    """List the data sets and say which are available."""
-    from specmargin.datasets import available
-    from specmargin.datasets.registry import REGISTRY
-
-    use_data(data)
-    for name, where in available(data).items():
-        source = REGISTRY[name].source
-        missing = "can be downloaded" if source == "download" else "not available"
-        echo(f"{name:<18} {where or missing}")
-        echo(f"{'':<18} {REGISTRY[name].summary}")
-
-
-@datasets_app.command("fetch")
-def fetch_dataset(
-    name: Annotated[str, typer.Argument(help="A name of `specmargin datasets list`.")], data: Data = None
-) -> None:
-    """Find a data set, or download it, and check that it is the right one."""
-    from specmargin.datasets import load
-
-    use_data(data)
-    dataset = load(name, data_home=data)
-    echo(repr(dataset))
-    echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ def run(tmp_path, monkeypatch):
 
     def invoked(*arguments):
         """Run the command of the package, or for what is about the papers that of `reproduction`."""
-        taken = papers_app if set(map(str, arguments)) & {"figures", "tables", "report"} else app
+        taken = papers_app if set(map(str, arguments)) & {"figures", "tables", "report", "datasets"} else app
         return CliRunner().invoke(taken, [str(argument) for argument in arguments])
 
     return invoked
@@ -80,7 +80,7 @@ def test_list_of_figures_tells_how_long_they_take(run):
 
 
 def test_help_names_the_commands(run):
-    for program, names in ((app, "compare fit predict datasets verify"), (papers_app, "figures tables report")):
+    for program, names in ((app, "compare fit predict verify"), (papers_app, "figures tables report datasets")):
         result = CliRunner().invoke(program, ["--help"])
         assert result.exit_code == 0
         assert {name for name in names.split() if name not in result.output} == set()
@@ -385,7 +385,7 @@ ENTRIES = {
     "specmargin": ["-c", "import sys; from specmargin.__main__ import main; sys.exit(main())"],
     "python -m specmargin": ["-m", "specmargin"],
     "python -m reproduction": ["-m", "reproduction"],
-    "specmargin datasets": ["-m", "specmargin", "datasets"],
+    "python -m reproduction datasets": ["-m", "reproduction", "datasets"],
     "lesson_files.py": [str(ROOT / "notebooks" / "lessons" / "lesson_files.py")],
     "built_pages.py": [str(ROOT / "docs" / "_extensions" / "built_pages.py")],
     "page_numbers.py": [str(ROOT / "tests" / "page_numbers.py")],

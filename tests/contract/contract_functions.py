@@ -1080,7 +1080,6 @@ def command_cells() -> Iterator[Cell]:
     (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     lines = (
         ("nonsense", "nonsense"),
-        ("datasets nonsense", "nonsense"),
         ("compare FOLDER/nonsense.csv --target kind", "nonsense"),
         ("compare FOLDER --target kind", "a folder"),
         ("compare FOLDER/file --target kind", "1 lines"),
@@ -1098,8 +1097,6 @@ def command_cells() -> Iterator[Cell]:
         ("fit FOLDER/table.csv --target kind --method nonsense", "'nonsense'"),
         ("predict FOLDER/nonsense.npz FOLDER/table.csv", "nonsense"),
         ("predict FOLDER/file FOLDER/table.csv", "a file"),
-        ("datasets fetch nonsense", "'nonsense'"),
-        ("datasets list --data nonsense", "'nonsense'"),
     )
     for line, value in lines:
         run = partial(_command, CliRunner(), app, line.replace("FOLDER", str(folder)).split())

@@ -20,7 +20,8 @@ from reproduction.tasks import (
 from specmargin.datasets import make_two_moons
 
 WHERE = (
-    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: specmargin datasets list."
+    "by --data or SPECMARGIN_DATA. Where each set comes from, and which can be downloaded: "
+    "python -m reproduction datasets list."
 )
 
 
