@@ -26,7 +26,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.datasets.pairs import newsgroups_pair
+from reproduction.data.pairs import newsgroups_pair
 from specmargin.exceptions import DataNotFoundError
 
 GOAL = 30.0

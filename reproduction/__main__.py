@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from specmargin.commands import CommandGroup, echo
 from specmargin.exceptions import InvalidInputError
+from specmargin.tables.commands import CommandGroup, echo
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -168,8 +168,8 @@ def report(
 @datasets_app.command("list")
 def list_datasets(data: Data = None) -> None:
     """List the data sets and say which are available."""
+    from reproduction.data.registry import REGISTRY
     from specmargin.datasets import available
-    from specmargin.datasets.registry import REGISTRY
 
     use_data(data)
     for name, where in available(data).items():

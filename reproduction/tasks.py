@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.data.text import TEXT_SETS, find_text, load_text
 from reproduction.engine.splits import Split, published_splits, random_splits
 from specmargin.datasets import Dataset, available, load, make_two_moons
-from specmargin.datasets.text import TEXT_SETS, find_text, load_text
 from specmargin.exceptions import DataNotFoundError, InvalidInputError
 from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.kernels import gram

@@ -12,7 +12,7 @@ _NEEDED = ("click", "rich", "typer")
 def main() -> None:
     """Run the command line, or say what has to be installed for it."""
     try:
-        from specmargin import cli
+        from specmargin.tables import cli
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _NEEDED:
             raise

@@ -77,7 +77,7 @@ ALLOWED_IN = {
     "height": ("specmargin/plots/", "figures/"),  # of a picture
     "plane": ("specmargin/plots/", "figures/"),  # where samples are drawn
     "faces": ("faces",),  # FACEMIT
-    "words": ("specmargin/datasets/text.py",),  # of a document
+    "words": ("reproduction/data/text.py",),  # of a document
     "shade": ("specmargin/plots/",),  # of a colour
 }
 

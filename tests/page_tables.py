@@ -34,8 +34,8 @@ from reproduction.papers._protocols.auto_ssl_sets import (
 from reproduction.papers._protocols.flipped_fits import METHODS, RATES
 from reproduction.recorded import RecordedTable, recorded_tables
 from reproduction.report import Line
-from specmargin.candidates import FAMILIES
 from specmargin.exceptions import ClassShareWarning
+from specmargin.tables.candidates import FAMILIES
 
 
 @cache

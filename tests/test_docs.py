@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Records that others return; the functions that make them carry the example.
 WITHOUT_EXAMPLES = {
-    "specmargin.assessment.model.TableModel",
-    "specmargin.assessment.result.Comparison",
-    "specmargin.datasets.fetch.Dataset",
-    "specmargin.diagnosis.report.Diagnosis",
+    "specmargin.tables.assessment.model.TableModel",
+    "specmargin.tables.assessment.result.Comparison",
+    "reproduction.data.fetch.Dataset",
+    "specmargin.tables.diagnosis.report.Diagnosis",
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.encoding.Labels",

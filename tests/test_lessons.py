@@ -16,9 +16,9 @@ import nbformat
 import numpy as np
 import pytest
 from full_size import shortened
+from teaching.exercises import EXERCISES
 
 import specmargin as sm
-from specmargin.teaching.exercises import EXERCISES
 
 SOURCES = lesson_files.sources()
 each_lesson = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name[:2])

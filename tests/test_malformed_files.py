@@ -17,10 +17,10 @@ import pytest
 from forged import closed, header, npy, opened, zipped
 
 import specmargin as sm
-from specmargin.assessment import compare_file, read_table
-from specmargin.assessment.model import load_model
 from specmargin.exceptions import SpecmarginError
 from specmargin.proofs.files import verify_file
+from specmargin.tables import compare_file, read_table
+from specmargin.tables.assessment.model import load_model
 
 MEMORY = 10**9
 SECONDS = 10.0

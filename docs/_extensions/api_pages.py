@@ -63,7 +63,7 @@ def estimators() -> list[str]:
     return [
         name
         for name, home in homes.items()
-        if home.startswith(("specmargin.estimators.", "specmargin.candidates.auto_ssl"))
+        if home.startswith(("specmargin.estimators.", "specmargin.tables.auto_ssl"))
     ]
 
 

@@ -244,7 +244,7 @@ for title, d in {"LapSVM": None, "LapSVM, d = 0.2": 0.2}.items():
 
 # %%
 from specmargin.plots import subplots
-from specmargin.plots.assessment import draw_errors
+from specmargin.tables.plots.assessment import draw_errors
 
 titles = [row.title for row in report.rows] + list(own)
 estimates = [(row.error, row.interval) for row in report.rows] + [(one.error, one.interval) for one in own.values()]

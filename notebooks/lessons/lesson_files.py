@@ -8,7 +8,7 @@ A source is in the percent format of jupytext: ``# %%`` begins a cell of code, `
 * slide: also one of the slides.
 * quiz: only in the quiz, without its line "Answer:".
 * answers: in no file. It fills ``answers[exercise] = right, {hint: wrong answer}``, of which
-  ``specmargin/teaching/exercises.json`` keeps the marks.
+  ``notebooks/lessons/teaching/exercises.json`` keeps the marks.
 
 Only ``NN_feedback.md`` is written by hand: who tried the lesson, where one stumbles, what was changed for it.
 
@@ -204,9 +204,8 @@ def registered(source: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
 def entry(exercise: str, right: Any, wrong: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept of an exercise: hashes, and the hints that no property gives."""
     import numpy as np
-
-    from specmargin.teaching.exercises import mark, marks
-    from specmargin.teaching.properties import PROPERTIES
+    from teaching.exercises import mark, marks
+    from teaching.properties import PROPERTIES
 
     def valued(answer: Any) -> Any:
         return (

@@ -32,11 +32,11 @@ from reproduction.engine.processes import in_processes
 from reproduction.engine.progress import duration
 from reproduction.engine.provenance import collect
 from reproduction.engine.records import Cell, Row, Store, canonical_json, make_row, newest
-from specmargin.assessment.cluster import ClusterError, on_cluster
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.files import parse_json, read_file, replace_file
 from specmargin.interrupts import Terminated, WorkerDiedError, in_order
+from specmargin.tables.cluster import ClusterError, on_cluster
 
 Work: TypeAlias = Callable[[Cell], Mapping[str, Any]]
 """A function of a cell: errors in percent and what else the row should hold."""

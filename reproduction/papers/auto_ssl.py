@@ -1,6 +1,6 @@
 """AutoSSL on two dozen sets: its errors next to a tuned SVM's, its supervised baseline's, and every family's alone.
 
-No paper: this is the table by which the constants of `specmargin.candidates` are judged. One cell is one draw of labels
+No paper: this is the table by which the constants of `specmargin.tables.candidates` are judged. One cell is one draw of labels
 of one set; the kernels of a set serve all its draws.
 
 **Protocol.** Labels are drawn at random until each class has one; everything is tuned on them alone. The SVM is tuned
@@ -40,7 +40,9 @@ from reproduction.papers._protocols.auto_ssl_sets import (
 from reproduction.report import Line, Section
 from reproduction.run import Experiment, Findings, Options, Setup
 from reproduction.tasks import Task, available_tasks, samples, splits
-from specmargin.candidates import (
+from specmargin.estimators.comparison import compare_errors, error_estimate
+from specmargin.exceptions import InvalidInputError
+from specmargin.tables.candidates import (
     CONSTANTS,
     FAMILIES,
     SUPERVISED,
@@ -50,8 +52,6 @@ from specmargin.candidates import (
     build_bank,
     train_candidates,
 )
-from specmargin.estimators.comparison import compare_errors, error_estimate
-from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
 VARIANTS: Mapping[str, Constants] = {

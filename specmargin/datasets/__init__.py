@@ -7,9 +7,10 @@ and `digits_pair` take the two-class tasks of the papers from the larger sets.
 Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample.
 """
 
+from reproduction.data.fetch import Dataset, available, load
+from reproduction.data.pairs import mnist_pair, newsgroups_pair
+from reproduction.data.text import find_text, load_text
 from specmargin.datasets.digits import digits_pair
-from specmargin.datasets.fetch import Dataset, available, load
-from specmargin.datasets.pairs import mnist_pair, newsgroups_pair
 from specmargin.datasets.synthetic import (
     make_clock,
     make_g2c,
@@ -19,7 +20,6 @@ from specmargin.datasets.synthetic import (
     make_two_moons,
     make_two_spirals,
 )
-from specmargin.datasets.text import find_text, load_text
 
 __all__ = [
     "make_two_moons",

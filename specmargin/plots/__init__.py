@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from specmargin.plots.curves import CurveDisplay
 from specmargin.plots.decision import DecisionDisplay, decision_grid
-from specmargin.plots.diagnosis import DiagnosisDisplay
 from specmargin.plots.filter_response import FilterResponseDisplay
 from specmargin.plots.graph import GraphDisplay
 from specmargin.plots.label_robustness import LabelRobustnessDisplay
@@ -26,6 +25,7 @@ from specmargin.plots.points import LabelDisplay, ring
 from specmargin.plots.spectrum import SpectrumDisplay
 from specmargin.plots.theme import PALETTE, decision_colormap, method_styles, save, style, subplots
 from specmargin.plots.weights import WeightsDisplay
+from specmargin.tables.plots.diagnosis import DiagnosisDisplay
 
 __all__ = [
     "CurveDisplay",

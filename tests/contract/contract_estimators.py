@@ -19,10 +19,10 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
-from specmargin.candidates import CONSTANTS
 from specmargin.solvers import Search
 from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import laplacian_eigenpairs
+from specmargin.tables.candidates import CONSTANTS
 
 SINGLE = {
     "widths": 0.5,

@@ -1073,7 +1073,7 @@ def command_cells() -> Iterator[Cell]:
     """Yield command lines; what is refused ends with a message and no traceback."""
     from typer.testing import CliRunner
 
-    from specmargin.cli import app
+    from specmargin.tables.cli import app
 
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")

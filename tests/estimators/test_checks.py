@@ -15,10 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
-from specmargin.candidates import CONSTANTS
 from specmargin.kernels import Landmarks
 from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import Eigenvectors
+from specmargin.tables.candidates import CONSTANTS
 
 LOCAL = [name for name in SEARCHES if name != "branch_and_bound"]
 SMALL = {"grid": {"kernel": [2.0], "graph": [6], "laplacian": [1], "gamma_I": ["100 gamma_A"]}}

@@ -25,7 +25,6 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.archive import read_archive, write_archive
-from specmargin.candidates.constants import CONSTANTS
 from specmargin.estimators import storage
 from specmargin.estimators._base.spectrum_classifier import GraphSpectrumClassifier
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
@@ -34,6 +33,7 @@ from specmargin.kernels import RBF, Landmarks
 from specmargin.solvers import Search, Solver
 from specmargin.solvers.parts import SEARCHES
 from specmargin.spectra import Eigenvectors
+from specmargin.tables.candidates.constants import CONSTANTS
 
 N = 400
 METHODS = ("predict", "decision_function", "predict_proba", "transform")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from reproduction.data.registry import REGISTRY
 from reproduction.papers._protocols import node_sets as sets
 from reproduction.papers._protocols.node_sets import NODE_TASKS, STAND_IN, edge_homophily, homophily_task
-from specmargin.datasets.registry import REGISTRY
 
 
 @pytest.fixture
