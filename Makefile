@@ -125,7 +125,7 @@ test-lowest: $(READY) ## the fast tests on the lowest versions that pyproject.to
 	@$(PIP) install uv
 	@$(BIN)/python -m venv --clear $(LOWEST)
 	@$(BIN)/uv pip compile pyproject.toml --quiet --resolution lowest-direct --only-binary :all: --no-header --no-annotate \
-	    --python $(LOWEST)/bin/python --extra data --extra cli --extra verify --group dev \
+	    --python $(LOWEST)/bin/python --extra cli --extra verify --group dev \
 	    --output-file $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --no-build-isolation --editable .
@@ -183,7 +183,7 @@ format: $(READY) ## mend the style, strip the notebooks
 lock: ARGS := --upgrade
 lock: $(READY) ## resolve the five locks again from pyproject.toml (ARGS= upgrades nothing; "--upgrade-package NAME")
 	@$(PIP) install uv
-	@$(COMPILE) pyproject.toml --extra data --extra cli --extra verify --group dev --output-file $(LOCK)
+	@$(COMPILE) pyproject.toml --extra cli --extra verify --group dev --output-file $(LOCK)
 	@set -e; for group in bench mutation docs race; do \
 	  $(COMPILE) --group $$group --constraint $(LOCK) --output-file requirements-$$group.lock; done
 	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."

@@ -26,8 +26,8 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError, load
 from reproduction.data.pairs import newsgroups_pair
-from specmargin.exceptions import DataNotFoundError
 
 GOAL = 30.0
 LABELS = 100
@@ -38,7 +38,7 @@ Data = tuple[Any, np.ndarray]
 
 def mnist(folder: Any, *digits: int) -> Data:
     """Return MNIST in [0, 1], or two of its digits."""
-    data = sm.datasets.load("mnist", data_home=folder, download=False)
+    data = load("mnist", data_home=folder, download=False)
     rows = np.flatnonzero(np.isin(data.y, digits)) if digits else np.arange(len(data.y))
     y = (data.y[rows] == digits[0]).astype(int) if digits else data.y[rows].astype(int)
     return np.asarray(data.X[rows], dtype=float) / 255.0, y
@@ -46,13 +46,13 @@ def mnist(folder: Any, *digits: int) -> Data:
 
 def uspst(folder: Any) -> Data:
     """Return USPS, zeros against the rest."""
-    data = sm.datasets.load("uspst", data_home=folder, download=False)
+    data = load("uspst", data_home=folder, download=False)
     return np.asarray(data.X, dtype=float), (data.y == data.y.min()).astype(int)
 
 
 def text(folder: Any) -> Data:
     """Return the two newsgroups on personal computers of the primal paper."""
-    data = sm.datasets.load("mac_windows", data_home=folder, download=False)
+    data = load("mac_windows", data_home=folder, download=False)
     return data.X, (data.y == data.y.max()).astype(int)
 
 
@@ -116,9 +116,9 @@ def main() -> None:
     ]
     if given.quick:
         sizes = [("digits", lambda: load_digits(return_X_y=True), 500)]
-    for name, load, n in sizes:
+    for name, read, n in sizes:
         try:
-            X, y = load()
+            X, y = read()
         except DataNotFoundError as error:
             print(f"{name}: {error}")
             continue

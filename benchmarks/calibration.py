@@ -33,6 +33,7 @@ from _harness import RESULTS, Report, default
 from scipy.special import expit, softmax
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError
 from reproduction.papers._protocols.auto_ssl_sets import SETS
 from reproduction.tasks import samples
 from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
@@ -167,7 +168,7 @@ def main() -> None:
         try:
             samples(SETS[name], args.data)
             sets.append(name)
-        except sm.DataNotFoundError:
+        except DataNotFoundError:
             missing.append(name)
     if missing:
         print(f"left out, for their files are missing: {', '.join(missing)}")

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
+from reproduction.data import load
 from specmargin.graphs import KNN, Laplacian
 
 METHODS = (
@@ -74,7 +75,7 @@ def graphs() -> Iterator[Graph]:
     for count, labels in ((2, 4), (10, 20)):
         for weight in (0.0, 1e-6, 1e-3, 1.0):
             yield f"{count} islands, {weight:g}", *islands(count, weight), labels
-    coil = sm.datasets.load("coil20")
+    coil = load("coil20")
     _, kind = np.unique(coil.y, return_inverse=True)
     for a, b in ((3, 11), (2, 5), (0, 19), (8, 13)):
         pair = np.isin(kind, [a, b])

@@ -28,6 +28,8 @@ from sklearn import datasets as bundled
 from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError
+from reproduction.data import load as load_set
 from specmargin.kernels.maps import deformed_kernel
 from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
 from specmargin.objectives.held_out.leave_one_out import RidgePath
@@ -49,7 +51,7 @@ def load(name: str, data: Path | None) -> tuple[Any, np.ndarray]:
         X, y = BUNDLED[name](return_X_y=True)
         X = X if name == "digits" else StandardScaler().fit_transform(X)
         return X, (y - y.mean()) / y.std() if name == "diabetes" else y
-    published = sm.datasets.load(name, data_home=data)
+    published = load_set(name, data_home=data)
     return published.X, np.unique(published.y, return_inverse=True)[1]
 
 
@@ -177,7 +179,7 @@ def main() -> None:
         try:
             load(name, args.data)
             names.append(name)
-        except sm.DataNotFoundError:
+        except DataNotFoundError:
             missing.append(name)
     if missing:
         print(f"left out, for their files are missing: {', '.join(missing)}")

@@ -29,6 +29,7 @@ import numpy as np
 from sklearn.datasets import make_swiss_roll
 
 import specmargin as sm
+from reproduction.data import load
 from reproduction.papers._protocols.auto_ssl_sets import SETS, SEVERAL
 from reproduction.papers.auto_ssl import draw_labels
 from reproduction.tasks import samples
@@ -89,7 +90,7 @@ def gaussians(d: int, distance: float) -> Callable[[int], Samples]:
 
 def digits(n: int) -> Samples:
     """Return the first of a permutation of MNIST, ten classes."""
-    whole = sm.datasets.load("mnist")
+    whole = load("mnist")
     order = np.random.default_rng(0).permutation(len(whole.y))[:n]
     return whole.X[order] / 255.0, whole.y[order]
 

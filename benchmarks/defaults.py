@@ -36,11 +36,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError
 from reproduction.papers._protocols.auto_ssl_sets import CHOOSING, SETS, SEVERAL
 from reproduction.papers.auto_ssl import draw_labels, tuned_svm
 from reproduction.tasks import Task, samples
 from specmargin import estimators
-from specmargin.exceptions import DataNotFoundError
 
 RESULTS = harness.RESULTS / "defaults.jsonl"
 DOCS = Path(__file__).parents[1] / "docs" / "defaults.md"

@@ -26,8 +26,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
-import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.graphs import knn_graph
 from specmargin.spectra import laplacian_eigenpairs
 
@@ -71,7 +70,7 @@ def main() -> None:
 
 def points(data: Any) -> tuple[str, np.ndarray]:
     try:
-        X = sm.datasets.load("mnist", data_home=data, download=False).X.astype(np.float32) / 255
+        X = load("mnist", data_home=data, download=False).X.astype(np.float32) / 255
         return "MNIST", PCA(50, svd_solver="covariance_eigh").fit_transform(X)
     except DataNotFoundError:
         # Ten curved classes of 12 dimensions: as many small eigenvalues as digits have.

@@ -30,6 +30,7 @@ import _harness as harness
 import numpy as np
 
 import specmargin as sm
+from reproduction.data import load
 from specmargin.objectives import S3VM
 from specmargin.optima.boxes.nodes import Bounding
 from specmargin.optima.boxes.pivoting import nonnegative_qp
@@ -43,7 +44,7 @@ GRID = 0.01 * 10.0 ** (4.0 * np.arange(21) / 20.0)
 
 def drawn(name: str, share: float, draw: int, data: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return features, labels and known labels (0 where hidden) of one draw, -1 and +1."""
-    data_set = sm.datasets.load(f"s3vm_{name}", data_home=data)
+    data_set = load(f"s3vm_{name}", data_home=data)
     X, y = np.asarray(data_set.X), 2.0 * data_set.y - 1.0
     order = np.random.default_rng(12345 + draw).permutation(len(y))
     X, y = X[order], y[order]

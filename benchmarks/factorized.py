@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg as sla
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg
@@ -42,7 +42,7 @@ def ten_classes(data: Any, n: int) -> tuple[LapSVM, sm.labels.Labels]:
     """Return the objective of the first class, and the labels of all."""
     rng = np.random.default_rng(0)
     try:
-        mnist = sm.datasets.load("mnist", data_home=data, download=False)
+        mnist = load("mnist", data_home=data, download=False)
         rows = rng.permutation(len(mnist.y))[:n]
         X, truth = mnist.X[rows].astype(float) / 255.0, mnist.y[rows]
     except DataNotFoundError:

@@ -20,6 +20,7 @@ import numpy as np
 from _harness import Report, options
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError, load
 
 GAMMAS = {"gamma_A": 1e-6, "gamma_I": 1e-2}
 WRONG = 0.1
@@ -66,8 +67,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     report = Report("known_shares", "LapSVM and known class shares: error on the unlabelled samples")
     try:
-        data = sm.datasets.load("uspst", data_home=None if args.data is None else Path(args.data))
-    except sm.DataNotFoundError as missing:
+        data = load("uspst", data_home=None if args.data is None else Path(args.data))
+    except DataNotFoundError as missing:
         sys.exit(str(missing))
     X, y = np.asarray(data.X), np.asarray(data.y)
     splits = data.labeled_idx[:3] if args.quick else data.labeled_idx

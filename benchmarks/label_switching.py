@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.objectives import S3VM, Features, WeightedSVM
 from specmargin.solvers.s3vm.finite_newton import finite_newton
 from specmargin.solvers.s3vm.label_switching import label_switching
@@ -56,7 +56,7 @@ def error(result: Any, truth: Any, labeled: Any) -> float:
 
 
 def text(report: harness.Report, folder: Any, quick: bool) -> None:
-    data = sm.datasets.load("mac_windows", data_home=folder, download=False)
+    data = load("mac_windows", data_home=folder, download=False)
     X, truth = sp.csr_array(data.X, dtype=float), (data.y > 0).astype(int)
     splits = data.labeled_idx[: 2 if quick else 10]
     l, u = splits.shape[1], len(truth) - splits.shape[1]
@@ -91,7 +91,7 @@ def mean(values: list[float]) -> float:
 
 
 def images(report: harness.Report, folder: Any, quick: bool) -> None:
-    data = sm.datasets.load("uspst", data_home=folder, download=False)
+    data = load("uspst", data_home=folder, download=False)
     errors, supervised, seconds, trainings = [], [], [], []
     for a, b in list(combinations(range(10), 2))[:: 9 if quick else 1]:
         rows = np.flatnonzero((data.y == a) | (data.y == b))

@@ -20,7 +20,7 @@ import _harness as harness
 import numpy as np
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.graphs import LaplacianOperator, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM
@@ -34,7 +34,7 @@ POWERS, GAMMAS = (1, 2, 3), np.logspace(-8, 1, 19)
 def main() -> None:
     options = harness.options(__doc__.splitlines()[0])
     try:
-        data = sm.datasets.load("mnist", data_home=options.data, download=False)
+        data = load("mnist", data_home=options.data, download=False)
     except DataNotFoundError:
         print("MNIST is not available: nothing to measure.", flush=True)
         return

@@ -29,8 +29,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError, load
 from specmargin import objectives, solvers
-from specmargin.exceptions import DataNotFoundError
 from specmargin.graphs import NeighborSearch, knn_graph
 from specmargin.objectives.held_out.leave_one_out import RidgePath, nll
 from specmargin.objectives.spectral_ridge import power_spectrum
@@ -176,7 +176,7 @@ def measured(report: harness.Report, originals: np.ndarray, truth: np.ndarray, n
 
 def one_default(name: str, n: int, folder: str) -> None:
     """Fit one default in this process, which nothing else has grown, and write what it took as JSON."""
-    data = sm.datasets.load("mnist", data_home=folder or None, download=False)
+    data = load("mnist", data_home=folder or None, download=False)
     rows = np.random.default_rng(0).permutation(len(data.y))[:n]
     X, truth = data.X[rows].astype(np.float32) / 255.0, data.y[rows]
     y = sm.hide_labels(truth, per_class=10, random_state=0)
@@ -210,7 +210,7 @@ def main() -> None:
         return
     given = harness.options(str(__doc__).partition("\n")[0], defaults="the defaults at 50,000 rows alone")
     try:
-        data = sm.datasets.load("mnist", data_home=given.data, download=False)
+        data = load("mnist", data_home=given.data, download=False)
     except DataNotFoundError:
         print("MNIST is not available: nothing to measure.", flush=True)
         return

@@ -31,9 +31,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError
+from reproduction.data import load as load_set
 from specmargin import objectives, solvers
 from specmargin.estimators.spectral_ridge import SpectralRidge
-from specmargin.exceptions import DataNotFoundError
 from specmargin.graphs import KNN, NeighborSearch, knn_graph
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.spectral_ridge import power_spectrum
@@ -193,7 +194,7 @@ def ours() -> dict[str, Callable[..., np.ndarray]]:
 
 
 def load(name: str, folder: Any) -> Any:
-    return sm.datasets.load(name, data_home=folder, download=False)
+    return load_set(name, data_home=folder, download=False)
 
 
 def digits(options: Any) -> tuple[str, np.ndarray, np.ndarray]:
@@ -202,7 +203,7 @@ def digits(options: Any) -> tuple[str, np.ndarray, np.ndarray]:
         rows = np.random.default_rng(0).permutation(len(data.y))[: 4000 if options.quick else None]
         return "MNIST", data.X[rows], data.y[rows]
     except DataNotFoundError:
-        data = sm.datasets.load("digits")
+        data = load_set("digits")
         return "digits of scikit-learn INSTEAD OF MNIST, which is not available", data.X, data.y
 
 

@@ -17,8 +17,7 @@ import _harness as harness
 import numpy as np
 import scipy.sparse as sp
 
-import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.graphs import NeighborSearch, components, knn_graph, neighbor_weights
 
 K = 10
@@ -40,7 +39,7 @@ def main() -> None:
 
 def images(data: Any) -> tuple[str, np.ndarray, np.ndarray]:
     try:
-        mnist = sm.datasets.load("mnist", data_home=data, download=False)
+        mnist = load("mnist", data_home=data, download=False)
         return "MNIST", mnist.X, mnist.y
     except DataNotFoundError:
         rng = np.random.default_rng(1)
@@ -58,7 +57,7 @@ def documents(data: Any) -> tuple[str, sp.csr_array]:
     from sklearn.feature_extraction.text import TfidfTransformer
 
     try:
-        name, counts = "20news", sm.datasets.load("20news", data_home=data, download=False).X
+        name, counts = "20news", load("20news", data_home=data, download=False).X
     except DataNotFoundError:
         name, rng = "drawn words", np.random.default_rng(2)
         chances = 1.0 / np.arange(1, 30_001)

@@ -21,7 +21,7 @@ import _harness as harness
 import numpy as np
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load, mnist_pair
 from specmargin.objectives import LapSVM
 from specmargin.results import SolveResult
 from specmargin.solvers import factorized
@@ -64,12 +64,12 @@ def tasks(options: Any, n: int) -> Iterator[Task]:
     rng = np.random.default_rng(0)
     try:
         for a, b in ((3, 8), (4, 9)):
-            X, y = sm.datasets.mnist_pair(a, b, n=n, random_state=0)
+            X, y = mnist_pair(a, b, n=n, random_state=0)
             yield Task(f"mnist {a}-{b}", X, y)
-        uspst = sm.datasets.load("uspst", data_home=options.data, download=False)
+        uspst = load("uspst", data_home=options.data, download=False)
         order = rng.permutation(len(uspst.y))[:n]
         yield Task("uspst(b)", uspst.X[order], (uspst.y[order] >= 5).astype(int), 9.4, 10, 2)
-        g50c = sm.datasets.load("g50c", data_home=options.data, download=False)
+        g50c = load("g50c", data_home=options.data, download=False)
         yield Task("g50c", g50c.X, g50c.y, 17.5, 50, 5)
     except (DataNotFoundError, ImportError):
         print("  the real data are not available: bundled digits instead")
@@ -82,7 +82,7 @@ def tasks(options: Any, n: int) -> Iterator[Task]:
 
 def ten_classes(options: Any, n: int) -> Task:
     try:
-        mnist = sm.datasets.load("mnist", data_home=options.data, download=False)
+        mnist = load("mnist", data_home=options.data, download=False)
         order = np.random.default_rng(0).permutation(len(mnist.y))[:n]
         return Task("mnist", mnist.X[order] / 255.0, mnist.y[order])
     except DataNotFoundError:

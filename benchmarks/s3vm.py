@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.objectives.s3vm import S3VM
 from specmargin.solvers.lbfgs import lbfgs, relative_norm
 from specmargin.solvers.s3vm.continuation import continuation
@@ -63,7 +63,7 @@ def digits(data: Any, count: int) -> list[tuple[S3VM, Any]]:
     chosen = [list(itertools.combinations(range(10), 2))[i] for i in rng.permutation(45)[:count]]
     runs = []
     try:
-        uspst = sm.datasets.load("uspst", data_home=data, download=False)
+        uspst = load("uspst", data_home=data, download=False)
         X, classes, splits = uspst.X.astype(float), uspst.y, uspst.labeled_idx
     except DataNotFoundError:
         classes = np.arange(2007) % 10
@@ -196,7 +196,7 @@ def search_in_c(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
 def text(report: harness.Report, data: Any, count: int) -> None:
     """Measure the error on the published splits of mac-windows; a prototype had 6.14 %."""
     try:
-        data_set = sm.datasets.load("mac_windows", data_home=data, download=False)
+        data_set = load("mac_windows", data_home=data, download=False)
     except DataNotFoundError:
         return
     sign = np.where(data_set.y == data_set.y.max(), 1, -1)

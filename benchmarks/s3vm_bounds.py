@@ -16,8 +16,7 @@ from typing import Any
 import _harness as harness
 import numpy as np
 
-from specmargin.datasets import load
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM

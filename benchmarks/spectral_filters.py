@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, load
 from specmargin.objectives import BlockMargin
 from specmargin.solvers import block_margin
 from specmargin.spectra import filtered_features
@@ -76,7 +76,7 @@ def block_model(n: int, d: int, n_classes: int = 5, degree: int = 10, homophily:
 def cora(folder: Path | None, quick: bool) -> tuple[str, Nodes]:
     """Return Cora with the labels of its public split, or what stands for it."""
     try:
-        data = sm.datasets.load("cora", data_home=folder)
+        data = load("cora", data_home=folder)
     except DataNotFoundError:
         return "block model, 2708 x 300", block_model(300 if quick else 2708, 300, n_classes=7)
     y = np.full(len(data.y), -1)

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg as sla
 
 import specmargin as sm
-from specmargin.exceptions import DataNotFoundError
+from reproduction.data import DataNotFoundError, mnist_pair, newsgroups_pair
 from specmargin.objectives import SpectrumMargin
 from specmargin.solvers import spectrum_margin
 
@@ -48,8 +48,8 @@ class Tasks:
     def __init__(self, data: Any, quick: bool) -> None:
         n = 300 if quick else 1000
         try:
-            digits = sm.datasets.mnist_pair(3, 8, n=n, data_home=data)
-            text = sm.datasets.newsgroups_pair("pc-mac", n=n, data_home=data)
+            digits = mnist_pair(3, 8, n=n, data_home=data)
+            text = newsgroups_pair("pc-mac", n=n, data_home=data)
             self.names = ["MNIST 3-8", "20news pc-mac", "MNIST 3-8, mutual neighbours"]
         except DataNotFoundError:
             digits, text = sm.datasets.digits_pair(3, 8), sm.datasets.digits_pair(4, 9)

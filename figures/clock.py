@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from reproduction.data import load
 from specmargin.exceptions import DisconnectedGraphWarning
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
@@ -43,7 +44,7 @@ SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit both classifiers and evaluate them on a grid; nothing here is random."""
-    data = sm.datasets.load("clock", download=False)
+    data = load("clock", download=False)
     X, y_true = data.X, data.y
     y = np.full_like(y_true, -1)
     y[list(LABELED)] = y_true[list(LABELED)]

@@ -168,8 +168,8 @@ def report(
 @datasets_app.command("list")
 def list_datasets(data: Data = None) -> None:
     """List the data sets and say which are available."""
+    from reproduction.data import available
     from reproduction.data.registry import REGISTRY
-    from specmargin.datasets import available
 
     use_data(data)
     for name, where in available(data).items():
@@ -184,7 +184,7 @@ def fetch_dataset(
     name: Annotated[str, typer.Argument(help="A name of `python -m reproduction datasets list`.")], data: Data = None
 ) -> None:
     """Find a data set, or download it, and check that it is the right one."""
-    from specmargin.datasets import load
+    from reproduction.data import load
 
     use_data(data)
     dataset = load(name, data_home=data)

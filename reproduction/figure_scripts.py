@@ -91,7 +91,7 @@ def expected_durations(size: Size) -> dict[str, str]:
 
 def has_real_data() -> bool:
     """Say whether a data set is there that is neither bundled nor generated."""
-    from specmargin.datasets import available
+    from reproduction.data import available
 
     return any(place and Path(place).is_file() for place in available().values())
 
@@ -124,7 +124,7 @@ def script_dependencies(path: Path, size: Size, seed: int) -> dict[str, Any]:
 
     Not the library, whose every change would make every figure be computed anew; its commit is in the sidecar.
     """
-    from specmargin.datasets import available
+    from reproduction.data import available
 
     # Sizes, not contents: `load` compares the checksum of every file that it reads.
     files = {
@@ -154,7 +154,7 @@ def _hash_of_script(source: str) -> str:
 
 @contextmanager
 def data_folder(data: str | None) -> Iterator[None]:
-    """Let scripts, by `datasets.load`, look into `data`, as if the variable had been set."""
+    """Let scripts, by `reproduction.data.load`, look into `data`, as if the variable had been set."""
 
     def set_variable(value: str | None) -> None:
         # A worker of an earlier call may have another folder in its environment, so that None is one, too.

@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reproduction.data import DataNotFoundError
 from reproduction.engine.artifacts import (
     explained,
     read_data,
@@ -52,7 +53,6 @@ from reproduction.figure_scripts import (
 )
 from specmargin.checks import among
 from specmargin.exceptions import (
-    DataNotFoundError,
     InvalidInputError,
     InvalidTypeError,
     NotWrittenError,

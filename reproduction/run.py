@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from reproduction.data import available
 from reproduction.engine.artifacts import explained, remove_unfinished, require_folder
 from reproduction.engine.locking import locked
 from reproduction.engine.provenance import collect, since_commit
@@ -21,7 +22,6 @@ from reproduction.recorded import read_record, record_table, restore_rows
 from reproduction.report import MarkedSection, Report, Section, write_report
 from reproduction.tasks import checksums
 from specmargin.checks import among, checked, instance, maybe, path, processes
-from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.data import DataNotFoundError, Dataset, available, load
 from reproduction.data.text import TEXT_SETS, find_text, load_text
 from reproduction.engine.splits import Split, published_splits, random_splits
-from specmargin.datasets import Dataset, available, load, make_two_moons
-from specmargin.exceptions import DataNotFoundError, InvalidInputError
+from specmargin.datasets import make_two_moons
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import Labels, encode_labels

@@ -1,7 +1,6 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
-    assessment,
     datasets,
     exceptions,
     graphs,
@@ -16,12 +15,9 @@ from . import (
     results,
     solvers,
     spectra,
-    teaching,
+    tables,
     terms,
 )
-from .assessment import Comparison, compare
-from .candidates.auto_ssl import AutoSSL
-from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     KTA,
     KTACV,
@@ -49,12 +45,15 @@ from .estimators import (
 )
 from .estimators.storage import load, save
 from .estimators.with_unlabeled import WithUnlabeled
-from .exceptions import DataNotFoundError, SolverError
+from .exceptions import SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
 from .problems import certify, solve
 from .proofs import Verification, load_result, save_result, verify
 from .results import Certificate, SolveResult, Status
+from .tables import Comparison, compare
+from .tables.auto_ssl import AutoSSL
+from .tables.diagnosis import Diagnosis, diagnose
 
 __version__: str
 
@@ -75,7 +74,6 @@ __all__ = [
     "model_selection",
     "plots",
     "exceptions",
-    "teaching",
     # labels
     "encode_labels",
     "hide_labels",
@@ -108,7 +106,7 @@ __all__ = [
     "RegularizedSpectralClustering",
     "RegularizedEigenmaps",
     # tables of one's own
-    "assessment",
+    "tables",
     "compare",
     "Comparison",
     # model selection
@@ -129,5 +127,4 @@ __all__ = [
     "Certificate",
     "Verification",
     "SolverError",
-    "DataNotFoundError",
 ]

@@ -16,7 +16,6 @@ __all__ = [
     "BroadcastWarning",
     "ClassShareWarning",
     "ColumnScaleWarning",
-    "DataNotFoundError",
     "DisconnectedGraphWarning",
     "EigenspaceWarning",
     "InfeasibleError",
@@ -68,14 +67,6 @@ class InfeasibleError(SolverError):
 
 class SolverNotInstalledError(SpecmarginError, ImportError):
     """The named solver is not installed, or CVXPY does not know it."""
-
-
-class DataNotFoundError(SpecmarginError, FileNotFoundError):
-    """A data set is neither in the data folder nor in the cache, and cannot be downloaded."""
-
-    def __str__(self) -> str:
-        # FileNotFoundError would show only what looks like an errno.
-        return str(self.args[0]) if self.args else ""
 
 
 class NotWrittenError(SpecmarginError, OSError):

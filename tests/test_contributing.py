@@ -39,7 +39,7 @@ WANTED = {
 
 LOOKING = (
     *("losses", "graphs/test_neighbor_graphs.py", "graphs/test_weights.py", "spectra/test_transforms.py"),
-    *("spectra/test_parts.py", "solvers/test_requirements.py", "datasets/test_registry.py"),
+    *("spectra/test_parts.py", "solvers/test_requirements.py", "reproduction/data/test_registry.py"),
     *("reproduction/papers/test_bibliography.py", "reproduction/test_judging.py"),
     "reproduction/test_gallery.py::test_captions_are_short_and_speak_of_no_data_set_that_may_be_replaced",
     "reproduction/test_gallery.py::test_every_figure_of_the_package_says_how_long_it_takes",

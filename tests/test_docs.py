@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 WITHOUT_EXAMPLES = {
     "specmargin.tables.assessment.model.TableModel",
     "specmargin.tables.assessment.result.Comparison",
-    "reproduction.data.fetch.Dataset",
     "specmargin.tables.diagnosis.report.Diagnosis",
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
@@ -38,9 +37,10 @@ WITHOUT_EXAMPLES = {
 
 
 def module_names() -> list[str]:
-    """Name every module of the library and of `reproduction`, without importing any."""
-    files = (path for package in ("specmargin", "reproduction") for path in (ROOT / package).rglob("*.py"))
-    paths = (path.relative_to(ROOT).with_suffix("") for path in files)
+    """Name every module of the library, of `reproduction` and of the lessons' helper, without importing any."""
+    homes = {"specmargin": ROOT, "reproduction": ROOT, "teaching": ROOT / "notebooks" / "lessons"}
+    files = ((path, home) for package, home in homes.items() for path in (home / package).rglob("*.py"))
+    paths = (path.relative_to(home).with_suffix("") for path, home in files)
     names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
     return sorted(name for name in names if not name.endswith("__main__"))
 

@@ -15,7 +15,7 @@ import specmargin
 
 # The names that users type, and where each one lives.
 MODULES = [
-    *("assessment", "datasets", "exceptions", "graphs", "kernels", "labels", "losses"),
+    *("datasets", "exceptions", "graphs", "kernels", "labels", "losses"),
     *(
         "model_selection",
         "objectives",
@@ -25,13 +25,13 @@ MODULES = [
         "results",
         "solvers",
         "spectra",
-        "teaching",
+        "tables",
         "terms",
     ),
 ]
 NAMES = {
-    "diagnosis": ["Diagnosis", "diagnose"],
-    "assessment": ["compare", "Comparison"],
+    "tables.diagnosis": ["Diagnosis", "diagnose"],
+    "tables": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
     "problems": ["certify", "solve"],
     "estimators": [
@@ -40,12 +40,12 @@ NAMES = {
         *("SpectralFilterCV", "SpectralFilterClassifier", "SpectralFilterRegressor", "SpectralKernelSVM"),
         *("SpectralRidge", "XuSpectralSVM", "RegularizedSpectralClustering", "RegularizedEigenmaps"),
     ],
-    "candidates.auto_ssl": ["AutoSSL"],
+    "tables.auto_ssl": ["AutoSSL"],
     "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "estimators.with_unlabeled": ["WithUnlabeled"],
-    "exceptions": ["SolverError", "DataNotFoundError"],
+    "exceptions": ["SolverError"],
     "results": ["Status", "Certificate", "SolveResult"],
 }
 HEAVY = {"flint", "matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}

@@ -62,8 +62,9 @@ def test_contracts_are_kept() -> None:
         ("problems/planted.py", "from sklearn.svm import SVC", PROBLEMS),
         ("labels.py", "import cvxpy", CVXPY),
         ("solvers/planted.py", "def late():\n    from specmargin.optima import bound", WING),
-        ("diagnosis/planted.py", "import specmargin.optima", WING),
+        ("plots/planted.py", "import specmargin.optima", WING),
         ("optima/boxes/planted.py", "import cvxpy", ONE),
+        ("estimators/planted.py", "def late():\n    from specmargin.tables.auto_ssl import AutoSSL", WING),
     ],
 )
 def test_planted_import_is_caught(copy: Path, module: str, line: str, broken: str) -> None:

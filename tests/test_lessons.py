@@ -15,6 +15,7 @@ import lesson_files
 import nbformat
 import numpy as np
 import pytest
+import teaching
 from full_size import shortened
 from teaching.exercises import EXERCISES
 
@@ -59,7 +60,7 @@ PLANTED = """# %% [markdown] tags=["slide"]
 x = ...
 # solution
 x = 2
-sm.teaching.check("99.E1", x)
+teaching.check("99.E1", x)
 
 # %% tags=["solution"]
 y = 3
@@ -79,7 +80,7 @@ def test_a_source_becomes_its_files(tmp_path: Path) -> None:
     source.write_text(PLANTED)
     made = {path.name: text for path, text in lesson_files.files(source).items()}
     student, solution = (nbformat.reads(made[f"99_title{end}.ipynb"], 4) for end in ("", "_solution"))
-    head, check = "%matplotlib inline\nx = ...\n", 'sm.teaching.check("99.E1", x)'
+    head, check = "%matplotlib inline\nx = ...\n", 'teaching.check("99.E1", x)'
     assert [cell.source for cell in student.cells] == ["# Title\n\ntext", f"{head}# Write your code here.\n{check}"]
     assert [cell.source for cell in solution.cells] == ["# Title\n\ntext", f"{head}x = 2\n{check}", "y = 3"]
     assert made["99_slides.md"] == "# Title\n\ntext\n"
@@ -160,6 +161,9 @@ def test_marimo_files_are_those_of_the_source(source: Path) -> None:
     assert {"marimo", "specmargin"} <= set(needed["dependencies"])
     here = path.parent / needed["tool"]["uv"]["sources"]["specmargin"]["path"]
     assert here.resolve() == lesson_files.ROOT
+    settings = tomllib.loads((lesson_files.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (helper,) = settings["tool"]["marimo"]["runtime"]["pythonpath"]
+    assert (lesson_files.ROOT / helper / "teaching" / "exercises.json") == lesson_files.MARKS
 
 
 def test_cells_of_a_marimo_file_are_read(tmp_path: Path) -> None:
@@ -209,8 +213,8 @@ def test_a_lesson_has_its_form(source: Path) -> None:
     assert [f"**E{k}. " in whole for k in (1, 2, 3, 4)] == [True] * 4
     assert "## Common mistakes" in whole
     assert "## Reading" in whole
-    assert "sm.teaching.guess(" in code[0]
-    assert f'sm.teaching.guess("{number}.q1")' in code[-1]
+    assert "teaching.guess(" in code[0]
+    assert f'teaching.guess("{number}.q1")' in code[-1]
     assert {name for name in EXERCISES if name.startswith(number)} == {
         f"{number}.{k}" for k in ("W", "E1", "E2", "E3", "E4")
     }
@@ -278,13 +282,13 @@ def test_late_symbols_are_noticed(tmp_path: Path) -> None:
 def run(source: Path, *, solution: bool, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Run a notebook's code from top to bottom; return the verdicts of its checks by exercise."""
     verdicts: dict[str, Any] = {}
-    real = sm.teaching.check
+    real = teaching.check
 
     def remember(exercise: str, answer: Any) -> Any:
         verdicts[exercise] = real(exercise, answer)
         return verdicts[exercise]
 
-    monkeypatch.setattr(sm.teaching, "check", remember)
+    monkeypatch.setattr(teaching, "check", remember)
     names: dict[str, Any] = {}
     for cell in lesson_files.notebook_cells(source, solution=solution):
         if cell.kind == "code":
@@ -323,8 +327,8 @@ def test_each_registered_wrong_answer_has_its_own_hint(source: Path) -> None:
     assert answers.keys() == {name for name in EXERCISES if name[:2] == source.name[:2]}
     for exercise, (right, wrong) in answers.items():
         assert len(wrong) >= 3, exercise
-        assert sm.teaching.check(exercise, right), exercise
-        said = {hint: sm.teaching.check(exercise, answer).hint for hint, answer in wrong.items()}
+        assert teaching.check(exercise, right), exercise
+        said = {hint: teaching.check(exercise, answer).hint for hint, answer in wrong.items()}
         assert said == {hint: hint for hint in wrong}, exercise
     stored = {name: lesson_files.entry(name, *answer) for name, answer in answers.items()}
     assert stored == {name: EXERCISES[name] for name in answers}, "run make lessons ARGS=--marks"
@@ -340,7 +344,7 @@ USUAL = (
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.name[:2])
 def test_usual_names_of_a_program_break_no_later_cell(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = lesson_files.notebook_cells
-    check = f'sm.teaching.check("{source.name[:2]}.W"'
+    check = f'teaching.check("{source.name[:2]}.W"'
 
     def renamed(source: Path, *, solution: bool) -> list[lesson_files.Cell]:
         made = real(source, solution=solution)
@@ -356,11 +360,11 @@ def test_usual_names_of_a_program_break_no_later_cell(source: Path, monkeypatch:
 def test_graphs_that_say_nothing_do_not_pass() -> None:
     """Ties and the shares of the classes make half of the points wrong, and are no lie."""
     constant = np.ones((60, 60)) - np.eye(60)
-    assert "says nothing" in sm.teaching.check("01.E4", constant).hint
+    assert "says nothing" in teaching.check("01.E4", constant).hint
     _, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     silent = (sm.hide_labels(truth, per_class=3, random_state=0) == 1).astype(float)
     one_class = np.where(silent[:, None] + silent > 0, 1e-9, constant) * constant
-    assert "Less than two thirds" in sm.teaching.check("01.E4", one_class).hint
+    assert "Less than two thirds" in teaching.check("01.E4", one_class).hint
 
 
 @pytest.mark.parametrize(
@@ -380,7 +384,7 @@ def test_graphs_that_say_nothing_do_not_pass() -> None:
     ],
 )
 def test_answers_that_once_passed_or_had_a_false_hint(exercise: str, answer: Any, hint: str) -> None:
-    verdict = sm.teaching.check(exercise, answer)
+    verdict = teaching.check(exercise, answer)
     assert not verdict
     assert hint in verdict.hint
 

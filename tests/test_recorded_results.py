@@ -9,10 +9,10 @@ import random
 
 import pytest
 
+from reproduction.data import DataNotFoundError
 from reproduction.engine.records import Cell
 from reproduction.papers import tables
 from reproduction.recorded import recorded_folder, recorded_tables
-from specmargin.exceptions import DataNotFoundError
 
 FOLDER = recorded_folder()
 RECORDS = recorded_tables(FOLDER) if FOLDER is not None and FOLDER.is_dir() else {}

@@ -34,9 +34,9 @@ import specmargin
 MODULES = {
     "labels": "Labels",
     "model_selection": "Model selection",
-    "diagnosis": "Before anything is learned",
-    "assessment": "Tables of one's own",
-    "candidates": "Candidates of AutoSSL",
+    "tables": "Tables of one's own",
+    "tables.diagnosis": "Before anything is learned",
+    "tables.candidates": "Candidates of AutoSSL",
     "estimators.comparison": "Errors at left-out labels",
     "kernels": "Kernels",
     "graphs": "Graphs",
@@ -52,7 +52,7 @@ MODULES = {
     "proofs": "Proofs",
     "datasets": "Data sets",
     "plots": "Plots",
-    "teaching": "Lessons",
+    "tables.plots": "Plots of tables",
     "exceptions": "Errors and warnings",
 }
 

@@ -40,11 +40,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("01.q1", ...)  # the name of a graph
-sm.teaching.guess("01.q2", ...)  # edges between the moons, of 744
+teaching.guess("01.q1", ...)  # the name of a graph
+teaching.guess("01.q2", ...)  # edges between the moons, of 744
 
 # %% [markdown] tags=["slide"]
 # ## 1. Four graphs
@@ -122,7 +123,7 @@ f = cp.Variable(n)
 loss = cp.sum_squares(f[seen != -1] - sign[seen != -1])
 cp.Problem(cp.Minimize(loss + gamma * cp.quad_form(f, cp.psd_wrap(L)))).solve(solver="CLARABEL")
 my_f = f.value
-sm.teaching.check("01.W", my_f)
+teaching.check("01.W", my_f)
 
 # %% tags=["answers"]
 answers["01.W"] = (
@@ -258,7 +259,7 @@ figure
 my_sum = ...  # a number
 # solution
 my_sum = 5  # 1 + 4 + 0
-sm.teaching.check("01.E1", my_sum)
+teaching.check("01.E1", my_sum)
 
 # %% tags=["answers"]
 path, f_path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1), np.array([1.0, 2.0, 4.0, 4.0])
@@ -281,7 +282,7 @@ answers["01.E1"] = (
 my_null = ...  # four numbers, three decimals or more
 # solution
 my_null = [np.sqrt(3), 1, 1, 1]  # the square roots of the degrees
-sm.teaching.check("01.E2", my_null)
+teaching.check("01.E2", my_null)
 
 # %% tags=["answers"]
 star = np.zeros((4, 4))
@@ -318,7 +319,7 @@ parts = sm.graphs.components(sm.graphs.knn_graph(images, n_neighbors=5, kind="mu
 my_components = parts.n
 eigenvalues = np.linalg.eigvalsh(laplacian(sm.graphs.knn_graph(images, n_neighbors=5, kind="mutual").toarray()))
 print("eigenvalues that are zero:", (eigenvalues < 1e-10).sum(), "  points in the components:", parts.sizes)
-sm.teaching.check("01.E3", my_components)
+teaching.check("01.E3", my_components)
 
 # %% tags=["answers"]
 assert (eigenvalues < 1e-10).sum() == my_components == 40
@@ -377,7 +378,7 @@ for name, graph in {"honest": honest, "mine": my_W}.items():
     hidden = [sign60[i] * fitted(graph, known & (np.arange(60) != i))[i] > 0 for i in np.flatnonzero(known)]
     right = (sign60 * fitted(graph, known) > 0)[~known].mean()
     print(f"{name}: {100 * (1 - right):.0f} % wrong; a label that is hidden is told right {sum(hidden)} times of 6")
-sm.teaching.check("01.E4", my_W)
+teaching.check("01.E4", my_W)
 
 # %% [markdown] tags=["solution"]
 # **What would have warned you.** Not the labels. Hide one of the six and let the others tell it: all six are told right by the
@@ -409,8 +410,8 @@ answers["01.E4"] = (
 
 # %%
 best = min(rates, key=rates.get)
-print("fewest errors: you guessed", sm.teaching.guess("01.q1"), "- it is", best, f"with {rates[best]:.1f} %")
-print("edges between the moons: you guessed", sm.teaching.guess("01.q2"), "- there is", len(crossing))
+print("fewest errors: you guessed", teaching.guess("01.q1"), "- it is", best, f"with {rates[best]:.1f} %")
+print("edges between the moons: you guessed", teaching.guess("01.q2"), "- there is", len(crossing))
 
 # %% [markdown]
 # ## Common mistakes

@@ -40,11 +40,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("02.q1", ...)  # unknowns
-sm.teaching.guess("02.q2", ...)  # points that are wrong, of 196
+teaching.guess("02.q1", ...)  # unknowns
+teaching.guess("02.q2", ...)  # points that are wrong, of 196
 
 # %% [markdown]
 # ## 1. Four labels
@@ -129,7 +130,7 @@ dual = cp.Problem(
 )
 dual.solve(solver="CLARABEL")
 my_beta = beta.value
-sm.teaching.check("02.W", my_beta)
+teaching.check("02.W", my_beta)
 
 # %% tags=["answers"]
 # Each is the optimum of a program with one mistake.
@@ -187,7 +188,7 @@ def turn(ax, weight):  # the decisions with this weight of the graph
     LabelDisplay(X, seen).plot(ax)
 
 
-sm.teaching.slider(turn, [0.0, 0.001, 0.01, 1.0], name="gamma_I")
+teaching.slider(turn, [0.0, 0.001, 0.01, 1.0], name="gamma_I")
 
 # %% [markdown] tags=["slide"]
 # ## 4. Read the multipliers
@@ -323,7 +324,7 @@ figure
 my_alpha = ...  # two numbers, [., .]
 # solution
 my_alpha = [2 / 3, 1 / 3]  # (I + L) alpha = (1, 0)
-sm.teaching.check("02.E1", my_alpha)
+teaching.check("02.E1", my_alpha)
 
 # %% tags=["answers"]
 pair = np.array([[1.0, -1.0], [-1.0, 1.0]])
@@ -352,7 +353,7 @@ answers["02.E1"] = (
 my_G4 = ...  # four rows, four columns
 # solution
 my_G4 = J @ np.linalg.solve(gamma_A * np.eye(n) + gamma_I * K @ L, K @ J.T)
-sm.teaching.check("02.E2", my_G4)
+teaching.check("02.E2", my_G4)
 
 # %% tags=["answers"]
 assert np.allclose(my_G4, 2 * Y @ Q @ Y)
@@ -385,7 +386,7 @@ my_optimum = ...  # a number
 # solution
 cost = np.where(sign12 < 0, 0.2, 1.0)
 my_optimum = cp.Problem(built12.problem.objective, [*parts.values(), variable <= cost]).solve(solver="CLARABEL")
-sm.teaching.check("02.E3", my_optimum)
+teaching.check("02.E3", my_optimum)
 
 # %% tags=["answers"]
 Q12 = np.outer(sign12, sign12) * G / 2
@@ -427,7 +428,7 @@ margin = sign12 * decide(X, "worst three")[labeled12]
 wrong_now = ((decide(X, "worst three") > 0) != truth)[seen12 == -1].sum()
 print(f"margin of the wrong label {margin[liar]:+.3f}, of the others {np.delete(margin, liar).round(3)}")
 print("points that are wrong:", wrong_now, "of", (seen12 == -1).sum())
-sm.teaching.check("02.E4", my_budget)
+teaching.check("02.E4", my_budget)
 
 # %% [markdown] tags=["solution"]
 # **Would you use it?** Not here. Only the worst hinges cost, and that of the wrong label is the worst: it is fitted (a positive
@@ -461,10 +462,10 @@ answers["02.E4"] = (
 # **What did you guess?**
 
 # %%
-print("unknowns: you guessed", sm.teaching.guess("02.q1"), "- the dual has", len(labeled))
+print("unknowns: you guessed", teaching.guess("02.q1"), "- the dual has", len(labeled))
 print(
     "wrong of 196: you guessed",
-    sm.teaching.guess("02.q2"),
+    teaching.guess("02.q2"),
     "- LapSVM has",
     wrong["LapSVM"],
     "and the SVM",

@@ -39,11 +39,12 @@ import dataclasses
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("03.q1", ...)  # the gap, in percent
-sm.teaching.guess("03.q2", ...)  # labels without effect, of 12
+teaching.guess("03.q1", ...)  # the gap, in percent
+teaching.guess("03.q2", ...)  # labels without effect, of 12
 
 # %% [markdown] tags=["slide"]
 # ## 1. A problem, and what solvers say
@@ -136,7 +137,7 @@ margins = cp.multiply(sign, G @ v + b) >= 1 - slack
 positive = slack >= 0
 cp.Problem(cp.Minimize(cp.sum(slack) + cp.quad_form(v, cp.psd_wrap(G))), [margins, positive]).solve(solver="CLARABEL")
 my_beta = margins.dual_value
-sm.teaching.check("03.W", my_beta)
+teaching.check("03.W", my_beta)
 
 # %% tags=["answers"]
 
@@ -272,7 +273,7 @@ assert solved.certificate.rounding > 0
 my_four = ...  # four numbers
 # solution
 my_four = [0.0, 1.0, 0.65, 0.35]  # beyond the margin 0, below it 1, and the balance gives the third
-sm.teaching.check("03.E1", my_four)
+teaching.check("03.E1", my_four)
 
 # %% tags=["answers"]
 answers["03.E1"] = (
@@ -310,7 +311,7 @@ my_b = ...  # a number
 # solution
 i = np.flatnonzero((beta_heavy > 1e-6) & (beta_heavy < 1 - 1e-6))[0]
 my_b = sign[i] - (G_heavy @ (sign * beta_heavy / 2))[i]  # y f = 1 is f = y
-sm.teaching.check("03.E2", my_b)
+teaching.check("03.E2", my_b)
 
 # %% tags=["answers"]
 assert np.isclose(my_b, sm.solvers.factorized(heavy, tol=1e-12).variables["b"])
@@ -344,7 +345,7 @@ forged = dataclasses.replace(solved, variables={**solved.variables, "beta": 0.9 
 print(sm.verify(lapsvm, forged))  # refused: and it names the bound that is proved
 assert not sm.verify(lapsvm, forged)
 my_bound = dual_at(0.9 * best_beta)
-sm.teaching.check("03.E3", my_bound)
+teaching.check("03.E3", my_bound)
 
 # %% tags=["answers"]
 answers["03.E3"] = (
@@ -366,7 +367,7 @@ my_k = ...  # a whole number
 my_k = int(np.log2(np.spacing(3.155)))
 print("doubles near 3.155 are", np.spacing(3.155), "apart: a difference of two of them is 0, or at least that")
 print("what rounding may hide in our gap:", solved.certificate.rounding)
-sm.teaching.check("03.E4", my_k)
+teaching.check("03.E4", my_k)
 
 # %% [markdown] tags=["solution"]
 # **What to say.** Between 2 and 4 no two doubles are closer than $2^{-51}$, so that 1e-17 is no difference of a primal and a dual
@@ -389,8 +390,8 @@ answers["03.E4"] = (
 # **What did you guess?**
 
 # %%
-print("gap: you guessed", sm.teaching.guess("03.q1"), f"percent - it is {100 * gaps[1e-1]:.1f}")
-print("labels without effect: you guessed", sm.teaching.guess("03.q2"), "- there is", len(without_effect))
+print("gap: you guessed", teaching.guess("03.q1"), f"percent - it is {100 * gaps[1e-1]:.1f}")
+print("labels without effect: you guessed", teaching.guess("03.q2"), "- there is", len(without_effect))
 
 # %% [markdown]
 # ## Common mistakes

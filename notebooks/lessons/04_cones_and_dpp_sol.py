@@ -44,12 +44,13 @@ import time
 
 import cvxpy as cp
 import numpy as np
+import teaching
 from sklearn.datasets import load_digits
 
 import specmargin as sm
 
-sm.teaching.guess("04.q1", ...)  # the factor
-sm.teaching.guess("04.q2", ...)  # nonzero entries of A
+teaching.guess("04.q1", ...)  # the factor
+teaching.guess("04.q2", ...)  # nonzero entries of A
 
 # %% [markdown] tags=["slide"]
 # ## 1. What a solver gets
@@ -137,7 +138,7 @@ def my_storm(C):
 problem, delta = my_storm(C)
 problem.solve(solver="CLARABEL")
 my_delta = delta.value
-sm.teaching.check("04.W", my_delta)
+teaching.check("04.W", my_delta)
 
 # %% tags=["answers"]
 
@@ -266,7 +267,7 @@ figure
 my_cone = ...  # a letter, as a text: "a"
 # solution
 my_cone = "b"  # v^2 + (t - delta)^2 / 2 <= (t + delta)^2 / 2 is v^2 <= 2 t delta
-sm.teaching.check("04.E1", my_cone)
+teaching.check("04.E1", my_cone)
 
 # %% tags=["answers"]
 trial = np.abs(np.random.default_rng(0).standard_normal((500, 3)))
@@ -292,7 +293,7 @@ answers["04.E1"] = (
 my_model = ...  # a letter
 # solution
 my_model = "a"
-sm.teaching.check("04.E2", my_model)
+teaching.check("04.E2", my_model)
 
 # %% tags=["answers"]
 x, rho, C_any, M = cp.Variable(3), cp.Parameter(nonneg=True), cp.Parameter(nonneg=True), cp.Parameter((3, 3), PSD=True)
@@ -324,7 +325,7 @@ answers["04.E2"] = (
 my_nearest = ...  # three numbers
 # solution
 my_nearest = [3.0, 1.8, 2.4]  # (z_0 + |z_1|) / 2 = 3 times (1, 3/5, 4/5)
-sm.teaching.check("04.E3", my_nearest)
+teaching.check("04.E3", my_nearest)
 
 # %% tags=["answers"]
 nearest = cp.Variable(3)
@@ -357,7 +358,7 @@ for term in (cp.sum_squares(R @ unknown), cp.quad_form(unknown, cp.psd_wrap(R.T 
     compiled = cp.Problem(cp.Minimize(term), [cp.sum(unknown) == 1]).get_problem_data("CLARABEL")[0]
     print("P:", compiled["P"].shape, compiled["P"].nnz, "  A:", compiled["A"].shape, compiled["A"].nnz)
     my_entries.append(compiled["P"].nnz + compiled["A"].nnz)
-sm.teaching.check("04.E4", my_entries)
+teaching.check("04.E4", my_entries)
 
 # %% tags=["answers"]
 answers["04.E4"] = (
@@ -375,8 +376,8 @@ answers["04.E4"] = (
 
 # %%
 factor = round(seconds[0] / seconds[1], 1) if seconds else "not measured"
-print("parameter: you guessed a factor of", sm.teaching.guess("04.q1"), "- with your model it is", factor)
-print("entries of A: you guessed", sm.teaching.guess("04.q2"), "- by form", entries)
+print("parameter: you guessed a factor of", teaching.guess("04.q1"), "- with your model it is", factor)
+print("entries of A: you guessed", teaching.guess("04.q2"), "- by form", entries)
 
 # %% [markdown]
 # ## Common mistakes

@@ -42,11 +42,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("05.q1", ...)  # draws of 20
-sm.teaching.guess("05.q2", ...)  # "loss", "graph" or "intercept"
+teaching.guess("05.q1", ...)  # draws of 20
+teaching.guess("05.q2", ...)  # "loss", "graph" or "intercept"
 
 # %% [markdown] tags=["slide"]
 # ## 1. One formula
@@ -111,7 +112,7 @@ def my_lapsvm(loss):
 
 
 print("logistic loss, which this package has not:", my_lapsvm(lambda t: cp.sum(cp.logistic(-t))))
-sm.teaching.check("05.W", my_lapsvm)
+teaching.check("05.W", my_lapsvm)
 
 # %% tags=["answers"]
 
@@ -268,7 +269,7 @@ def turn(ax, ratio):
     shown.plot(ax, colorbar=False, title=rf"$\gamma_I / \gamma_A$ = {ratio:g}: {errs:.1f} % wrong")
 
 
-sm.teaching.slider(turn, [0, 1, 100, 10_000], name="ratio")
+teaching.slider(turn, [0, 1, 100, 10_000], name="ratio")
 
 # %% [markdown]
 # ## Exercises
@@ -280,7 +281,7 @@ sm.teaching.slider(turn, [0, 1, 100, 10_000], name="ratio")
 my_path = ...  # two numbers
 # solution
 my_path = [1 / 3, -1 / 3]  # each is the mean of its neighbours
-sm.teaching.check("05.E1", my_path)
+teaching.check("05.E1", my_path)
 
 # %% tags=["answers"]
 answers["05.E1"] = (
@@ -312,7 +313,7 @@ print(my_counts, "of", 20 * 196)
 # Under D - W constants cost nothing, so that b adds next to nothing. Under the normalised L they cost, in g, and b is free:
 # it is a function more, and one that the graph has no part in.
 assert abs(errors("squared", L=flat, intercept=False, **ratio).sum() - my_counts[2]) < 3
-sm.teaching.check("05.E2", my_counts)
+teaching.check("05.E2", my_counts)
 
 # %% tags=["answers"]
 
@@ -365,7 +366,7 @@ binary, heat = (
 )
 my_three = [binary.mean(), heat.mean(), (heat < binary).sum()]
 print(np.round(100 * np.array(my_three[:2]), 1), "percent; heat is better in", my_three[2], "draws of 20")
-sm.teaching.check("05.E3", my_three)
+teaching.check("05.E3", my_three)
 
 # %% tags=["answers"]
 
@@ -412,7 +413,7 @@ scored = [(F - F.mean(axis=0)) / F.std(axis=0) for F in decisions[0]]
 after = [np.sum((F.argmax(axis=1) != digit)[~known]) for F, known in zip(scored, known_of, strict=True)]
 my_saved = round(590 * binary.sum()) - sum(after)
 print(f"{100 * np.mean(after) / 590:.1f} percent, against {100 * my_three[0]:.1f}:", my_saved, "errors fewer")
-sm.teaching.check("05.E4", my_saved)
+teaching.check("05.E4", my_saved)
 
 # %% tags=["answers"]
 
@@ -447,8 +448,8 @@ answers["05.E4"] = (
 # **What did you guess?**
 
 # %%
-print("different draws: you guessed", sm.teaching.guess("05.q1"), "- it is", different)
-print("what costs most: you guessed", sm.teaching.guess("05.q2"))
+print("different draws: you guessed", teaching.guess("05.q1"), "- it is", different)
+print("what costs most: you guessed", teaching.guess("05.q2"))
 costs = {
     "the wrong loss": laprls - lapsvm,
     "no graph": svm - lapsvm,

@@ -43,12 +43,13 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 from scipy.optimize import brentq
 
 import specmargin as sm
 
-sm.teaching.guess("06.q1", ...)  # iterations
-sm.teaching.guess("06.q2", ...)  # draws of 60
+teaching.guess("06.q1", ...)  # iterations
+teaching.guess("06.q2", ...)  # draws of 60
 
 # %% [markdown] tags=["slide"]
 # ## 1. A smooth loss
@@ -115,7 +116,7 @@ margins = cp.multiply(sign, G @ v + b) >= 1 - xi
 oracle = cp.Problem(cp.Minimize((cp.sum_squares(xi) + cp.quad_form(v, cp.psd_wrap(G))) / 2), [margins])
 oracle.solve(solver="CLARABEL")
 my_beta = margins.dual_value  # a negative slack could be 0 instead: the margin would stay, and its square would be less
-sm.teaching.check("06.W", my_beta)
+teaching.check("06.W", my_beta)
 
 # %% tags=["answers"]
 
@@ -321,7 +322,7 @@ figure
 my_step = ...  # a number
 # solution
 my_step = 5 / 17  # s - 1 + 4 (4 s - 1) = 0
-sm.teaching.check("06.E1", my_step)
+teaching.check("06.E1", my_step)
 
 # %% tags=["answers"]
 fine = np.linspace(0, 1, 170001)
@@ -353,7 +354,7 @@ while active.tolist() not in seen:
 my_circle = len(seen) - seen.index(active.tolist())
 print("steps before the first repetition:", len(seen), "  length of the circle:", my_circle)
 print(sm.solvers.newton(hard))
-sm.teaching.check("06.E2", my_circle)
+teaching.check("06.E2", my_circle)
 
 # %% tags=["answers"]
 assert sm.solvers.newton(hard).certificate.is_optimal(1e-9)
@@ -388,7 +389,7 @@ for rule in ("stability", "safe"):
     my_two_stops.append(((f > 0) != truth)[three == -1].mean())
     print(f"{rule:9s} {stop.n_iter:3d} iterations, f from {f.min():+.2f} to {f.max():+.2f}, mean {f.mean():+.2f}")
 # The first thing that is found is the best constant, the mean of the three labels, -1/3: a constant costs nothing here.
-sm.teaching.check("06.E3", my_two_stops)
+teaching.check("06.E3", my_two_stops)
 
 # %% tags=["answers"]
 everyone = [
@@ -417,7 +418,7 @@ right = np.array([[((one[min(t, len(one) - 1)][0] > 0) == truth).all() for t in 
 my_sentence = [right[:, 8].sum(), int(np.flatnonzero(~right.all(axis=0))[-1]) + 1]
 # Of the rules, for example: "In all of sixty draws of two labels from these moons, eleven iterations classify every point."
 print("right after eight:", my_sentence[0], "of 60; all are from iteration", my_sentence[1], "on")
-sm.teaching.check("06.E4", my_sentence)
+teaching.check("06.E4", my_sentence)
 
 # %% tags=["answers"]
 answers["06.E4"] = (
@@ -449,13 +450,13 @@ answers["06.E4"] = (
 # %%
 print(
     "iterations until the last decision: you guessed",
-    sm.teaching.guess("06.q1"),
+    teaching.guess("06.q1"),
     "- here it is",
     decided_after,
     "of",
     gradient_after,
 )
-print("draws that are right after four: you guessed", sm.teaching.guess("06.q2"), "- it is", after_four, "of 60")
+print("draws that are right after four: you guessed", teaching.guess("06.q2"), "- it is", after_four, "of 60")
 
 # %% [markdown]
 # ## Common mistakes

@@ -43,12 +43,13 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 from scipy.optimize import nnls
 
 import specmargin as sm
 
-sm.teaching.guess("07.q1", ...)  # drops
-sm.teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
+teaching.guess("07.q1", ...)  # drops
+teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
 
 # %% [markdown]
 # ## 1. A spectrum makes a kernel
@@ -110,7 +111,7 @@ kappa = cp.Variable(q, nonneg=True)
 delta = prefixes @ kappa
 cp.Problem(cp.Minimize(cp.quad_form(delta, cp.psd_wrap(M)) / 2 - a @ delta)).solve(solver="CLARABEL")
 my_delta = prefixes @ kappa.value
-sm.teaching.check("07.W", my_delta)
+teaching.check("07.W", my_delta)
 
 # %% tags=["answers"]
 
@@ -275,7 +276,7 @@ def turn(ax, width):
     ax.set_xlabel("index $i$")
 
 
-sm.teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
+teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
 
 # %% [markdown]
 # ## Exercises
@@ -287,7 +288,7 @@ sm.teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
 my_drops = ...  # five numbers
 # solution
 my_drops = [1, 1, 0, 1.5, 0.5]
-sm.teaching.check("07.E1", my_drops)
+teaching.check("07.E1", my_drops)
 
 # %% tags=["answers"]
 assert np.allclose(prefixes[:5, :5] @ my_drops, [1, 3, 2, 2, 0.5])
@@ -316,7 +317,7 @@ answers["07.E1"] = (
 my_alignment = ...  # a number
 # solution
 my_alignment = np.sqrt(2 * 72) / 20  # the optimum is -(a'delta)^2 / (2 delta'M delta) = -l^2 A^2 / 2
-sm.teaching.check("07.E2", my_alignment)
+teaching.check("07.E2", my_alignment)
 
 # %% tags=["answers"]
 assert np.isclose(projected(prefixes)[0], -((len(y) * A) ** 2) / 2, rtol=1e-6)
@@ -348,7 +349,7 @@ delta_tied = best_of(tied, a, M, len(y))[1]
 my_optimum = delta_tied @ M @ delta_tied / 2 - a @ delta_tied
 print("optimum", my_optimum, "instead of", delta @ M @ delta / 2 - a @ delta, "  weights", delta_tied[:4].round(3))
 # The second pays: its weight falls, since the constant must have as much. An SVM with an intercept has the constant for nothing.
-sm.teaching.check("07.E3", my_optimum)
+teaching.check("07.E3", my_optimum)
 
 # %% tags=["answers"]
 assert np.isclose(projected(tied)[0], my_optimum, rtol=1e-5)
@@ -384,7 +385,7 @@ mine = errors_of(lambda a, M, l: {"mine": best_of(geometric, a, M, l)[1]})["mine
 print(
     f"errors {mine.mean():.2f} %; less than the ordered:", (mine < table_of_four["ordered"][:, 1]).sum(), "of 20 draws"
 )
-sm.teaching.check("07.E4", my_shape)
+teaching.check("07.E4", my_shape)
 
 # %% tags=["answers"]
 by_rows = projected(prefixes, extra=lambda delta: [delta[2:] <= 0.9 * delta[1:-1]])[0]
@@ -411,11 +412,11 @@ answers["07.E4"] = (
 # **What did you guess?**
 
 # %%
-print("drops: you guessed", sm.teaching.guess("07.q1"), "- of 60 places it drops at", places_of_drops)
+print("drops: you guessed", teaching.guess("07.q1"), "- of 60 places it drops at", places_of_drops)
 least = min(mean_errors, key=mean_errors.get)
 print(
     "least errors: you guessed",
-    sm.teaching.guess("07.q2"),
+    teaching.guess("07.q2"),
     "- here it is",
     least,
     {name: round(float(error), 2) for name, error in mean_errors.items()},

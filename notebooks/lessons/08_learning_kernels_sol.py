@@ -44,12 +44,13 @@ from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
+import teaching
 from scipy.optimize import minimize_scalar
 
 import specmargin as sm
 
-sm.teaching.guess("08.q1", ...)  # drops
-sm.teaching.guess("08.q2", ...)  # two numbers of cells: (., .)
+teaching.guess("08.q1", ...)  # drops
+teaching.guess("08.q2", ...)  # two numbers of cells: (., .)
 
 # %% [markdown] tags=["slide"]
 # ## 1. Three models in one line
@@ -112,7 +113,7 @@ sums = [cp.square(U[:, 0] @ gamma) / 2 <= tau]
 sums += [cp.sum_squares(U[:, 1:i].T @ gamma) / 2 <= (i - 1) * tau for i in range(2, q + 1)]
 cp.Problem(cp.Maximize(y @ gamma - tau), box + sums).solve(solver="CLARABEL")
 my_gamma = gamma.value
-sm.teaching.check("08.W", my_gamma)
+teaching.check("08.W", my_gamma)
 
 # %% tags=["answers"]
 
@@ -257,7 +258,7 @@ figure
 my_pooled = ...  # four weights that add up to 1
 # solution
 my_pooled = np.array([0, np.sqrt(5), np.sqrt(5), 2]) / (2 * np.sqrt(5) + 2)  # 1 and 9 are pooled: 5, 5, and 4 is below
-sm.teaching.check("08.E1", my_pooled)
+teaching.check("08.E1", my_pooled)
 
 # %% tags=["answers"]
 trial = cp.Variable(3, nonneg=True)
@@ -307,7 +308,7 @@ without = minimize_scalar(lambda s: diffusion_value(s, first=0.0), bounds=(-6, 2
 print(
     f"without the first weight {without.fun:.4f}; diffusions are ordered spectra, over all of which STOAM is the least"
 )
-sm.teaching.check("08.E2", my_diffusion)
+teaching.check("08.E2", my_diffusion)
 
 # %% tags=["answers"]
 assert my_diffusion > exact.certificate.primal_objective
@@ -350,7 +351,7 @@ alone = sm.solvers.spectrum_margin(sm.objectives.SpectrumMargin(second, labels_o
 print(
     f"share {my_share:.3f}; optimum {two_answers.certificate.primal_objective:.4f}, alone {alone.certificate.primal_objective:.4f}"
 )
-sm.teaching.check("08.E3", my_share)
+teaching.check("08.E3", my_share)
 
 # %% tags=["answers"]
 answers["08.E3"] = (
@@ -398,7 +399,7 @@ my_ranges = ...  # two percentages: up to 100, up to a million
 by_weight = [rival(10.0**k) for k in range(7)]
 my_ranges = [min(by_weight[:3]), min(by_weight)]  # STORM errs less up to 100 only: the sentence must name the range
 print("the rival by weight:", np.round(by_weight, 2))
-sm.teaching.check("08.E4", my_ranges)
+teaching.check("08.E4", my_ranges)
 
 # %% tags=["answers"]
 assert my_ranges[1] < ours < my_ranges[0]
@@ -416,10 +417,10 @@ answers["08.E4"] = (
 # **What did you guess?**
 
 # %%
-print("drops: you guessed", sm.teaching.guess("08.q1"), "- STOAM drops", places_of_drops, "times")
+print("drops: you guessed", teaching.guess("08.q1"), "- STOAM drops", places_of_drops, "times")
 print(
     "cells: you guessed",
-    sm.teaching.guess("08.q2"),
+    teaching.guess("08.q2"),
     "- 35 of 50 up to a thousand, 19 up to a million, by the recorded table",
 )
 

@@ -40,13 +40,14 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 from specmargin.objectives import S3VM
 from specmargin.optima import S3VMRelaxation
 
-sm.teaching.guess("09.q1", ...)  # questions
-sm.teaching.guess("09.q2", ...)  # draws of 5
+teaching.guess("09.q1", ...)  # questions
+teaching.guess("09.q2", ...)  # draws of 5
 
 # %% [markdown] tags=["slide"]
 # ## 1. One loss, two labels
@@ -143,7 +144,7 @@ losses = cp.sum(cp.pos(1 - cp.multiply(sign, f[labeled]))) + cp.sum(cp.pos(1 - c
 my_bound = cp.Problem(cp.Minimize((cp.trace(M) - 1) / 2 + C * losses), [M[0, 0] == 1]).solve(solver="CLARABEL")
 my_M = M.value
 print(f"lower bound {my_bound:.4f}; eigenvalues of M", np.linalg.eigvalsh(my_M).round(3))
-sm.teaching.check("09.W", my_M)
+teaching.check("09.W", my_M)
 
 # %% tags=["answers"]
 
@@ -320,7 +321,7 @@ figure
 my_heights = ...  # two numbers
 # solution
 my_heights = [0.25, 0.75]  # at the end rho = 1: theta / 2; inside, at rho = 1 / theta: 1 - 1 / (2 theta)
-sm.teaching.check("09.E1", my_heights)
+teaching.check("09.E1", my_heights)
 
 # %% tags=["answers"]
 roots = np.linspace(0, 1, 10001)
@@ -353,7 +354,7 @@ values, first, counts = np.unique(reached.round(3), return_index=True, return_co
 print(hits, "of 40 end at the global minimum, and", len(values), "minima are seen:")
 for value, k, count in zip(values, first, counts, strict=True):
     print(f"J = {value:.3f} from {count:2d} starts, labels", ends[k].variables["labels"].astype(int))
-sm.teaching.check("09.E2", my_ends)
+teaching.check("09.E2", my_ends)
 
 # %% tags=["answers"]
 assert (hits, len(values)) == (4, 6)
@@ -391,7 +392,7 @@ my_certain = against_minus.astype(int) - against_plus
 print(np.round(at_root, 3), "against", round(best, 3))
 print("proved:", np.abs(my_certain).sum(), "of 10:", my_certain)
 print("the package goes on, with what is proved:", sm.optima.probe(s3vm).message)
-sm.teaching.check("09.E3", my_certain)
+teaching.check("09.E3", my_certain)
 
 # %% tags=["answers"]
 assert np.abs(my_certain).sum() == 4
@@ -434,7 +435,7 @@ for seed in range(8):
     pairs.append([100 * np.mean((each.variables["f"] > 0)[hidden] != (classes == 1)[hidden]) for each in answers_now])
 my_errors = np.mean(pairs, axis=0)
 print("errors:", my_errors, "  draws in which cccp errs less:", sum(local < least for least, local in pairs), "of 8")
-sm.teaching.check("09.E4", my_errors)
+teaching.check("09.E4", my_errors)
 
 # %% tags=["answers"]
 answers["09.E4"] = (
@@ -451,8 +452,8 @@ answers["09.E4"] = (
 # **What did you guess?**
 
 # %%
-print("questions: you guessed", sm.teaching.guess("09.q1"), "- here", asked, "prove one of 1,024 labellings")
-print("all in one class: you guessed", sm.teaching.guess("09.q2"), "- it is so in", one_sided, "of 5 draws")
+print("questions: you guessed", teaching.guess("09.q1"), "- here", asked, "prove one of 1,024 labellings")
+print("all in one class: you guessed", teaching.guess("09.q2"), "- it is so in", one_sided, "of 5 draws")
 
 # %% [markdown]
 # **How large may it be?** In the recorded table (`python -m reproduction tables s3vm_optima`) 871 of 900 problems with 40 or

@@ -42,11 +42,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("10.q1", ...)  # draws with a tie, of 60
-sm.teaching.guess("10.q2", ...)  # "first", "last" or "loss"
+teaching.guess("10.q1", ...)  # draws with a tie, of 60
+teaching.guess("10.q2", ...)  # "first", "last" or "loss"
 
 # %% [markdown] tags=["slide"]
 # ## 1. Six settings, twenty labels
@@ -109,7 +110,7 @@ for i in range(l):
     kept.value = 1.0 - np.eye(l)[i]
     problem.solve(solver="CLARABEL")
     my_left_out[i] = (G @ v.value + b.value)[i]
-sm.teaching.check("10.W", my_left_out)
+teaching.check("10.W", my_left_out)
 
 # %% [markdown]
 # **Without CVXPY**, all 20 at once, and any folds: leaving out the labels of a fold $F$ together takes the block of $M$ in the place
@@ -313,7 +314,7 @@ assert both[1] > 100 > both[0]
 my_first = ...  # a number
 # solution
 my_first = 1 - (1 / 2) / (3 / 8)  # M = [[3, -1], [-1, 3]] / 8 and v = (1/2, -1/2)
-sm.teaching.check("10.E1", my_first)
+teaching.check("10.E1", my_first)
 
 # %% tags=["answers"]
 assert np.isclose(my_first, 1 * -1 / (2 + 1))  # the fit of the second label alone: v = -1/3, times 1
@@ -368,7 +369,7 @@ def mean_error(**how):  # the same on the digits here, gamma = 1
 print(
     f"LapRLS, 10 labels: {mean_error(per_class=5):.1f} % if five of each class, {mean_error(n_labeled=10):.1f} % if uniform"
 )
-sm.teaching.check("10.E2", my_intervals)
+teaching.check("10.E2", my_intervals)
 
 # %% tags=["answers"]
 
@@ -410,7 +411,7 @@ p_of = [p_values(z) for z in draws]
 holding = [(p > 0.1)[np.arange(n), truth_38] for p in p_of]
 my_coverage = np.mean([held[z == -1].mean() for held, z in zip(holding, draws, strict=True)])
 print(f"{100 * my_coverage:.1f} % of the sets hold the truth")  # 18 of 20 ranks pass: 0.9 exactly, but for chance
-sm.teaching.check("10.E3", my_coverage)
+teaching.check("10.E3", my_coverage)
 
 # %% tags=["answers"]
 assert abs(my_coverage - 0.9) < 0.02
@@ -474,7 +475,7 @@ digits = [np.mean([right(l, seed, kernels[2:4], truth_38) for seed in range(100)
 print("moons:", np.round(my_shares, 2), "  digits:", np.round(digits, 2))
 # On the digits a large weight keeps decisions small: they are right, and far from -1 and 1. The squares do not forgive that.
 assert max(my_shares[:2]) < 0.6 < min(my_shares[2:])
-sm.teaching.check("10.E4", my_shares)
+teaching.check("10.E4", my_shares)
 
 # %% tags=["answers"]
 assert max(digits[1:3]) < 0.4
@@ -503,8 +504,8 @@ answers["10.E4"] = (
 # **What did you guess?**
 
 # %%
-print("draws with a tie: you guessed", sm.teaching.guess("10.q1"), "- there are", tied, "of 60")
-print("the best rule with 20 labels: you guessed", sm.teaching.guess("10.q2"), "- it is", best_rule)
+print("draws with a tie: you guessed", teaching.guess("10.q1"), "- there are", tied, "of 60")
+print("the best rule with 20 labels: you guessed", teaching.guess("10.q2"), "- it is", best_rule)
 
 # %% [markdown]
 # ## Common mistakes

@@ -45,11 +45,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("11.q1", ...)  # percent of the predictions
-sm.teaching.guess("11.q2", ...)  # 0, 1, 10 or 100
+teaching.guess("11.q1", ...)  # percent of the predictions
+teaching.guess("11.q2", ...)  # 0, 1, 10 or 100
 
 # %% [markdown] tags=["slide"]
 # ## 1. Decisions are linear in the labels
@@ -137,7 +138,7 @@ budget = cp.sum(z, axis=1) <= r
 cp.Problem(cp.Minimize(cp.sum(margins)), [z >= 0, z <= 1, budget]).solve(solver="CLARABEL")
 my_margins = margins.value
 print("fractional liars:", int(((z.value > 1e-4) & (z.value < 1 - 1e-4)).sum()), "of", c.size)  # nobody lies by halves
-sm.teaching.check("11.W", my_margins)
+teaching.check("11.W", my_margins)
 
 # %% tags=["answers"]
 
@@ -352,7 +353,7 @@ for name, data in {
 my_bound = ...  # three numbers
 # solution
 my_bound = [0.1, -0.5, 2]  # contributions 0.4, 0.3, 0.25, -0.2, 0.15: the margin is 0.9, less 0.8, less 0.6 more
-sm.teaching.check("11.E1", my_bound)
+teaching.check("11.E1", my_bound)
 
 # %% tags=["answers"]
 row = np.array([0.4, -0.3, 0.25, 0.2, 0.15]) * [1, -1, 1, -1, 1]
@@ -398,7 +399,7 @@ my_counts = [kept(r) for r in (1, 2, 3)]
 exact = laprls(10.0).fit(X_moons, y_other).label_robustness()
 assert my_counts == [int(exact.certified(r)[y_other == -1].sum()) for r in (1, 2, 3)]
 print(my_counts, "- and label_robustness says the same")
-sm.teaching.check("11.E2", my_counts)
+teaching.check("11.E2", my_counts)
 
 # %% tags=["answers"]
 answers["11.E2"] = (
@@ -445,7 +446,7 @@ y_plane = sm.hide_labels(my_points[:, 2].astype(int), per_class=5, random_state=
 print(
     "diagnose:", sm.diagnose(plane, y_plane).verdict
 )  # with ten labels; left-out ones may say that the weight is too large
-sm.teaching.check("11.E3", my_points)
+teaching.check("11.E3", my_points)
 
 # %% tags=["answers"]
 rng = np.random.default_rng(0)
@@ -484,7 +485,7 @@ unknown = y_few == -1
 for name, outcome in comparison.outcomes.items():
     wrong = (outcome.probabilities.argmax(axis=1) != truth_moons)[unknown]
     print(f"{name:9s} {100 * wrong.mean():4.1f} % of the hidden points are wrong, {comparison.row(name).verdict}")
-sm.teaching.check("11.E4", my_test)
+teaching.check("11.E4", my_test)
 
 # %% tags=["answers"]
 assert "cannot tell" in row.verdict
@@ -503,8 +504,8 @@ answers["11.E4"] = (
 # **What did you guess?**
 
 # %%
-print("survive one liar: you guessed", sm.teaching.guess("11.q1"), f"percent - it is {100 * survive_one[1.0]:.1f}")
-print("the firmest weight: you guessed", sm.teaching.guess("11.q2"), "- it is", int(strongest))
+print("survive one liar: you guessed", teaching.guess("11.q1"), f"percent - it is {100 * survive_one[1.0]:.1f}")
+print("the firmest weight: you guessed", teaching.guess("11.q2"), "- it is", int(strongest))
 
 # %% [markdown]
 # ## Common mistakes

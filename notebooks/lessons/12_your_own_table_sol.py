@@ -40,11 +40,12 @@
 
 import cvxpy as cp
 import numpy as np
+import teaching
 
 import specmargin as sm
 
-sm.teaching.guess("12.q1", ...)  # percent of the 148
-sm.teaching.guess("12.q2", ...)  # factor
+teaching.guess("12.q1", ...)  # percent of the 148
+teaching.guess("12.q2", ...)  # factor
 
 # %% [markdown] tags=["slide"]
 # ## 1. Read the table
@@ -79,7 +80,7 @@ with open(path, "w", newline="", encoding="utf-8") as file:  # you have yours
         grade = "" if y_wine[i] == -1 else "reserve" if truth_wine[i] else "table"
         rows.writerow([f"B{i:03d}", "south" if south[i] else "north", *row, bill, grade])
 
-report = sm.assessment.compare_file(path, "grade", columns={"cellar": "ignore"}, methods=["majority", "AutoSSL"])
+report = sm.tables.compare_file(path, "grade", columns={"cellar": "ignore"}, methods=["majority", "AutoSSL"])
 for flaw in report.flaws:  # its errors wait for section 6
     print("!", flaw)
 X_wine = report.data.X  # standardised
@@ -144,7 +145,7 @@ penalty = cp.quad_form(alpha, cp.psd_wrap(gamma_A * K + gamma_I * K @ L @ K))
 fair = cp.abs(cp.sum(decisions[south]) / south.sum() - cp.sum(decisions[~south]) / (~south).sum()) <= 0.2
 my_pair = [cp.Problem(cp.Minimize(hinges + penalty), [fair]).solve(solver="CLARABEL"), float(fair.dual_value)]
 print("optimum and multiplier:", np.round(my_pair, 3), " ", told(decisions.value))
-sm.teaching.check("12.W", my_pair)
+teaching.check("12.W", my_pair)
 
 # %% tags=["answers"]
 
@@ -288,7 +289,7 @@ figure
 my_leak = ...  # a letter
 # solution
 my_leak = "c"  # a minimum over settings is lower than the error of the setting that attains it
-sm.teaching.check("12.E1", my_leak)
+teaching.check("12.E1", my_leak)
 
 # %% tags=["answers"]
 answers["12.E1"] = (
@@ -324,7 +325,7 @@ my_three = ...  # None, true shares, halves
 p = truth_wine.mean()
 my_three = [shares(None), shares({0: 1 - p, 1: p}), shares({0: 0.5, 1: 0.5})]
 print(np.round(100 * np.array(my_three), 1), "percent")  # knowing helps, and a wrong belief costs more than that
-sm.teaching.check("12.E2", my_three)
+teaching.check("12.E2", my_three)
 
 # %% tags=["answers"]
 assert my_three[1] < my_three[0] < my_three[2]
@@ -363,7 +364,7 @@ they are, so few grades cannot tell. With the same mean decision for both cellar
 Reversal: if more than 5 of the next 50 tasted bottles are wrong, or southern ones are wrong twice as often as northern ones,
 we go back to tasting all.
 """
-sm.teaching.check("12.E3", my_page)
+teaching.check("12.E3", my_page)
 
 # %% tags=["answers"]
 kinds = {
@@ -378,10 +379,10 @@ def page(**changed):
     return "\n".join((kinds | changed).values())
 
 
-assert sm.teaching.check("12.E3", page())
+assert teaching.check("12.E3", page())
 for form in ("* **{}**: ", "- **{}:** ", "* {}: ", "{} : ", "## {}:\n", "1. __{}__: "):
     formed = [form.format(name.capitalize()) + text.split(": ", 1)[1] for name, text in kinds.items()]
-    assert sm.teaching.check("12.E3", "\n".join(formed)), form
+    assert teaching.check("12.E3", "\n".join(formed)), form
 answers["12.E3"] = (
     my_page,
     {
@@ -415,7 +416,7 @@ answers["12.E3"] = (
 my_review = ...  # six zeros and ones
 # solution
 my_review = [1, 0, 0, 0, 1, 1]
-sm.teaching.check("12.E4", my_review)
+teaching.check("12.E4", my_review)
 
 # %% tags=["answers"]
 flipped = np.abs(np.array(my_review) - np.eye(6))
@@ -435,8 +436,8 @@ answers["12.E4"] = (
 # **What did you guess?**
 
 # %%
-print("wrong in truth: you guessed", sm.teaching.guess("12.q1"), f"percent - AutoSSL has {in_truth[2]:.1f}")
-print("factor: you guessed", sm.teaching.guess("12.q2"), f"- it is {factor:.1f}")
+print("wrong in truth: you guessed", teaching.guess("12.q1"), f"percent - AutoSSL has {in_truth[2]:.1f}")
+print("factor: you guessed", teaching.guess("12.q2"), f"- it is {factor:.1f}")
 
 # %% [markdown]
 # ## Common mistakes

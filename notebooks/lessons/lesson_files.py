@@ -2,13 +2,13 @@
 
 A source is in the percent format of jupytext: ``# %%`` begins a cell of code, ``# %% [markdown]`` one of text, and
 ``tags=["..."]`` may follow. In the student's notebook a line ``# solution`` and what follows it in its cell become
-"Write your code here", up to a call of `sm.teaching`, which stays. What a tag says of a cell:
+"Write your code here", up to a call of `teaching`, which stays. What a tag says of a cell:
 
 * solution: only in the notebook with solutions.
 * slide: also one of the slides.
 * quiz: only in the quiz, without its line "Answer:".
 * answers: in no file. It fills ``answers[exercise] = right, {hint: wrong answer}``, of which
-  ``notebooks/lessons/teaching/exercises.json`` keeps the marks.
+  ``teaching/exercises.json`` keeps the marks.
 
 Only ``NN_feedback.md`` is written by hand: who tried the lesson, where one stumbles, what was changed for it.
 
@@ -39,7 +39,7 @@ import nbformat
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MARKS = ROOT / "specmargin" / "teaching" / "exercises.json"
+MARKS = HERE / "teaching" / "exercises.json"
 ARCHIVE = ROOT / "build" / "teacher.zip"
 MARIMO = ("02", "05", "07", "09")
 BLANK = "# Write your code here."
@@ -92,7 +92,7 @@ def runnable(cell: Cell) -> str:
 def without_solution(cell: Cell) -> Cell:
     """Return a cell of code as students get it."""
     head, cut, rest = cell.text.partition("# solution\n")
-    kept = re.search(r"(?m)^(?=sm\.teaching\.)", rest)
+    kept = re.search(r"(?m)^(?=teaching\.)", rest)
     return cell._replace(text=f"{head}{BLANK}\n" + (rest[kept.start() :] if kept else "")) if cut else cell
 
 
@@ -197,7 +197,7 @@ def registered(source: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
     for cell in cells(source):
         if cell.kind == "code":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(re.sub(r"(?m)^sm\.teaching\.check\(.*\n?", "", runnable(cell)), names)
+                exec(re.sub(r"(?m)^teaching\.check\(.*\n?", "", runnable(cell)), names)
     return names["answers"]
 
 

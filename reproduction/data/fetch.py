@@ -24,17 +24,25 @@ from reproduction.data.contents import read_archive
 from reproduction.data.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.checks import among, instance, maybe, shown
 from specmargin.datasets.synthetic import make_clock
-from specmargin.exceptions import DataNotFoundError, InvalidInputError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.files import read_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
-__all__ = ["DATA_VARIABLE", "Dataset", "available", "cache_folder", "load"]
+__all__ = ["DATA_VARIABLE", "DataNotFoundError", "Dataset", "available", "cache_folder", "load"]
 
 logger = logging.getLogger(__name__)
 
 DATA_VARIABLE = "SPECMARGIN_DATA"
 """Environment variable that names the data folder."""
 _WITHOUT_FILE = {"bundled": "scikit-learn", "formula": "formula"}
+
+
+class DataNotFoundError(SpecmarginError, FileNotFoundError):
+    """A data set is neither in the data folder nor in the cache, and cannot be downloaded."""
+
+    def __str__(self) -> str:
+        # FileNotFoundError would show only what looks like an errno.
+        return str(self.args[0]) if self.args else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +162,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
         Folder with ``<name>.npz``; default ``$SPECMARGIN_DATA``. The user's cache is looked into last.
     download : bool, default True
         Whether to download what no folder holds (``mnist``, ``usps``, ``20news``, ``isolet``, ``cbcl_faces``;
-        needs pooch, the extra ``data``). It goes to `data_home` if that was named and to the user's cache otherwise.
+        needs pooch). It goes to `data_home` if that was named and to the user's cache otherwise.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def mnist_pair(
 
     Examples
     --------
-    >>> from specmargin.datasets import available
+    >>> from reproduction.data import available
     >>> if available()["mnist"]:
     ...     X, y = mnist_pair(3, 8)
     ...     assert sorted(set(y.tolist())) == [0, 1]
@@ -114,7 +114,7 @@ def newsgroups_pair(
 
     Examples
     --------
-    >>> from specmargin.datasets import available
+    >>> from reproduction.data import available
     >>> if available()["20news"]:
     ...     X, y = newsgroups_pair("pc-mac", n=None)
     ...     assert X.shape[0] == 1945

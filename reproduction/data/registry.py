@@ -4,7 +4,7 @@ An archive is ``<name>.npz``, plain arrays without pickled objects. Dense: ``X``
 ``indices``, ``indptr`` and ``shape`` of a CSR matrix, and ``y``. A graph: those parts of two matrices, ``X_...`` of
 the features and ``W_...`` of the adjacency, ``y``, and the public splits ``train_idx``, ``val_idx``, ``test_idx`` as
 they are. Where there are published splits, ``labeled_idx`` has a row of labelled indices per repetition. Read the
-archives by `specmargin.datasets.load`.
+archives by `reproduction.data.load`.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def fetch(name: str, folder: Path) -> Path:
             arrays = _arrays(name, folder, Path(scratch))
         return _store(name, folder, arrays)
     except ImportError as error:
-        raise SourceError(f"{error}; install the extra: pip install 'specmargin[data]'") from error
+        raise SourceError(f"{error}; pip install pooch") from error
     except OSError as error:
         raise SourceError(f"{type(error).__name__}: {error}") from error
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from reproduction.data.fetch import DATA_VARIABLE, Dataset, _folders
+from reproduction.data.fetch import DATA_VARIABLE, DataNotFoundError, Dataset, _folders
 from specmargin.checks import among, shown
-from specmargin.exceptions import DataNotFoundError, InvalidInputError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 __all__ = ["TEXT_SETS", "TextSet", "find_text", "load_text"]
 

@@ -108,7 +108,7 @@ def published_splits(dataset: Any) -> list[Split]:
     [('published-00', [1, 2]), ('published-01', [0, 3])]
     """
     if not hasattr(dataset, "labeled_idx") or not hasattr(dataset, "y"):
-        raise InvalidTypeError(f"dataset={shown(dataset)} is none; pass one of specmargin.datasets.load.")
+        raise InvalidTypeError(f"dataset={shown(dataset)} is none; pass one of reproduction.data.load.")
     rows = dataset.labeled_idx
     if rows is None:
         raise InvalidInputError(

@@ -1,7 +1,7 @@
 """AutoSSL on two dozen sets: its errors next to a tuned SVM's, its supervised baseline's, and every family's alone.
 
-No paper: this is the table by which the constants of `specmargin.tables.candidates` are judged. One cell is one draw of labels
-of one set; the kernels of a set serve all its draws.
+No paper: this is the table by which the constants of `specmargin.tables.candidates` are judged. One cell is one draw of
+labels of one set; the kernels of a set serve all its draws.
 
 **Protocol.** Labels are drawn at random until each class has one; everything is tuned on them alone. The SVM is tuned
 by five labelled folds over linear and RBF kernels and C. Errors are those of the unlabelled samples. The sets of

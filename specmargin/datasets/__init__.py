@@ -1,15 +1,9 @@
-"""Data: generators that need nothing, and the real sets of the papers.
+"""Data that need nothing: `make_two_moons`, `make_clock` and others draw them, `digits_pair` takes two bundled digits.
 
-`make_two_moons`, `make_clock` and others draw artificial sets. `load` returns a real one: from the
-data folder if it is there, by download where a public source still exists. `mnist_pair`, `newsgroups_pair`
-and `digits_pair` take the two-class tasks of the papers from the larger sets.
-
-Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample.
+Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample. The published sets of
+the papers are fetched and read by `reproduction.data`, which is in the repository and not in the wheel.
 """
 
-from reproduction.data.fetch import Dataset, available, load
-from reproduction.data.pairs import mnist_pair, newsgroups_pair
-from reproduction.data.text import find_text, load_text
 from specmargin.datasets.digits import digits_pair
 from specmargin.datasets.synthetic import (
     make_clock,
@@ -29,12 +23,5 @@ __all__ = [
     "make_g2c",
     "make_g4c",
     "make_g50c",
-    "Dataset",
-    "load",
-    "available",
-    "mnist_pair",
-    "newsgroups_pair",
     "digits_pair",
-    "find_text",
-    "load_text",
 ]

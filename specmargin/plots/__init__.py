@@ -25,12 +25,10 @@ from specmargin.plots.points import LabelDisplay, ring
 from specmargin.plots.spectrum import SpectrumDisplay
 from specmargin.plots.theme import PALETTE, decision_colormap, method_styles, save, style, subplots
 from specmargin.plots.weights import WeightsDisplay
-from specmargin.tables.plots.diagnosis import DiagnosisDisplay
 
 __all__ = [
     "CurveDisplay",
     "DecisionDisplay",
-    "DiagnosisDisplay",
     "FilterResponseDisplay",
     "GraphDisplay",
     "LabelDisplay",

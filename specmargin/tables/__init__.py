@@ -1,30 +1,15 @@
-"""Data of one's own: from a table with some labels to a comparison of methods, predictions, a model and a page.
+"""Tables of one's own: from a file with some labels to a comparison of methods, predictions, a model and a page.
 
 `compare` and `compare_file` do all of it; `fit_table` fits one method, `load_model` and `predict_file` use it later.
-`read_table` and `split_target` get features and labels from a file.
+`read_table` and `split_target` get features and labels from a file. `specmargin.AutoSSL`, which is compared with all
+others, `specmargin.diagnose` and the command line live here, too; nothing outside of this wing imports it but
+``python -m specmargin``.
 
-Behind them: `preparation` makes features of columns, `flaws` names what is wrong with a table, `evaluation` lets each
-of the `methods` decide about left-out labels, `comparison` puts the differences into words, and `page` draws them.
+In `specmargin.tables.assessment`, `preparation` makes features of columns, `flaws` names what is wrong with a table,
+`evaluation` lets each of the `methods` decide about left-out labels, `comparison` puts the differences into words, and
+`page` draws them. Names load when they are first used, so that the command line answers at once.
 """
 
-from specmargin.tables.assessment.model import TableModel, load_model
-from specmargin.tables.assessment.predictions import Predictions
-from specmargin.tables.assessment.reading import read_table
-from specmargin.tables.assessment.result import Comparison
-from specmargin.tables.assessment.run import compare, compare_file, fit_table, predict_file
-from specmargin.tables.assessment.table import Table, as_table, split_target
+import lazy_loader
 
-__all__ = [
-    "Comparison",
-    "Predictions",
-    "Table",
-    "TableModel",
-    "as_table",
-    "compare",
-    "compare_file",
-    "fit_table",
-    "load_model",
-    "predict_file",
-    "read_table",
-    "split_target",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

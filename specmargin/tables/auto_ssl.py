@@ -1,6 +1,6 @@
 """One estimator for data of one's own: `AutoSSL`, a mixture of semi-supervised and supervised candidates.
 
-The mathematics is in `specmargin.tables.candidates`: the bank of kernels, the decisions at left-out labels, the weights.
+The mathematics is in `specmargin.tables.candidates`: the bank of kernels, decisions at left-out labels, the weights.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
         except ModuleNotFoundError as error:
             if ctx.params.get("debug") or (error.name or "").partition(".")[0] == "specmargin":
                 raise
-            echo(f"Error: {error}; pip install 'specmargin[data,cli]'", err=True)
+            echo(f"Error: {error}; pip install 'specmargin[cli]'", err=True)
             raise typer.Exit(1) from None
         except OSError as error:
             if ctx.params.get("debug") or error.errno not in _ENVIRONMENT:

@@ -21,6 +21,7 @@ from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, c
 from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
+from reproduction import data as published
 from specmargin import graphs, kernels, losses, objectives, optima, plots, problems, solvers, spectra, terms
 
 LABELS = sm.encode_labels(Y)
@@ -746,36 +747,46 @@ def data_cells() -> Iterator[Cell]:
         if name == "two_circles":
             bad["radii"] = ((1.0,), (1.0, -1.0), (np.nan, 1.0), "wide", None, 3, ("a", "b"))
         yield from nonsense(f"datasets.make_{name}", getattr(data, f"make_{name}"), **bad)
-    folder = Path(tempfile.mkdtemp())
+    yield from nonsense(
+        "datasets.digits_pair",
+        with_defaults(data.digits_pair, a=3, b=8),
+        b=(3, 10, 3.5, "eight", None),
+        n=(10**6, 1, 10.5),
+        random_state=("seed",),
+        called="digit",
+    )
+
+
+def published_cells() -> Iterator[Cell]:
+    folder, at = Path(tempfile.mkdtemp()), "reproduction.data."
     names = ("iris", "", None, 3, ["g50c"], NOTHING)
-    yield from nonsense("datasets.load", called="data set", name=names)
+    yield from nonsense(f"{at}load", published.load, called="data set", name=names)
     for name in ("find_text", "load_text"):
-        yield from nonsense(f"datasets.{name}", getattr(data, name), called="text set", name=names)
-    yield from nonsense("datasets.newsgroups_pair", task=names)
+        yield from nonsense(at + name, getattr(published, name), called="text set", name=names)
+    yield from nonsense(f"{at}newsgroups_pair", published.newsgroups_pair, task=names)
     damaged = folder / "damaged"
     damaged.mkdir()
     (damaged / "g50c.npz").write_bytes(b"PK nonsense")
     yield from nonsense(
-        "datasets.load",
-        lambda data_home, name="g50c": data.load(name, data_home=data_home),
+        f"{at}load",
+        lambda data_home, name="g50c": published.load(name, data_home=data_home),
         data_home=(3, NOTHING, ["a"], Bad(damaged, "g50c.*sha256.*was expected", "a folder with a damaged file")),
         called="g50c",
     )
     yield from nonsense(
-        "datasets.load",
-        lambda name: data.load(name, data_home=folder),
+        f"{at}load",
+        lambda name: published.load(name, data_home=folder),
         name=(Bad("g10n", "'g10n'.* is not available", "one that is not in the folder"),),
     )
-    yield from nonsense("datasets.available", data_home=(3, NOTHING, ["a"]))
-    for name in ("digits_pair", "mnist_pair"):
-        yield from nonsense(
-            f"datasets.{name}",
-            with_defaults(getattr(data, name), a=3, b=8),
-            b=(3, 10, 3.5, "eight", None),
-            n=(10**6, 1, 10.5) if name == "digits_pair" else (1, 10.5),
-            random_state=("seed",),
-            called="digit",
-        )
+    yield from nonsense(f"{at}available", published.available, data_home=(3, NOTHING, ["a"]))
+    yield from nonsense(
+        f"{at}mnist_pair",
+        with_defaults(published.mnist_pair, a=3, b=8),
+        b=(3, 10, 3.5, "eight", None),
+        n=(1, 10.5),
+        random_state=("seed",),
+        called="digit",
+    )
 
 
 def label_functions() -> Iterator[Cell]:
@@ -1064,9 +1075,9 @@ def diagnosis_cells() -> Iterator[Cell]:
         random_state=SEED,
         graph=(Bad(W[:20, :20], "20 nodes.*24 rows", "of 20 nodes"),),
     )
-    yield from nonsense("plots.DiagnosisDisplay", diagnosis=(None, 3, "diagnosis", NOTHING))
+    yield from nonsense("tables.plots.DiagnosisDisplay", diagnosis=(None, 3, "diagnosis", NOTHING))
     four = lambda axes: sm.diagnose(X, Y).plot(axes)
-    yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
+    yield from nonsense("tables.plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
 
 
 def command_cells() -> Iterator[Cell]:
@@ -1120,6 +1131,7 @@ def cells() -> Iterator[Cell]:
         term_cells,
         model_cells,
         data_cells,
+        published_cells,
     )
     for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
         yield from group()

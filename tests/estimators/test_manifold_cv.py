@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 import specmargin as sm
+from reproduction.data import load
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.feature_maps import FeatureMap
 from specmargin.estimators.laprls import LapRLS
@@ -523,7 +524,7 @@ def test_bad_input_is_named(moons):
 @pytest.mark.data
 def test_digits_by_fifty_labels(data_folder):
     """Far better than supervised learning on the same labels; the prototype's mean over splits is 9.3 % on USPST."""
-    data = sm.datasets.load("uspst" if data_folder else "digits", data_home=data_folder)
+    data = load("uspst" if data_folder else "digits", data_home=data_folder)
     keep = np.random.default_rng(0).permutation(len(data.y))[:1200]
     X, y_true = data.X[keep], data.y[keep]
     y = sm.hide_labels(y_true, n_labeled=50, random_state=0)

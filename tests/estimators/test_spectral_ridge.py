@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import adjusted_rand_score
 
 import specmargin as sm
+from reproduction.data import load
 from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.exceptions import DisconnectedGraphWarning
 from specmargin.graphs import KNN, Laplacian
@@ -252,7 +253,7 @@ def test_loose_eigenvectors_predict_like_exact_ones(monkeypatch):
 def test_digits_with_one_and_with_ten_labels_per_class(data_folder):
     """The errors fall with labels, and clusters help where there is one; numbers of the prototype with room."""
     name = "uspst" if data_folder else "digits"
-    data = sm.datasets.load(name, data_home=data_folder)
+    data = load(name, data_home=data_folder)
     errors = {}
     W = sm.graphs.knn_graph(data.X, n_neighbors=10, weight="self_tuning")
     for per_class, refine in ((1, None), (1, "kmeans"), (10, None)):

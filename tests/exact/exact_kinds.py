@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from exact_numbers import ZERO, wide
 
 import specmargin as sm
+from reproduction.data import DataNotFoundError, load
 from specmargin.kernels import LowRankKernel
 from specmargin.objectives import (
     RMM,
@@ -79,8 +80,8 @@ def real(rng, n):
 def fetched(name):
     """A data set of two classes from the folder of the data, or bundled digits where there is none."""
     try:
-        data = sm.datasets.load(name, download=False)
-    except sm.DataNotFoundError:
+        data = load(name, download=False)
+    except DataNotFoundError:
         return sm.datasets.digits_pair(4, 9)
     return data.X, data.y
 

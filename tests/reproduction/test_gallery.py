@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reproduction.data import DataNotFoundError
 from reproduction.engine.artifacts import read_data, strict_json, write_data
 from reproduction.engine.progress import figure_bar
 from reproduction.figure_scripts import SIZES, described, expected_seconds, figure_scripts
 from reproduction.gallery import FigureError, _makespan, available_figures, run_figures
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.exceptions import SpecmarginError
 from specmargin.plots.stamp import QUICK_NOTE
 
 GOOD = '''
@@ -353,7 +354,7 @@ def test_every_figure_of_the_package_says_how_long_it_takes(size, real):
 
 def test_expected_time_is_announced_before_the_start(scripts, capsys, monkeypatch):
     monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setattr("specmargin.datasets.available", lambda: {"digits": "bundled"})
+    monkeypatch.setattr("reproduction.data.available", lambda: {"digits": "bundled"})
     run(scripts, progress=True)
     assert capsys.readouterr().err.startswith("1 figure, quick size, 1 process.\n")
     run(scripts)

@@ -18,13 +18,14 @@ from typer.testing import CliRunner
 import specmargin as sm
 from reproduction import papers
 from reproduction.__main__ import app as papers_app
+from reproduction.data import load
 from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.run import Experiment, Findings, Setup
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import RMM, S3VM
 from specmargin.tables.cli import app
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ def test_missing_extra_names_the_remedy(run, toy_table):
     toy_table.raises = ModuleNotFoundError("No module named 'pandas'", name="pandas")
     result = run("tables", "toy")
     assert result.exit_code == 1
-    assert "pip install 'specmargin[data,cli]'" in result.stderr
+    assert "pip install 'specmargin[cli]'" in result.stderr
 
 
 def test_unknown_names_and_folders(run, tmp_path):
@@ -476,7 +477,7 @@ def test_a_folder_for_a_file_and_a_file_for_a_folder_are_refused_first(run, tmp_
 
 def test_names_and_arguments_in_python_are_asked_after():
     with pytest.raises(ValueError, match=r"Did you mean 'mnist'\?"):
-        sm.datasets.load("minst")
+        load("minst")
     with pytest.raises(ValueError, match=r"Did you mean 'squared_hinge'\?"):
         sm.losses.get_loss("squared_hing")
     with pytest.raises(TypeError, match=r"Did you mean 'budget'\?"):

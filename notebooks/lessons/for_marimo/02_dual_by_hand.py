@@ -71,12 +71,13 @@ def _(mo):
 def _():
     import cvxpy as cp
     import numpy as np
+    import teaching
 
     import specmargin as sm
 
-    sm.teaching.guess("02.q1", ...)  # unknowns
-    sm.teaching.guess("02.q2", ...)  # points that are wrong, of 196
-    return cp, np, sm
+    teaching.guess("02.q1", ...)  # unknowns
+    teaching.guess("02.q2", ...)  # points that are wrong, of 196
+    return cp, np, sm, teaching
 
 
 @app.cell(hide_code=True)
@@ -178,10 +179,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_beta = ...  # the optimal beta, not rounded: the value of a variable is its attribute `value`
     # Write your code here.
-    sm.teaching.check("02.W", my_beta)
+    teaching.check("02.W", my_beta)
     return
 
 
@@ -196,7 +197,19 @@ def _(mo):
 
 
 @app.cell
-def _(K, X, gamma_A, gamma_I, graph_laplacian, np, seen, sm, to_alpha, truth):
+def _(
+    K,
+    X,
+    gamma_A,
+    gamma_I,
+    graph_laplacian,
+    np,
+    seen,
+    sm,
+    teaching,
+    to_alpha,
+    truth,
+):
     from specmargin.plots import CurveDisplay, DecisionDisplay, LabelDisplay, ring, subplots
 
     labels = sm.encode_labels(seen)  # which points have a label, and their signs
@@ -219,7 +232,7 @@ def _(K, X, gamma_A, gamma_I, graph_laplacian, np, seen, sm, to_alpha, truth):
         shown.plot(ax, colorbar=False, title=title)
         LabelDisplay(X, seen).plot(ax)
 
-    sm.teaching.slider(turn, [0.0, 0.001, 0.01, 1.0], name="gamma_I")
+    teaching.slider(turn, [0.0, 0.001, 0.01, 1.0], name="gamma_I")
     return CurveDisplay, DecisionDisplay, LabelDisplay, ring, subplots, wrong
 
 
@@ -416,10 +429,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_alpha = ...  # two numbers, [., .]
     # Write your code here.
-    sm.teaching.check("02.E1", my_alpha)
+    teaching.check("02.E1", my_alpha)
     return
 
 
@@ -435,10 +448,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_G4 = ...  # four rows, four columns
     # Write your code here.
-    sm.teaching.check("02.E2", my_G4)
+    teaching.check("02.E2", my_G4)
     return
 
 
@@ -452,10 +465,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_optimum = ...  # a number
     # Write your code here.
-    sm.teaching.check("02.E3", my_optimum)
+    teaching.check("02.E3", my_optimum)
     return
 
 
@@ -471,10 +484,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_budget = ...  # the optimum, a number
     # Write your code here.
-    sm.teaching.check("02.E4", my_budget)
+    teaching.check("02.E4", my_budget)
     return
 
 
@@ -487,11 +500,11 @@ def _(mo):
 
 
 @app.cell
-def _(labeled, sm, wrong):
-    print("unknowns: you guessed", sm.teaching.guess("02.q1"), "- the dual has", len(labeled))
+def _(labeled, teaching, wrong):
+    print("unknowns: you guessed", teaching.guess("02.q1"), "- the dual has", len(labeled))
     print(
         "wrong of 196: you guessed",
-        sm.teaching.guess("02.q2"),
+        teaching.guess("02.q2"),
         "- LapSVM has",
         wrong["LapSVM"],
         "and the SVM",

@@ -73,12 +73,13 @@ def _(mo):
 def _():
     import cvxpy as cp
     import numpy as np
+    import teaching
 
     import specmargin as sm
 
-    sm.teaching.guess("05.q1", ...)  # draws of 20
-    sm.teaching.guess("05.q2", ...)  # "loss", "graph" or "intercept"
-    return np, sm
+    teaching.guess("05.q1", ...)  # draws of 20
+    teaching.guess("05.q2", ...)  # "loss", "graph" or "intercept"
+    return np, sm, teaching
 
 
 @app.cell(hide_code=True)
@@ -149,10 +150,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_lapsvm = ...  # a function
     # Write your code here.
-    sm.teaching.check("05.W", my_lapsvm)
+    teaching.check("05.W", my_lapsvm)
     return
 
 
@@ -307,7 +308,7 @@ def _(mo):
 
 
 @app.cell
-def _(X, member, np, sm, truth, y):
+def _(X, member, np, sm, teaching, truth, y):
     from specmargin.plots import DecisionDisplay, LabelDisplay
 
     def turn(ax, ratio):
@@ -318,7 +319,7 @@ def _(X, member, np, sm, truth, y):
         )
         shown.plot(ax, colorbar=False, title=rf"$\gamma_I / \gamma_A$ = {ratio:g}: {errs:.1f} % wrong")
 
-    sm.teaching.slider(turn, [0, 1, 100, 10_000], name="ratio")
+    teaching.slider(turn, [0, 1, 100, 10_000], name="ratio")
     return
 
 
@@ -334,10 +335,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_path = ...  # two numbers
     # Write your code here.
-    sm.teaching.check("05.E1", my_path)
+    teaching.check("05.E1", my_path)
     return
 
 
@@ -353,10 +354,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_counts = ...  # three whole numbers
     # Write your code here.
-    sm.teaching.check("05.E2", my_counts)
+    teaching.check("05.E2", my_counts)
     return
 
 
@@ -373,7 +374,7 @@ def _(mo):
 
 
 @app.cell
-def _(np, sm):
+def _(np, sm, teaching):
     from sklearn.datasets import load_digits
 
     images, digit = (part[:600] for part in load_digits(return_X_y=True))
@@ -386,7 +387,7 @@ def _(np, sm):
 
     my_three = ...  # share for binary, share for heat (0 to 1), number of draws
     # Write your code here.
-    sm.teaching.check("05.E3", my_three)
+    teaching.check("05.E3", my_three)
     return
 
 
@@ -402,10 +403,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_saved = ...  # a whole number
     # Write your code here.
-    sm.teaching.check("05.E4", my_saved)
+    teaching.check("05.E4", my_saved)
     return (my_saved,)
 
 
@@ -418,9 +419,9 @@ def _(mo):
 
 
 @app.cell
-def _(different, family, laprls, lapsvm, my_saved, sm, svm):
-    print("different draws: you guessed", sm.teaching.guess("05.q1"), "- it is", different)
-    print("what costs most: you guessed", sm.teaching.guess("05.q2"))
+def _(different, family, laprls, lapsvm, my_saved, svm, teaching):
+    print("different draws: you guessed", teaching.guess("05.q1"), "- it is", different)
+    print("what costs most: you guessed", teaching.guess("05.q2"))
     costs = {
         "the wrong loss": laprls - lapsvm,
         "no graph": svm - lapsvm,

@@ -74,13 +74,14 @@ def _(mo):
 def _():
     import cvxpy as cp
     import numpy as np
+    import teaching
     from scipy.optimize import nnls
 
     import specmargin as sm
 
-    sm.teaching.guess("07.q1", ...)  # drops
-    sm.teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
-    return nnls, np, sm
+    teaching.guess("07.q1", ...)  # drops
+    teaching.guess("07.q2", ...)  # "ordered", "free" or "diffusion"
+    return nnls, np, sm, teaching
 
 
 @app.cell(hide_code=True)
@@ -150,13 +151,13 @@ def _(mo):
 
 
 @app.cell
-def _(np, q, sm):
+def _(np, q, teaching):
     prefixes = np.triu(np.ones((q, q)))
     prefixes[0, 1:] = 0.0
     print(prefixes[:4, :5])
     my_delta = ...  # 60 weights
     # Write your code here.
-    sm.teaching.check("07.W", my_delta)
+    teaching.check("07.W", my_delta)
     return (prefixes,)
 
 
@@ -325,7 +326,7 @@ def _(mo):
 
 
 @app.cell
-def _(M, SpectrumDisplay, a, delta, np, sm, spectrum, y):
+def _(M, SpectrumDisplay, a, delta, np, spectrum, teaching, y):
     def turn(ax, width):
         diffusion = np.exp(-spectrum.eigenvalues / width)
         diffusion[0] = 0.0
@@ -334,7 +335,7 @@ def _(M, SpectrumDisplay, a, delta, np, sm, spectrum, y):
         SpectrumDisplay({"ordered": delta, "diffusion": diffusion}).plot(ax, floor=1e-4, title=title)
         ax.set_xlabel("index $i$")
 
-    sm.teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
+    teaching.slider(turn, [0.03, 0.3, 3.0], name="width")
     return
 
 
@@ -350,10 +351,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_drops = ...  # five numbers
     # Write your code here.
-    sm.teaching.check("07.E1", my_drops)
+    teaching.check("07.E1", my_drops)
     return
 
 
@@ -368,10 +369,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_alignment = ...  # a number
     # Write your code here.
-    sm.teaching.check("07.E2", my_alignment)
+    teaching.check("07.E2", my_alignment)
     return
 
 
@@ -386,10 +387,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_optimum = ...  # a number, negative
     # Write your code here.
-    sm.teaching.check("07.E3", my_optimum)
+    teaching.check("07.E3", my_optimum)
     return
 
 
@@ -407,10 +408,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_shape = ...  # the optimum, a number, negative
     # Write your code here.
-    sm.teaching.check("07.E4", my_shape)
+    teaching.check("07.E4", my_shape)
     return
 
 
@@ -423,12 +424,12 @@ def _(mo):
 
 
 @app.cell
-def _(mean_errors, places_of_drops, sm):
-    print("drops: you guessed", sm.teaching.guess("07.q1"), "- of 60 places it drops at", places_of_drops)
+def _(mean_errors, places_of_drops, teaching):
+    print("drops: you guessed", teaching.guess("07.q1"), "- of 60 places it drops at", places_of_drops)
     least = min(mean_errors, key=mean_errors.get)
     print(
         "least errors: you guessed",
-        sm.teaching.guess("07.q2"),
+        teaching.guess("07.q2"),
         "- here it is",
         least,
         {name: round(float(error), 2) for name, error in mean_errors.items()},

@@ -71,14 +71,15 @@ def _(mo):
 def _():
     import cvxpy as cp
     import numpy as np
+    import teaching
 
     import specmargin as sm
     from specmargin.objectives import S3VM
     from specmargin.optima import S3VMRelaxation
 
-    sm.teaching.guess("09.q1", ...)  # questions
-    sm.teaching.guess("09.q2", ...)  # draws of 5
-    return S3VM, S3VMRelaxation, cp, np, sm
+    teaching.guess("09.q1", ...)  # questions
+    teaching.guess("09.q2", ...)  # draws of 5
+    return S3VM, S3VMRelaxation, cp, np, sm, teaching
 
 
 @app.cell(hide_code=True)
@@ -185,11 +186,11 @@ def _(mo):
 
 
 @app.cell
-def _(Z, np, offset, sm):
+def _(Z, np, offset, teaching):
     z = np.column_stack([np.full(len(Z), offset), Z])  # one row (r, x) for each point
     my_M = ...  # 3 rows, 3 columns
     # Write your code here.
-    sm.teaching.check("09.W", my_M)
+    teaching.check("09.W", my_M)
     return
 
 
@@ -375,10 +376,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_heights = ...  # two numbers
     # Write your code here.
-    sm.teaching.check("09.E1", my_heights)
+    teaching.check("09.E1", my_heights)
     return
 
 
@@ -394,10 +395,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_ends = ...  # 40 rows, 2 columns
     # Write your code here.
-    sm.teaching.check("09.E2", my_ends)
+    teaching.check("09.E2", my_ends)
     return
 
 
@@ -413,10 +414,10 @@ def _(mo):
 
 
 @app.cell
-def _(sm):
+def _(teaching):
     my_certain = ...  # ten numbers: -1, 0 or 1
     # Write your code here.
-    sm.teaching.check("09.E3", my_certain)
+    teaching.check("09.E3", my_certain)
     return
 
 
@@ -431,7 +432,7 @@ def _(mo):
 
 
 @app.cell
-def _(S3VM, sm):
+def _(S3VM, sm, teaching):
     def moons(seed):  # truth, which labels are hidden, the objective
         points, classes = sm.datasets.make_two_moons(n_samples=24, noise=0.1, random_state=seed)
         visible = sm.hide_labels(classes, per_class=2, random_state=seed)
@@ -440,7 +441,7 @@ def _(S3VM, sm):
 
     my_errors = ...  # two percentages: global minimum, cccp
     # Write your code here.
-    sm.teaching.check("09.E4", my_errors)
+    teaching.check("09.E4", my_errors)
     return
 
 
@@ -453,9 +454,9 @@ def _(mo):
 
 
 @app.cell
-def _(asked, one_sided, sm):
-    print("questions: you guessed", sm.teaching.guess("09.q1"), "- here", asked, "prove one of 1,024 labellings")
-    print("all in one class: you guessed", sm.teaching.guess("09.q2"), "- it is so in", one_sided, "of 5 draws")
+def _(asked, one_sided, teaching):
+    print("questions: you guessed", teaching.guess("09.q1"), "- here", asked, "prove one of 1,024 labellings")
+    print("all in one class: you guessed", teaching.guess("09.q2"), "- it is so in", one_sided, "of 5 draws")
     return
 
 

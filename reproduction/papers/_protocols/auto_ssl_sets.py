@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.data import newsgroups_pair
 from reproduction.engine.splits import Split, random_splits
 from reproduction.tasks import Samples, Task, dataset
-from specmargin.datasets import make_two_moons, newsgroups_pair
+from specmargin.datasets import make_two_moons
 from specmargin.datasets.synthetic import make_g4c
 from specmargin.typing import FloatArray, IntArray
 

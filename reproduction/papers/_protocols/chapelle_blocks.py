@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.blocks import Block, Blocks, grouped
+from reproduction.data import Dataset
 from reproduction.engine.evaluation import percent
 from reproduction.engine.records import Cell, Row
 from reproduction.engine.splits import Split, published_splits
@@ -37,7 +38,6 @@ from reproduction.methods import decide
 from reproduction.papers._protocols.s3vm_methods import FINISHED, Fit, Setting, common_objective, fit
 from reproduction.run import measured
 from reproduction.tasks import Samples, Task, labels_of, rbf, restricted, samples, splits, task_laplacian
-from specmargin.datasets import Dataset
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import deformed_kernel, kernel_map

@@ -22,12 +22,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.data import Dataset
 from reproduction.engine.published import published_parameters
 from reproduction.engine.records import Cell, Row, canonical_json
 from reproduction.engine.splits import Split
 from reproduction.methods import Method, decide
 from reproduction.tasks import Samples, Task, available_tasks, kernel_matrix, rbf, samples, splits
-from specmargin.datasets import Dataset
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import LaplacianOperator, knn_graph, laplacian
 from specmargin.labels import Labels, encode_labels

@@ -22,11 +22,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from reproduction.data import mnist_pair, newsgroups_pair
 from reproduction.engine.records import Cell, canonical_json
 from reproduction.engine.splits import Split, random_splits
 from reproduction.methods import Method
 from reproduction.tasks import is_available, missing_data
-from specmargin.datasets import digits_pair, mnist_pair, newsgroups_pair
+from specmargin.datasets import digits_pair
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import knn_graph
 from specmargin.labels import Labels

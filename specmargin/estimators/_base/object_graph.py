@@ -28,10 +28,10 @@ from specmargin.typing import AnyArray
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]
 
 ROOMS = (
-    *("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results"),
-    *("solvers.parts", "spectra"),
+    *("estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results"),
+    *("solvers.parts", "spectra", "tables.auto_ssl", "tables.candidates"),
 )
-"""Parts of the package whose classes a file can hold."""
+"""Parts of the package whose classes a file can hold, by name: those of the tables load when a file is made or read."""
 
 FOREIGN = (
     *("sklearn.cluster.KMeans", "sklearn.decomposition.PCA", "sklearn.decomposition.TruncatedSVD"),

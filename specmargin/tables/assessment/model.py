@@ -138,7 +138,7 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     >>> import tempfile
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=80, noise=0.1, random_state=0)
-    >>> model = sm.assessment.fit_table(X, sm.hide_labels(y_true, per_class=6, random_state=0))
+    >>> model = sm.tables.fit_table(X, sm.hide_labels(y_true, per_class=6, random_state=0))
     >>> path = f"{tempfile.mkdtemp()}/moons.npz"
     >>> model.save(path)
     >>> bool((load_model(path).predict(X) == model.predict(X)).all())

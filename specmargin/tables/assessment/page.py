@@ -42,7 +42,9 @@ def page(comparison: Any) -> str:
     def written_out(value: Any) -> Any:
         return value if isinstance(value, Markup) else visible(str(value))
 
-    environment = Environment(loader=PackageLoader("specmargin", "assessment"), autoescape=True, finalize=written_out)
+    environment = Environment(
+        loader=PackageLoader("specmargin", "tables/assessment"), autoescape=True, finalize=written_out
+    )
     known = _facts(comparison) | _pictures(comparison, Markup)
     if len(comparison.data.classes):
         known |= _predictions(comparison)

@@ -93,7 +93,7 @@ class Constants:
         What summed losses are divided by in the weights.
     agreement : float
         Power, with two classes, of the ratio of disagreements that multiplies the prior weights of the families that
-        use the unlabelled samples, `specmargin.tables.candidates.agreement.disagreement_ratio`; 0 leaves them as they are.
+        use the unlabelled samples, `specmargin.tables.candidates.agreement.disagreement_ratio`; 0 leaves them as is.
     sampled : int
         Samples from which thresholds are recomputed without a label.
     """

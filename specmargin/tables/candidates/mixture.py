@@ -6,7 +6,8 @@ A candidate j of a family gets the weight
 
 with the log-loss :math:`\ell_{ij}` of its decision about label i without that label. With few labels the weights are
 nearly the prior, and the threshold decides; with many the best candidates remain. With two classes the priors of the
-families that use the unlabelled samples are multiplied by a power of the ratio of `specmargin.tables.candidates.agreement`.
+families that use the unlabelled samples are multiplied by a power of the ratio of
+`specmargin.tables.candidates.agreement`.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Mixture:
     losses : ndarray of shape (J, l)
         Log-losses of left-out labels.
     disagreement_ratio : float
-        Ratio by `specmargin.tables.candidates.agreement`; 1 where it is not asked for, with several classes or without one of
-        the sides.
+        Ratio by `specmargin.tables.candidates.agreement`; 1 where it is not asked for, with several classes or without
+        one of the sides.
     offsets : ndarray of shape (n_classes,)
         Added to the log-probabilities.
     log_probabilities : ndarray of shape (n, n_classes)

@@ -2,10 +2,10 @@ r"""Which assumption the labels support: decisions at left-out labels, and where
 
 The *manifold* assumption (classes are smooth along the graph): kernel ridge regression on the lowest eigenvectors of
 the normalised Laplacian decides about each labelled sample without its own label, exactly
-(`specmargin.tables.candidates.ridge`). The *cluster* assumption (the boundary of the classes lies where samples are sparse):
-the linear ridge does the same, and the share of the graph's edges that cross its boundary counts how dense samples are
-there. Each number is compared with that of the same labels dealt out anew, which says what random labels give. Nearest
-labels and an RBF kernel tell what features do without unlabelled samples.
+(`specmargin.tables.candidates.ridge`). The *cluster* assumption (the boundary of the classes lies where samples are
+sparse): the linear ridge does the same, and the share of the graph's edges that cross its boundary counts how dense
+samples are there. Each number is compared with that of the same labels dealt out anew, which says what random labels
+give. Nearest labels and an RBF kernel tell what features do without unlabelled samples.
 
 A boundary across the longest direction of the samples is crossed by few edges, too, where it has no gap: a graph does
 not tell these apart, and the verdict calls both clusters.

@@ -129,7 +129,7 @@ class Diagnosis(AsText):
 
         Returns
         -------
-        specmargin.plots.DiagnosisDisplay
+        specmargin.tables.plots.DiagnosisDisplay
             Display with ``figure_`` and ``axes_``.
         """
         from specmargin.tables.plots.diagnosis import DiagnosisDisplay

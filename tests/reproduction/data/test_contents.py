@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from specmargin import datasets
+from reproduction import data as datasets
 from specmargin.exceptions import SpecmarginError
 
 Register = Callable[[Path], None]

@@ -11,9 +11,10 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from reproduction.data import fetch, registry
-from specmargin import datasets
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from reproduction import data as datasets
+from reproduction.data import DataNotFoundError, fetch, registry
+from specmargin.datasets import make_clock, make_two_spirals
+from specmargin.exceptions import SpecmarginError
 
 Register = Callable[[Path], None]
 
@@ -73,7 +74,7 @@ def test_g50c_has_five_percent_bayes_error(real_data: Path) -> None:
 @pytest.mark.data
 def test_clock_archive_is_the_formula(real_data: Path, tol: Mapping[str, float]) -> None:
     data = datasets.load("clock", data_home=real_data)
-    X, y = datasets.make_clock()
+    X, y = make_clock()
     np.testing.assert_allclose(data.X, X, atol=tol["exact"])
     np.testing.assert_array_equal(data.y, y)
 
@@ -81,7 +82,7 @@ def test_clock_archive_is_the_formula(real_data: Path, tol: Mapping[str, float])
 @pytest.mark.data
 def test_two_spirals_archive_is_the_formula(real_data: Path, tol: Mapping[str, float]) -> None:
     data = datasets.load("two_spirals", data_home=real_data)
-    X, y = datasets.make_two_spirals()
+    X, y = make_two_spirals()
     # The published points were computed with pi = 3.1416, which turns point i by this angle.
     turn = np.exp(1j * np.arange(97) * (3.1416 - np.pi) / 16)
     for label in (0, 1):
@@ -212,7 +213,7 @@ def test_unknown_name() -> None:
 
 def test_clock_without_a_file(empty_cache: Path) -> None:
     data = datasets.load("clock")
-    np.testing.assert_array_equal(data.X, datasets.make_clock()[0])
+    np.testing.assert_array_equal(data.X, make_clock()[0])
     assert data.source == "formula"
     assert data.sha256 is None
 

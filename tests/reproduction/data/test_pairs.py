@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from reproduction import data as datasets
 from reproduction.data.pairs import NEWSGROUPS_PAIRS
-from specmargin import datasets
 
 Register = Callable[[Path], None]
 PAIR_SIZES = {

@@ -1,7 +1,7 @@
 """The registry of the data sets."""
 
+from reproduction import data as datasets
 from reproduction.data import registry
-from specmargin import datasets
 
 
 def test_registry_is_complete() -> None:

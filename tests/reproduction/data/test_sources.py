@@ -19,9 +19,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reproduction.data import conversions, sources
-from specmargin import datasets
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from reproduction import data as datasets
+from reproduction.data import DataNotFoundError, conversions, sources
+from specmargin.exceptions import SpecmarginError
 
 Files = dict[str, bytes]
 Install = Callable[..., "Network"]
@@ -127,7 +127,7 @@ def test_no_network(empty_cache: Path, network: Install, name: str) -> None:
 
 def test_without_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(DataNotFoundError, match=r"pip install 'specmargin\[data\]'"):
+    with pytest.raises(DataNotFoundError, match=r"pip install pooch"):
         datasets.load("mnist")
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from reproduction.data import text
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from reproduction.data import DataNotFoundError, text
+from specmargin.exceptions import SpecmarginError
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
+from reproduction.data import available, load
 from reproduction.engine.records import Cell
 from reproduction.judging import frame_of, judge
 from reproduction.papers import claims, run_table
@@ -116,7 +117,7 @@ def test_every_study_is_complete_and_of_one_paper():
     for _, names, draws in claims.STUDIES.values():
         assert names
         assert draws >= 1
-        assert all(claims.source_of(name) in ("", *sm.datasets.available()) for name in names)
+        assert all(claims.source_of(name) in ("", *available()) for name in names)
 
 
 def test_unknown_studies_are_named():
@@ -240,7 +241,7 @@ def test_iterations_count_until_the_error_stays_within_half_a_point(monkeypatch)
 
 
 def test_the_moons_of_the_figures_are_the_published_points(real_data):
-    points = sm.datasets.load("two_moons", data_home=real_data)
+    points = load("two_moons", data_home=real_data)
     X, y, labels = manifold.published_moons("two_moons", 3, real_data)
     np.testing.assert_array_equal(X, points.X)
     assert sorted(y[labels.labeled].tolist()) == sorted(set(y))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from reproduction.data import DataNotFoundError
 from reproduction.engine.equivalence import Interval
 from reproduction.engine.records import Cell
 from reproduction.methods import Method
@@ -27,7 +28,7 @@ from reproduction.papers._protocols.optima_quantities import intervals, of_probl
 from reproduction.papers._protocols.optima_report import answer, unproved
 from reproduction.papers.global_optima import QUICK, Plan, judged, solved
 from reproduction.recorded import read_record, recorded_folder
-from specmargin.exceptions import DataNotFoundError, InvalidInputError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 RECORD = None if recorded_folder() is None else recorded_folder() / "s3vm_optima"
 

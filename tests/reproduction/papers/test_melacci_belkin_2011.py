@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from reproduction import tasks as common
+from reproduction.data import load
 from reproduction.engine.evaluation import evaluate
 from reproduction.engine.protocol import select
 from reproduction.engine.published import published_parameters, published_sizes
@@ -88,7 +89,7 @@ def test_kernel_of_mnist_is_near_the_identity_on_the_labelled_images(real_data):
     """The paper says so of its own, and prints one error for SVM and RLSC on U, V and T."""
     task = methods.TASKS["mnist3vs8"]
     X, drawn = samples(task, real_data).X, splits(task, real_data)
-    whole = sm.datasets.load("mnist", data_home=real_data)
+    whole = load("mnist", data_home=real_data)
     pixels = np.asarray(whole.X)[np.isin(whole.y, (3, 8))]
     unit = pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
     sums = {"centred": [], "plus one": []}  # the kernel of the table, and the one that it had
@@ -181,7 +182,7 @@ def test_tasks_are_the_published_ones():
 
 
 def test_halves_are_the_first_and_the_last_classes(small):
-    digits = sm.datasets.load("digits").y[:200]
+    digits = load("digits").y[:200]
     assert np.array_equal(samples(methods.TASKS["digitsb"], small).y, np.isin(digits, [5, 6, 7, 8, 9]))
     assert np.array_equal(samples(methods.TASKS["digits"], small).y, digits)
 

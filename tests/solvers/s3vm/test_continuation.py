@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from s3vm_problems import kernel_features, radial
 from sklearn.datasets import load_digits
 
-from specmargin.datasets import load, make_two_moons
+from reproduction.data import load
+from specmargin.datasets import make_two_moons
 from specmargin.labels import encode_labels, hide_labels
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM

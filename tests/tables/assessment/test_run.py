@@ -131,7 +131,7 @@ def test_a_run_goes_on_where_it_ended(compared, path, folder, monkeypatch) -> No
     lines = []
     fitted = []
     monkeypatch.setattr(
-        sm.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self) or pytest.fail("again")
+        sm.tables.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self) or pytest.fail("again")
     )
     again = compare_file(path, "kind", methods=METHODS, folder=folder / "out", progress=lines.append)
     assert [line for line in lines if "kept from an earlier run" in line] == [
@@ -157,7 +157,7 @@ def test_damaged_rows_and_other_data_are_computed_again(tmp_path, compared) -> N
 
 
 def test_a_spent_budget_and_little_memory_are_told(path, monkeypatch) -> None:
-    monkeypatch.setattr(sm.assessment.outcomes, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(sm.tables.assessment.outcomes, "available_memory", lambda: 1e6)
     few = compare_file(path, "kind", methods=["majority", "svm", "AutoSSL"])
     assert "GB of memory" in few.row("AutoSSL").notes[0]
     assert few.row("AutoSSL").verdict == "not run"
@@ -170,7 +170,7 @@ def test_a_spent_budget_and_little_memory_are_told(path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("method", ["svm", "majority", "baseline", "LapRLS"])
 def test_models_in_files(method, tmp_path, path) -> None:
-    table, labels = sm.assessment.split_target(read_table(path), "kind")
+    table, labels = sm.tables.split_target(read_table(path), "kind")
     model = fit_table(table, labels, method=method, unlabeled=None, target="kind")
     model.save(tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
@@ -367,9 +367,9 @@ def test_dollars_in_names_and_a_page_that_fails_leave_the_predictions(tmp_path, 
 
 
 def test_what_does_not_fit_into_the_budget_is_not_begun(path, monkeypatch) -> None:
-    monkeypatch.setattr(sm.assessment.outcomes, "forecast", lambda method, *_: 1e6 * (method.name == "svm"))
+    monkeypatch.setattr(sm.tables.assessment.outcomes, "forecast", lambda method, *_: 1e6 * (method.name == "svm"))
     fitted = []
-    monkeypatch.setattr(sm.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self))
+    monkeypatch.setattr(sm.tables.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self))
     made = compare_file(path, "kind", methods=["svm", "majority"], budget=1000.0)
     assert "it would take about 1000000 s" in made.row("svm").notes[0]
     assert fitted == []

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots import DiagnosisDisplay, subplots
+from specmargin.plots import subplots
+from specmargin.tables.plots import DiagnosisDisplay
 
 
 def diagnosis(n_classes=2, n_labeled=24):

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 import specmargin as sm
+from reproduction.data import load
 from reproduction.engine.published import published_parameters
 from reproduction.engine.records import Cell
 from reproduction.papers._claims.belkin import PAPER
@@ -70,7 +71,7 @@ def test_tested_are_the_3291_images_that_the_training_file_has_left(real_data):
     X, y, n_train = fits._digits("usps", 400, real_data)
     assert (n_train, len(y) - n_train) == (4000, 3291) == (4000, 7291 - 4000)
     assert X.shape == (7291, 100)
-    whole = sm.datasets.load("usps", data_home=real_data)
+    whole = load("usps", data_home=real_data)
     counts = np.bincount(whole.y[: whole.extras["n_train"]]) - 400
     np.testing.assert_array_equal(np.bincount(y[n_train:]), counts)
     assert [
@@ -91,7 +92,7 @@ def test_kernel_of_degree_three_is_what_is_said(rng):
 
 def digits(kernel, n):
     """Return kernels K and K_test by hand, n images of a three and n of an eight to train, and the classes of both."""
-    data = sm.datasets.load("digits")
+    data = load("digits")
     threes, eights = (np.flatnonzero(data.y == digit) for digit in (3, 8))
     train, test = (np.concatenate([threes[part], eights[part]]) for part in (slice(n), slice(n, None)))
     test = np.sort(test)
@@ -144,7 +145,7 @@ def test_rows_of_the_record_are_those_of_other_code(real_data):
 
     That is why LapSVM errs by 2.19 % with two labels: other draws give other numbers, other code does not.
     """
-    whole = sm.datasets.load("usps", data_home=real_data)
+    whole = load("usps", data_home=real_data)
     file = np.arange(whole.extras["n_train"])
     first = np.concatenate([np.flatnonzero(whole.y[file] == digit)[:400] for digit in range(10)])
     centred = whole.X - whole.X[first].mean(axis=0)

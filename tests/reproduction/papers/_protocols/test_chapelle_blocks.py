@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 import specmargin as sm
 from reproduction import tasks as common
+from reproduction.data import load
 from reproduction.engine.records import Cell
 from reproduction.methods import decide
 from reproduction.papers._protocols import chapelle_blocks as blocks
@@ -144,7 +145,7 @@ def test_impossible_features(made, options, message):
 
 def test_row_is_the_solvers_answer(tol):
     row = blocks.work(DIGITS.cells()[0])
-    X, y = sm.datasets.load("digits").X, sm.datasets.load("digits").y
+    X, y = load("digits").X, load("digits").y
     kept = np.flatnonzero((y == 3) | (y == 8))
     X, y = X[kept], (y[kept] == 8).astype(int)
     labels = common.labels_of(y, next(iter(splits("digits 3-8").values())).labeled)

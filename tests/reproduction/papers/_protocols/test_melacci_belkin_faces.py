@@ -8,6 +8,7 @@ import pytest
 from claim_rows import line_on
 
 import specmargin as sm
+from reproduction.data import load
 from reproduction.engine.records import Cell, make_row
 from reproduction.papers import run_table
 from reproduction.papers._protocols import melacci_belkin_faces as faces
@@ -46,7 +47,7 @@ def test_macro_error_weighs_the_classes_alike():
 
 def test_stored_kernel_is_its_rounded_matrix(nowhere, rng):
     K = faces.stored_kernel(TASK, nowhere)
-    exact = gram(sm.datasets.load("digits").X[:N], gamma=1 / 800)
+    exact = gram(load("digits").X[:N], gamma=1 / 800)
     dense = K.matrix.astype(np.float64)
     assert K.matrix.dtype == np.float32
     assert np.array_equal(dense, dense.T)
@@ -59,7 +60,7 @@ def test_stored_kernel_is_its_rounded_matrix(nowhere, rng):
 
 
 def test_test_and_training_set_are_exchanged(monkeypatch):
-    made = sm.datasets.load("digits")
+    made = load("digits")
     monkeypatch.setattr(faces, "dataset", lambda *args: replace(made, y=made.y % 2, extras={"n_train": 1000}))
     X, y = faces.FACEMIT["facemit"].read(faces.FACEMIT["facemit"], None)
     np.testing.assert_array_equal(X[:797], made.X[1000:])

@@ -1,0 +1,1 @@
+"""Methods compared on a table, from its cells to the page; `specmargin.tables` has the names that users type."""
