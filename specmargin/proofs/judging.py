@@ -1,4 +1,4 @@
-"""What a claim and the proof of it have in common, and what is said of a claim that was proved, or was not."""
+"""A claim against its proof: whether value, bound and gap are as claimed."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ from specmargin.proofs.packing import OBJECTIVES, PACKING
 from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.result_files import read_result, require_path, write_result
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import problem_of, record_of
+from specmargin.proofs.translation import record_of
 from specmargin.proofs.values import contents_of
+from specmargin.proofs.verification import problem_of
 from specmargin.proofs.wings import TREES, loaded
 from specmargin.results import ConeProof, SolveResult
 

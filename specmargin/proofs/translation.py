@@ -38,10 +38,9 @@ from specmargin.objectives import (
     WeightedSVM,
 )
 from specmargin.objectives.reduction import Applied
-from specmargin.proofs.cone_records import program_of
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.wings import BOUND, RECORDS, loaded
-from specmargin.results import CHANGED, ConeProof, SolveResult
+from specmargin.results import CHANGED, SolveResult
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "Variables",
     "lacks_its_tree",
     "parts_of",
-    "problem_of",
     "record",
     "record_of",
     "require_own",
@@ -87,33 +85,6 @@ def lacks_its_tree(objective: Objective, result: SolveResult) -> bool:
     kept = result.log is not None or "theta" in result.variables or "theta" in result.duals
     searched = isinstance(objective, S3VM) and not (objective.is_supervised and objective.features.penalty == 0.0)
     return searched and result.solver in _OF_TREES and not kept
-
-
-def problem_of(problem: Any, result: Any) -> Any:
-    """Return what is proved of a problem: its objective, or the cone program that the result holds.
-
-    Parameters
-    ----------
-    problem : objective, BuiltProblem, cvxpy.Problem or ConeProof
-        A CVXPY problem must compile to the program that was solved: its parameters have the values of then.
-    result : SolveResult
-        Its answer.
-    """
-    if type(problem).__module__.startswith("specmargin.problems."):  # loaded only where it is already
-        from specmargin.problems import BuiltProblem
-
-        if isinstance(problem, BuiltProblem):
-            if problem.is_as_built():
-                return problem.current_objective()
-            problem = problem.problem
-    if isinstance(problem, ConeProof) or type(problem).__module__.startswith(("cvxpy.", "specmargin.problems.")):
-        return program_of(problem, result)
-    if isinstance(getattr(result, "log", None), ConeProof):
-        raise InvalidInputError(
-            f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; pass the "
-            "problem that was solved."
-        )
-    return problem
 
 
 def record_of(objective: Objective, result: SolveResult) -> ProofRecord:

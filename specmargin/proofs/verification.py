@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.proofs import cone_verification
-from specmargin.proofs.cone_records import cone_record_of
+from specmargin.proofs.cone_records import cone_record_of, program_of
 from specmargin.proofs.cone_verification import digest_of
 from specmargin.proofs.packing import PACKING
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.translation import problem_of, record_of
+from specmargin.proofs.translation import record_of
 from specmargin.proofs.wings import REPLAYS, TREES, loaded
 from specmargin.results import ConeProof, SolveResult
 
-__all__ = ["verify", "verify_record"]
+__all__ = ["problem_of", "verify", "verify_record"]
 
 
 def verify(objective: Any, result: SolveResult) -> Verification:
@@ -66,6 +67,33 @@ def verify(objective: Any, result: SolveResult) -> Verification:
         record = record_of(objective, result)
     verification = verify_record(record)  # last: what is wrong with the arguments needs no flint
     return replace(verification, digest=digest_of(objective, result, PACKING))
+
+
+def problem_of(problem: Any, result: Any) -> Any:
+    """Return what is proved of a problem: its objective, or the cone program that the result holds.
+
+    Parameters
+    ----------
+    problem : objective, BuiltProblem, cvxpy.Problem or ConeProof
+        A CVXPY problem must compile to the program that was solved: its parameters have the values of then.
+    result : SolveResult
+        Its answer.
+    """
+    if type(problem).__module__.startswith("specmargin.problems."):  # loaded only where it is already
+        from specmargin.problems import BuiltProblem
+
+        if isinstance(problem, BuiltProblem):
+            if problem.is_as_built():
+                return problem.current_objective()
+            problem = problem.problem
+    if isinstance(problem, ConeProof) or type(problem).__module__.startswith(("cvxpy.", "specmargin.problems.")):
+        return program_of(problem, result)
+    if isinstance(getattr(result, "log", None), ConeProof):
+        raise InvalidInputError(
+            f"the result is of {result.problem!r}: an objective says nothing of what was changed in CVXPY; pass the "
+            "problem that was solved."
+        )
+    return problem
 
 
 def verify_record(record: ProofRecord) -> Verification:

@@ -11,7 +11,7 @@ import pytest
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.proofs.cone_records import cone_record_of
-from specmargin.proofs.translation import problem_of
+from specmargin.proofs.verification import problem_of
 
 
 @pytest.fixture
