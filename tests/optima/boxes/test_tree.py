@@ -191,7 +191,7 @@ def begun(tree):
     """Return a process that does `search_aloud`."""
     paths = [str(Path(__file__).parent), *sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    code = f"import test_box_tree; test_box_tree.search_aloud({str(tree)!r})"
+    code = f"import test_tree; test_tree.search_aloud({str(tree)!r})"
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
 
 
