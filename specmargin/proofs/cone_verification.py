@@ -93,7 +93,7 @@ def digest_of(objective: Any, result: SolveResult, packing: Packing | None = Non
     told = {name: getattr(result, name) for name in ("problem", "variables", "duals", "log")}
     told |= {"status": str(result.status), "certificate": asdict(result.certificate)}
     problem = {} if isinstance(objective, ConeProof) else pack(objective, arrays, "objective")
-    problem.pop("reduced", None)  # what is known of it already
+    problem.get("fields", {}).pop("reduced", None)  # what is known of it already
     digest = hashlib.sha256(json.dumps([problem, pack(told, arrays, "result")], sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

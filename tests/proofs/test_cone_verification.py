@@ -6,9 +6,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.problems.conic.orders import solve
 from specmargin.proofs.cone_verification import digest_of, verify
+from specmargin.proofs.packing import PACKING
 from specmargin.proofs.result_files import load_result, read_provenance, save_result
 from specmargin.results import Status
 
@@ -58,3 +60,12 @@ def test_results_of_others_are_refused(problem, tmp_path):
         verify(problem, replace(result, log=None))
     with pytest.raises(InvalidTypeError, match="is no path"):
         save_result(problem, problem, result)
+
+
+def test_what_is_factorised_already_is_no_part_of_the_digest():
+    labels, K = sm.encode_labels([0, 1, -1]), np.eye(3) + 0.5
+    objective, fresh = (sm.objectives.LapSVM(K, None, labels, gamma_A=0.1) for _ in range(2))
+    result = sm.solvers.factorized(objective)
+    assert (objective.is_reduced, fresh.is_reduced) == (True, False)
+    assert digest_of(fresh, result, PACKING) == digest_of(objective, result, PACKING)
+    assert digest_of(objective.with_(gamma_A=0.2), result, PACKING) != digest_of(objective, result, PACKING)
