@@ -27,9 +27,9 @@ from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.result_files import read_result, require_path, write_result
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import record_of
-from specmargin.proofs.values import contents_of
+from specmargin.proofs.values import contents_of, loaded
 from specmargin.proofs.verification import problem_of
-from specmargin.proofs.wings import TREES, loaded
+from specmargin.proofs.wings import TREES
 from specmargin.results import ConeProof, SolveResult
 
 __all__ = ["load_result", "provable", "read_record", "save_result"]

@@ -39,7 +39,8 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.wings import BOUND, RECORDS, loaded
+from specmargin.proofs.values import loaded
+from specmargin.proofs.wings import BOUND, RECORDS
 from specmargin.results import CHANGED, SolveResult
 from specmargin.typing import AnyArray, FloatArray
 

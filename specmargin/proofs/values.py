@@ -23,7 +23,7 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, Specmargi
 from specmargin.results import ConeProof
 from specmargin.typing import AnyArray
 
-__all__ = ["Packing", "contents_of", "pack_sparse", "package_versions", "unpack_sparse"]
+__all__ = ["Packing", "contents_of", "loaded", "pack_sparse", "package_versions", "unpack_sparse"]
 
 _SPARSE: dict[str, tuple[str, ...]] = {
     "csr": ("data", "indices", "indptr"),
@@ -145,8 +145,7 @@ class Packing:
         """Return the class of that name, None if there is none; it is loaded if it was given as a dotted name."""
         cls = self.classes.get(name)
         if isinstance(cls, str):
-            module, _, attribute = cls.rpartition(".")
-            cls = self.classes[name] = getattr(import_module(module), attribute)
+            cls = self.classes[name] = loaded(cls)
         return cls
 
     def _packed_array(self, value: AnyArray, arrays: dict[str, AnyArray], at: str) -> Any:
@@ -156,6 +155,18 @@ class Packing:
         if value.ndim != 1:
             raise InvalidTypeError(f"{at}={shown(value)} holds Python objects; pass an array of numbers or texts.")
         return {"objects": [self.pack(item, arrays, f"{at}/{k}") for k, item in enumerate(value.tolist())]}
+
+
+def loaded(name: str) -> Any:
+    """Return what a dotted name means.
+
+    Examples
+    --------
+    >>> loaded("specmargin.exceptions.SolverError").__name__
+    'SolverError'
+    """
+    module, _, own = name.rpartition(".")
+    return getattr(import_module(module), own)
 
 
 def pack_sparse(value: Any, arrays: dict[str, AnyArray], at: str) -> dict[str, Any]:

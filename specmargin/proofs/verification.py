@@ -12,7 +12,8 @@ from specmargin.proofs.cone_verification import digest_of
 from specmargin.proofs.packing import PACKING
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.translation import record_of
-from specmargin.proofs.wings import REPLAYS, TREES, loaded
+from specmargin.proofs.values import loaded
+from specmargin.proofs.wings import REPLAYS, TREES
 from specmargin.results import ConeProof, SolveResult
 
 __all__ = ["problem_of", "verify", "verify_record"]

@@ -1,11 +1,8 @@
-"""What the wings of the package add to proofs, by dotted names: `loaded` imports it where a result asks for it."""
+"""What the wings of the package add to proofs, by dotted names: it is loaded where a result asks for it."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-__all__ = ["BOUND", "CLASSES", "RECORDS", "REPLAYS", "TREES", "loaded"]
+__all__ = ["BOUND", "CLASSES", "RECORDS", "REPLAYS", "TREES"]
 
 CLASSES = {
     "BoxLog": "specmargin.optima.BoxLog",
@@ -25,15 +22,3 @@ REPLAYS = {
     "s3vm_boxes": "specmargin.optima.boxes.replay.replay",
 }
 """What verifies records of further kinds."""
-
-
-def loaded(name: str) -> Any:
-    """Return what a dotted name means.
-
-    Examples
-    --------
-    >>> loaded("specmargin.exceptions.SolverError").__name__
-    'SolverError'
-    """
-    module, _, own = name.rpartition(".")
-    return getattr(import_module(module), own)
