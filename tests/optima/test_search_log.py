@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -33,6 +35,9 @@ def test_a_proof_log_tells_how_large_it_is_and_is_made_of_its_arrays() -> None:
     assert all(again.arrays[name] is x for name, x in log.arrays.items())
     assert log == log
     assert log != again
+    for other in (pickle.loads(pickle.dumps(log)), copy.deepcopy(log)):
+        assert (other.n_samples, other.n_leaves) == (4, 3)
+        assert {name: x.tolist() for name, x in other.arrays.items()} == {n: x.tolist() for n, x in log.arrays.items()}
     # A node that is split twice is one node less among the leaves.
     twice = dataclasses.replace(log, parent=np.array([0, 0]))
     assert (twice.n_nodes, twice.n_leaves) == (5, 4)
