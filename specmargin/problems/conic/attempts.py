@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from specmargin.problems.conic.existence import upper_end
 from specmargin.problems.conic.outward import Outward
 from specmargin.problems.conic.program import Answer, Compiled, ConeProgram
 from specmargin.problems.conic.rays import Ray, is_proved_feasible, proved_infeasible, proved_unbounded
-from specmargin.results import compared
+from specmargin.results import ZERO, compared
 from specmargin.typing import FloatArray
 
 __all__ = ["Attempt", "attempted", "feasible_point", "proved_upper_end"]
@@ -57,6 +57,8 @@ class Attempt:
         Proof of infeasibility or unboundedness.
     supposing : tuple of str
         What its ray would have to suppose in order to be a proof; then there is none.
+    written : float, default 0
+        The largest relative violation of a constraint as it is written.
     """
 
     compiled: Compiled
@@ -64,6 +66,7 @@ class Attempt:
     proof: Proof | None = None
     ray: Ray | None = None
     supposing: tuple[str, ...] = ()
+    written: float = 0.0
 
     @property
     def relative_gap(self) -> float:
@@ -73,14 +76,13 @@ class Attempt:
         """
         if self.proof is None:
             return math.inf
-        value, bound = self.proof.value, self.proof.bound
-        gap, size = value - bound, compared(value, bound, self.size)
-        return gap / max(size, 1e-300) if math.isfinite(gap) else math.inf
+        gap = self.proof.value - self.proof.bound
+        return gap / self._compared if math.isfinite(gap) else math.inf
 
     @property
     def distance(self) -> float:
         """How far the answer is from a proved one: the modulus of its gap or its violation, both relative."""
-        return max(abs(self.relative_gap), self.outside)
+        return max(abs(self.relative_gap), self.outside, self.written)
 
     @property
     def outside(self) -> float:
@@ -88,8 +90,13 @@ class Attempt:
         if self.proof is None:
             return math.inf
         program, proof, x = self.compiled.program, self.proof, self.answer.x
-        size = compared(proof.value, proof.bound, self.size)
-        return max(program.relative_violation(x), program.worth(x, proof.z) / max(size, 1e-300))
+        return max(program.relative_violation(x), program.worth(x, proof.z) / self._compared)
+
+    @property
+    def _compared(self) -> float:
+        """What a gap is relative to in the certificate, whose rounding holds a share for the verification of a file."""
+        assert self.proof is not None
+        return max(compared(self.proof.value, self.proof.bound, self.size, 0.2 * ZERO * self.size), 1e-300)
 
     @property
     def size(self) -> float:
@@ -97,7 +104,10 @@ class Attempt:
         return self.compiled.program.size(self.answer.x)
 
 
-def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> Attempt:
+Measure = Callable[[Attempt], Attempt]
+
+
+def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = lambda a: a, **options: Any) -> Attempt:
     """Solve a problem and prove what can be proved, by further attempts where the first leaves a gap.
 
     Any solver has one with the objective scaled, if its coefficients are far from one; Clarabel has more. A solver that
@@ -111,11 +121,13 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
         An installed solver.
     tol : float
         Relative gap that is enough.
+    measure : callable, optional
+        Gives an attempt its `Attempt.written`; without it, violations are those of the rows.
     **options
         Parameters of the solver.
     """
     form = compiled_as_written(problem, solver)
-    best = _judged(form, form.solved(**options), tol, rounds=3)
+    best = measure(_judged(form, form.solved(**options), tol, rounds=3))
     if best.ray is not None:
         return best
     is_clarabel = solver == "CLARABEL"
@@ -134,7 +146,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, **options: Any) -> A
             answer = form.solved(scale if is_scaled else 1.0, **_settings(form, changes, options))
         except cp.SolverError:
             continue  # what is proved of an earlier answer stays
-        further = _judged(form, answer, tol, rounds=7, known=None if supposes else best.proof)
+        further = measure(_judged(form, answer, tol, rounds=7, known=None if supposes else best.proof))
         if further.ray is not None:
             return further if best.proof is None else best
         if _order(further, tol) < _order(best, tol):
@@ -188,15 +200,7 @@ def feasible_point(form: Compiled) -> FloatArray | Ray | None:
     if is_proved_feasible(program, x):
         return x
     idle = {name: 0 * form.data[name] for name in ("c", "P") if form.data.get(name) is not None}
-    # Other solvers hold right sides otherwise: PIQP has ended the process at some of a wrong size.
-    for depth in _INSIDE if form.solver == "CLARABEL" else ():
-        b = program.b.copy()
-        for cone in program.parts:
-            cone.shrunk(b, depth)
-        try:
-            inner = replace_right_sides(replace(form, data={**form.data, **idle}), b).solved()
-        except cp.SolverError:
-            continue
+    for inner in _inside(replace(form, data={**form.data, **idle}), _INSIDE):
         if is_proved_feasible(program, inner.x):
             return inner.x
         if "infeasible" in inner.status:  # of smaller cones: whether the ray proves it of the whole ones is judged
@@ -214,14 +218,7 @@ def proved_upper_end(attempt: Attempt) -> float:
     form, x = attempt.compiled, attempt.answer.x
     outward = Outward(form.program)
     upper = upper_end(outward, x)
-    for depth in _DEPTHS if math.isinf(upper) and form.solver == "CLARABEL" else ():
-        b = form.program.b.copy()
-        for cone in form.program.parts:
-            cone.shrunk(b, depth)
-        try:
-            inner = replace_right_sides(form, b).solved(**_settings(form, _TIGHT, {}))
-        except cp.SolverError:
-            continue
+    for inner in _inside(form, _DEPTHS if math.isinf(upper) else (), **_settings(form, _TIGHT, {})):
         if "infeasible" in inner.status:
             break
         upper = upper_end(outward, inner.x)
@@ -230,6 +227,14 @@ def proved_upper_end(attempt: Attempt) -> float:
     return upper
 
 
-def replace_right_sides(form: Compiled, b: FloatArray) -> Compiled:
-    """Return a compiled problem with other right sides."""
-    return replace(form, data={**form.data, "b": b})
+def _inside(form: Compiled, depths: Iterable[float], **options: Any) -> Iterator[Answer]:
+    """Yield Clarabel's answers to the program with smaller cones.
+
+    Other solvers hold right sides otherwise: PIQP has ended the process at some of a wrong size.
+    """
+    for depth in depths if form.solver == "CLARABEL" else ():
+        b = form.program.b.copy()
+        for cone in form.program.parts:
+            cone.shrunk(b, depth)
+        with contextlib.suppress(cp.SolverError):
+            yield replace(form, data={**form.data, "b": b}).solved(**options)

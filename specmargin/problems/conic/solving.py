@@ -6,6 +6,7 @@ violation of every constraint is measured, and the status follows from these two
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from specmargin.problems.conic.program import compiled
 from specmargin.problems.conic.rays import Ray
 from specmargin.problems.conic.running import told
 from specmargin.problems.conic.values import dual_of, value_of
-from specmargin.problems.conic.violations import violation
+from specmargin.problems.conic.violations import relative, violation
 from specmargin.problems.hints import nodes, remedy
 from specmargin.results import ZERO, Certificate, ConeProof, SolveResult, Status
 from specmargin.rounding import UNIT
@@ -119,7 +120,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     """
     require_convex(problem)
     start = time.perf_counter()
-    attempt = attempted(problem, solver, tol, **options)
+    attempt = attempted(problem, solver, tol, lambda one: _measured(problem, one), **options)
     attempt.compiled.unpack(attempt.answer)
     solver = attempt.compiled.solver  # Clarabel, where another one returned no ray
     attributes = attempt.answer.solution.attr or {}
@@ -194,14 +195,10 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
         bound = -math.inf if program.sign > 0 else math.inf
         return Certificate(value, bound, sense=sense, kind="cone program", violations=violations)
     attained = proved_upper_end(attempt) if interval else upper_end(Outward(program), attempt.answer.x)
-    sides = [
-        max(1.0, *(float(np.abs(np.asarray(value_of(part))).max(initial=0)) for part in one.args))
-        for one in named.values()
-    ]
     return Certificate(
         value,
         program.sign * proof.bound,
-        primal_residual=max((one / side for one, side in zip(violations.values(), sides, strict=True)), default=0.0),
+        primal_residual=max(map(relative, named.values(), violations.values()), default=0.0),
         sense=sense,
         kind="cone program",
         violations=violations,
@@ -209,6 +206,16 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
         attained=program.sign * attained if math.isfinite(attained) else None,
         scale=attempt.size,
     )
+
+
+def _measured(problem: cp.Problem, attempt: Attempt) -> Attempt:
+    """Give the variables the values of an attempt, and the attempt how far these are outside of the constraints."""
+    worst = math.inf
+    with contextlib.suppress(cp.SolverError):
+        attempt.compiled.unpack(attempt.answer)
+        if all(_is_finite(value_of(variable)) for variable in problem.variables()):
+            worst = max((relative(one, violation(one)) for one in problem.constraints), default=0.0)
+    return replace(attempt, written=worst)
 
 
 def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certificate) -> tuple[Certificate, ConeProof]:

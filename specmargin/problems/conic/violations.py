@@ -11,7 +11,7 @@ from specmargin.problems.conic import cones
 from specmargin.problems.conic.values import value_of
 from specmargin.typing import AnyArray
 
-__all__ = ["violation"]
+__all__ = ["relative", "violation"]
 
 
 def violation(constraint: Any) -> float:
@@ -40,6 +40,12 @@ def violation(constraint: Any) -> float:
         case _:
             outside = constraint.violation()
     return float(np.max(outside, initial=0.0))
+
+
+def relative(constraint: Any, outside: float) -> float:
+    """Return a violation relative to the largest entry of the constraint's sides, which is one at least."""
+    sides = (float(np.abs(np.asarray(value_of(part))).max(initial=0)) for part in constraint.args)
+    return outside / max(1.0, *sides)
 
 
 def _powers(constraint: PowCone3D | PowConeND, values: list[AnyArray]) -> tuple[AnyArray, AnyArray]:

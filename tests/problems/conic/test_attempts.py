@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 from conic_programs import KINDS, random_program
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
+from planted_programs import planted
 
+import specmargin as sm
 from specmargin.problems.conic import attempts
 from specmargin.problems.conic.attempts import Attempt, attempted
 from specmargin.problems.conic.certificate import judged
 from specmargin.problems.conic.program import Answer, Compiled, compiled
 from specmargin.problems.conic.rays import NO_POINT, Ray
+from specmargin.problems.conic.violations import relative, violation
 
 
 def corner():
@@ -102,6 +105,26 @@ def test_a_first_attempt_that_is_proved_is_the_only_one(monkeypatch):
     monkeypatch.setattr(Compiled, "solved", lambda self, *a, **b: count.append(1) or genuine(self, *a, **b))
     attempted(random_program("lp", 0), "CLARABEL", 1e-4)
     assert len(count) == 1
+
+
+@pytest.mark.parametrize("kind", ["lp", "power"])
+def test_a_violation_of_a_constraint_as_it_is_written_calls_for_another_attempt(kind):
+    """Of its rows it is within the tolerance, whose terms cancel; the certificate counts what is left of these."""
+    known = planted(kind, "optimal", {"lp": 13, "power": 7}[kind], 20)
+    first = compiled(known.problem)
+    first.unpack(answer := first.solved())
+    assert first.program.relative_violation(answer.x) < 1e-6
+    assert max(relative(one, violation(one)) for one in known.problem.constraints) > 1e-6
+    result = sm.solve(known.problem)
+    assert result.certificate.primal_residual <= 1e-6
+    assert result.status is sm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("qp", 10), ("exp", 6)])
+def test_an_optimum_of_zero_is_zero_with_the_rounding_of_its_certificate(kind, seed):
+    """An attempt that counts as zero by a hair, without that rounding, was the last, and UNPROVED."""
+    result = sm.solve(planted(kind, "zero", seed, 20).problem)
+    assert result.status is sm.Status.OPTIMAL
 
 
 def test_infeasibility_that_is_not_proved_is_looked_at_again(monkeypatch):

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from specmargin.problems.conic.violations import violation
+from specmargin.problems.conic.violations import relative, violation
 
 H = np.array([[1, 2j], [-2j, 1]])  # eigenvalues -1 and 3
 OUTSIDE = {
@@ -41,3 +41,8 @@ OUTSIDE = {
 def test_violations_of_all_constraints_by_hand(name):
     constraint, expected = OUTSIDE[name]
     assert violation(constraint) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_relative_violation_is_over_the_largest_side_and_no_less_than_one():
+    assert relative(cp.Constant([1.0, -50.0]) <= np.array([2.0, 3.0]), 4.0) == 4.0 / 50
+    assert relative(cp.Constant([0.5]) <= np.array([0.25]), 0.25) == 0.25
