@@ -36,9 +36,9 @@ from _cone_random import CLASSES, random_program, sparse_programs
 from _harness import Report, parser
 
 import specmargin as sm
-from specmargin.problems.conic.attempts import Attempt, attempted, proved_upper_end
-from specmargin.problems.conic.certificate import judged
-from specmargin.problems.conic.program import Answer, compiled
+from cvxproof.conic.attempts import Attempt, attempted, proved_upper_end
+from cvxproof.conic.certificate import judged
+from cvxproof.conic.program import Answer, compiled
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "problems" / "conic"))

@@ -20,8 +20,8 @@ from _harness import Report, options
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 
 import specmargin as sm
+from cvxproof.conic import attempts, solving
 from specmargin.problems import BuiltProblem
-from specmargin.problems.conic import attempts, solving
 
 L = 20
 

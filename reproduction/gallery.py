@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cvxproof.files import replace_file
 from reproduction.data import DataNotFoundError
 from reproduction.engine.artifacts import (
     explained,
@@ -58,7 +59,6 @@ from specmargin.exceptions import (
     NotWrittenError,
     SpecmarginError,
 )
-from specmargin.files import replace_file
 from specmargin.interrupts import in_order
 
 logger = logging.getLogger(__name__)

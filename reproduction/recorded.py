@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import specmargin
+from cvxproof.files import gunzip, parse_json, read_file, replace_file
 from reproduction.engine.artifacts import require_folder
 from reproduction.engine.records import Cell, Row, Store, canonical_json, make_row
 from reproduction.report import Report
 from specmargin.exceptions import InvalidInputError
-from specmargin.files import gunzip, parse_json, read_file, replace_file
 
 _FORMAT = 1
 _TABLE, _ROWS = "table.json", "rows.jsonl.gz"

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cvxproof.files import replace_file
 from reproduction.engine.equivalence import FEWEST, NOT_JUDGED, Interval, answer, difference, margin
 from reproduction.engine.significance import Entry, Mark
-from specmargin.files import replace_file
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from cvxproof.files import parse_json, read_file
 from reproduction import papers
 from reproduction.engine.artifacts import explained, require_folder
 from reproduction.engine.provenance import since_commit
@@ -24,7 +25,6 @@ from reproduction.papers.bibliography import PAPERS, Paper, homeless_tables, pap
 from reproduction.recorded import RecordedTable, read_record
 from reproduction.verdicts import VERDICTS, Claim, figure_claims, number_counts, parse_claims, tally
 from specmargin.exceptions import InvalidInputError, SpecmarginError
-from specmargin.files import parse_json, read_file
 
 _ROOT = Path(__file__).resolve().parents[1]
 

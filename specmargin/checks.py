@@ -10,22 +10,20 @@ import inspect
 import math
 import operator
 import os
-import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import wraps
-from html import escape
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.checks import INSIDE, AsText, among, outside, path, shown, visible, warn
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = [
+    "AsText",
     "NUMBERS",
     "Rule",
     "accuracy",
@@ -62,10 +60,7 @@ R = TypeVar("R")
 
 NUMBERS = (int, float, np.integer, np.floating)
 """Kinds of numbers that numpy computes with; it makes objects of others, such as fractions."""
-_PACKAGE = str(Path(__file__).parent)
-_SHOWN = 120  # characters of a value
-# Controls of terminals, halves of characters, other ends of lines, and what turns the direction of writing.
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+INSIDE.append(f"{Path(__file__).parent}{os.sep}")
 
 
 def real(name: str, value: Any, what: str) -> float:
@@ -91,7 +86,7 @@ def number(
     2.0
     >>> number(above=0)("C", -1.0)
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: C=-1.0 must be a positive number.
+    cvxproof.exceptions.InvalidInputError: C=-1.0 must be a positive number.
     """
     bounded = most < math.inf
     if above is not None:
@@ -120,7 +115,7 @@ def count(least: int = 1, most: int | None = None) -> Rule:
     3
     >>> count(1)("n_neighbors", 1.5)
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidTypeError: n_neighbors=1.5 must be a whole number of at least 1.
+    cvxproof.exceptions.InvalidTypeError: n_neighbors=1.5 must be a whole number of at least 1.
     """
     what = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
 
@@ -147,7 +142,7 @@ def choice(*choices: Any) -> Rule:
     --------
     >>> choice("ovr", "ovo")("multi_class", "both")
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: multi_class='both' is unknown; take one of ovr, ovo.
+    cvxproof.exceptions.InvalidInputError: multi_class='both' is unknown; take one of ovr, ovo.
     """
 
     def rule(name: str, value: Any) -> Any:
@@ -249,90 +244,11 @@ def processes(name: str, value: Any) -> int:
     return int(value)
 
 
-def path(name: str, value: Any) -> Any:
-    """Check the name of a file or a folder."""
-    if not isinstance(value, str | os.PathLike) or value == "":
-        raise InvalidTypeError(f"{name}={shown(value)} is no path; pass the name of a file or a folder.")
-    return value
-
-
 accuracy: Rule = number(above=0)
 """Check a relative accuracy."""
 
 iterations: Rule = count(1)
 """Check a limit of iterations."""
-
-
-def outside() -> int:
-    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside of the package that led here."""
-    warnings.warn(text, category, stacklevel=outside())
-
-
-def shown(value: Any) -> str:
-    """Return the value as a message shows it: arrays by shape and type, long texts cut."""
-    if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, np.ndarray) and value.size > 6:
-        return f"<array of shape {value.shape} and type {value.dtype}>"
-    if sp.issparse(value):
-        return f"<sparse matrix of shape {value.shape}>"
-    if len(getattr(value, "shape", ())) and not isinstance(value, np.ndarray):
-        return f"<{type(value).__name__} of shape {tuple(value.shape)}>"
-    text = visible(" ".join(repr(value).split()))
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def visible(text: str) -> str:
-    r"""Return a text in which what a terminal or a page would obey, and nobody would see, is written out.
-
-    Ends of lines and tabs stay.
-
-    Examples
-    --------
-    >>> print(visible("red: \x1b[31m"))
-    red: \x1b[31m
-    """
-    return _HIDDEN.sub(lambda hidden: hidden[0].encode("unicode_escape").decode(), text)
-
-
-class AsText:
-    """Base of what a notebook shows as `print` writes it.
-
-    Examples
-    --------
-    >>> class Bound(AsText):
-    ...     def __str__(self):
-    ...         return "gap < 1e-6"
-    >>> Bound()._repr_html_()
-    '<pre>gap &lt; 1e-6</pre>'
-    """
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(visible(str(self)))}</pre>"
-
-
-def among(name: Any, known: Iterable[str]) -> str:
-    """Return the known names for the end of a message, and a question after the one that is probably meant.
-
-    Examples
-    --------
-    >>> among("LapSVMM", ["LapRLS", "LapSVM"]), among("x", ["LapSVM"])
-    ("LapRLS, LapSVM. Did you mean 'LapSVM'?", 'LapSVM.')
-    """
-    listed = list(known)
-    lower = {one.lower(): one for one in listed}
-    near = get_close_matches(name.lower(), lower, 1) if isinstance(name, str) else []
-    return f"{', '.join(listed)}." + (f" Did you mean {lower[near[0]]!r}?" if near else "")
 
 
 def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -345,7 +261,7 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     ...     return obj
     >>> solve(3, tol=float("nan"))
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: tol=nan must be a positive number.
+    cvxproof.exceptions.InvalidInputError: tol=nan must be a positive number.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

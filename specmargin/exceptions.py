@@ -5,12 +5,23 @@
 The full contract is the table in ``docs/failure_contract.md``, which the tests enforce.
 
 Every warning of the package's own is a `SpecmarginWarning` and says what to do. Where a solver stops early it is
-scikit-learn's ConvergenceWarning.
+scikit-learn's ConvergenceWarning. What the proofs of CVXPY problems raise as well is of `cvxproof`: one root serves
+both.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from cvxproof.exceptions import (
+    BroadcastWarning,
+    InfeasibleError,
+    InvalidInputError,
+    InvalidTypeError,
+    NotWrittenError,
+    SolverError,
+    SolverNotInstalledError,
+)
+from cvxproof.exceptions import CvxproofError as SpecmarginError
+from cvxproof.exceptions import CvxproofWarning as SpecmarginWarning
 
 __all__ = [
     "BroadcastWarning",
@@ -31,61 +42,6 @@ __all__ = [
     "SpecmarginWarning",
     "UndecidedWarning",
 ]
-
-
-class SpecmarginError(Exception):
-    """Root of the package's own errors."""
-
-
-class InvalidInputError(SpecmarginError, ValueError):
-    """An argument has a value that cannot be used; the text names it and says what to do."""
-
-
-class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument is of a kind that cannot be used: an `InvalidInputError` that is a TypeError, too."""
-
-
-class SolverError(SpecmarginError):
-    """A solve ended without a usable answer.
-
-    Parameters
-    ----------
-    message : str
-        What happened and what to do.
-    result : SolveResult, optional
-        What the solver returned: status, history, attempts. (No type says so: results import the errors.)
-    """
-
-    def __init__(self, message: str, result: Any = None) -> None:
-        super().__init__(message)
-        self.result = result
-
-
-class InfeasibleError(SolverError):
-    """The constraints admit no point (or the objective is unbounded on them)."""
-
-
-class SolverNotInstalledError(SpecmarginError, ImportError):
-    """The named solver is not installed, or CVXPY does not know it."""
-
-
-class NotWrittenError(SpecmarginError, OSError):
-    """A file could not be written: the disk is full, or the folder cannot be written into; the text says what is kept.
-
-    Parameters
-    ----------
-    errno : int
-        Number of the system's error.
-    message : str
-        Text that says where, why, and what is kept.
-    """
-
-    def __str__(self) -> str:
-        return str(self.args[-1]) if self.args else ""
-
-
-class SpecmarginWarning(UserWarning):
-    """Root of the package's own warnings."""
 
 
 class DisconnectedGraphWarning(SpecmarginWarning):
@@ -113,10 +69,6 @@ class EigenspaceWarning(SpecmarginWarning):
 
 class ColumnScaleWarning(SpecmarginWarning):
     """Columns of the features differ in scale so much that distances see the large ones only."""
-
-
-class BroadcastWarning(SpecmarginWarning):
-    """A term of a CVXPY problem combines each of n entries with each of n others, where pairs are probably meant."""
 
 
 class MarkerWarning(SpecmarginWarning):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.rounding import EXTENDED_UNIT, UNIT
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
 __all__ = [
@@ -38,12 +39,6 @@ __all__ = [
     "two_product",
     "two_sum",
 ]
-
-UNIT = 2.0**-53
-"""Unit roundoff of float64."""
-
-EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
-"""Unit roundoff of long double: 2^-64 on x86, that of float64 where the platform has nothing better."""
 
 _TIED = 1e-9  # of their size, up to which criteria are equal
 _TINY = 1e-5  # largest entry of a row below which a norm may be taken for zero; scikit-learn's limit is 10 eps

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import networkx as nx
 
 PACKAGE = "specmargin"
-PACKAGES = (PACKAGE, "reproduction")
+PACKAGES = (PACKAGE, "reproduction", "cvxproof")
 
 
 def place_of(root: Path, path: Path) -> Path:
@@ -189,14 +189,15 @@ def modules_without_test(root: Path) -> set[str]:
 
 _SHADOWED = """
 import importlib, pkgutil, sys
-import specmargin, reproduction
-for top in (specmargin, reproduction):
+import cvxproof, specmargin, reproduction
+for top in (cvxproof, specmargin, reproduction):
     for module in pkgutil.walk_packages(top.__path__, f"{top.__name__}."):
         importlib.import_module(module.name)
 for name, module in sorted(sys.modules.items()):
     package, _, stem = name.rpartition(".")
-    if package.startswith(("specmargin", "reproduction")) and getattr(sys.modules[package], stem, None) is not module:
-        print(name)
+    if package.startswith(("cvxproof", "specmargin", "reproduction")):
+        if getattr(sys.modules[package], stem, None) is not module:
+            print(name)
 """
 
 

@@ -65,9 +65,9 @@ class Entered(NamedTuple):
     depth: int
 
 
-def entered(call: Callable[[], Any], package: str = "specmargin") -> Entered:
+def entered(call: Callable[[], Any], packages: tuple[str, ...] = ("cvxproof", "specmargin")) -> Entered:
     """Return how many own functions, in how many own files, how deep, a call enters."""
-    home = str(ROOT / package)
+    home = tuple(str(ROOT / package) for package in packages)
     functions: set[Any] = set()
     depth = deepest = 0
 
@@ -137,7 +137,9 @@ def words(file: Path) -> int:
 def counts() -> dict[str, Any]:
     """Return all that is counted, as JSON values."""
     folders = [
-        name for name in ("specmargin", "reproduction", "tests", "figures", "benchmarks") if (ROOT / name).is_dir()
+        name
+        for name in ("cvxproof", "specmargin", "reproduction", "tests", "figures", "benchmarks")
+        if (ROOT / name).is_dir()
     ]
     per_room = {folder: rooms(folder) for folder in folders}
     return {
@@ -155,7 +157,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write them to this file, too")
     options = parser.parse_args()
     found = counts()
-    for folder in ("specmargin", "reproduction"):
+    for folder in ("cvxproof", "specmargin", "reproduction"):
         for room, (lines, files) in sorted(found["rooms"].get(folder, {}).items(), key=lambda item: -item[1][0]):
             print(f"{folder + '/' + room:<28} {lines:>6} code lines in {files:>3} files")
     for folder, lines in found["lines"].items():

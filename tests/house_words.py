@@ -96,6 +96,7 @@ class Place(NamedTuple):
 def texts(root: Path) -> Iterator[Path]:
     """Yield the files that are read."""
     for pattern in (
+        "cvxproof/**/*.py",
         "specmargin/**/*.py",
         "figures/*.py",
         "README.md",

@@ -32,13 +32,13 @@ WITHOUT_EXAMPLES = {
     "specmargin.objectives.cones.margin_over_cone.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",
     "specmargin.problems.base.Recovered",
-    "specmargin.results.SolveResult",
+    "cvxproof.results.SolveResult",
 }
 
 
 def module_names() -> list[str]:
     """Name every module of the library, of `reproduction` and of the lessons' helper, without importing any."""
-    homes = {"specmargin": ROOT, "reproduction": ROOT, "teaching": ROOT / "notebooks" / "lessons"}
+    homes = {"cvxproof": ROOT, "specmargin": ROOT, "reproduction": ROOT, "teaching": ROOT / "notebooks" / "lessons"}
     files = ((path, home) for package, home in homes.items() for path in (home / package).rglob("*.py"))
     paths = (path.relative_to(home).with_suffix("") for path, home in files)
     names = (".".join(path.parts).removesuffix(".__init__") for path in paths)

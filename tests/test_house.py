@@ -48,7 +48,8 @@ OF_NO_MODULE = {
     "estimators/test_span.py": "all estimators on few functions",
     "estimators/test_changed_inputs.py": "all estimators whose input changes after fit",
     "estimators/test_components_without_labels.py": "all methods over a spectrum of a graph in several components",
-    "problems/conic/test_planted.py": "statuses of programs whose optimum is known in rational numbers",
+    "cvxproof/test_alone.py": "the package alone: its names, and its tests without the rest of the project",
+    "cvxproof/conic/test_planted.py": "statuses of programs whose optimum is known in rational numbers",
     "exact/test_exact_allowances.py": "allowances for rounding of all modules against fractions",
     "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",
     "reproduction/engine/test_kills.py": "sweeps whose processes are killed",
@@ -62,6 +63,7 @@ OF_NO_MODULE = {
     "objectives/test_arguments.py": "all objectives: what they refuse, and the defaults of their arguments",
     "objectives/test_given_parts.py": "all objectives: what is known already, and is shared",
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
+    "problems/test_compiled_builders.py": "all builders: what they compile to",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
     "solvers/manifold/test_hard_gammas.py": "all manifold solvers at extreme gamma_A and gamma_I",
     "optima/test_exact_campaign.py": "branch and bound against enumeration",
@@ -96,7 +98,7 @@ OF_NO_MODULE = {
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
     "problems/composing.py": "test_terms.py",
-    "proofs/cones.py": "proofs/test_cone_program.py",
+    "cvxproof/proofs/cones.py": "cvxproof/proofs/test_cone_program.py",
     "tables/assessment/predictions.py": "tables/assessment/test_outcomes.py",
     "tables/assessment/regression.py": "tables/assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
@@ -108,6 +110,12 @@ TESTED_THROUGH = {
     "optima/feature_search.py": "optima/test_label_flips.py",
     "solvers/s3vm/label_qp.py": "optima/test_label_svms.py",
     "typing.py": "test_layers.py",
+    "cvxproof/checks.py": "cvxproof/test_archive.py",
+    "cvxproof/rounding.py": "test_rounding.py",
+    "cvxproof/typing.py": "test_layers.py",
+    "cvxproof/conic/solving.py": "cvxproof/conic/test_planted.py",
+    "cvxproof/conic/values.py": "problems/test_solving.py",
+    "cvxproof/proofs/judging.py": "cvxproof/proofs/test_cone_program.py",
 }
 
 # Modules that an attribute of their package hides: what is in them is imported by `from module import name`.
@@ -133,7 +141,7 @@ PRIVATE_READS = {
 
 # Modules of more than 400 lines, and what holds each together.
 LONG_MODULES = {
-    "problems/conic/cones.py": "one class for each kind of cone",
+    "cvxproof/conic/cones.py": "one class for each kind of cone",
     "problems/models.py": "one function for each model of the gallery",
     "tables/assessment/columns.py": "one type of a column, and how its texts are read",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
@@ -184,7 +192,7 @@ def at_root(rule: Callable[..., Any], *arguments: Any) -> Any:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the package and of its tests, to be spoilt."""
-    for folder in ("specmargin", "reproduction", "tests"):
+    for folder in ("cvxproof", "specmargin", "reproduction", "tests"):
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "golden")
         )
@@ -437,8 +445,14 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # Code lines that a house may not exceed: raising one needs a line that says what was taken out instead.
 # R: statuses without assumptions, the compiled program against the written one, options by name, names at score and
 # components without labels are new; former names, derived bounds as rows and properties of losses are gone.
-# The wings are houses of their own: what led to them from the core became names.
-CEILINGS = {"specmargin": 29720, "specmargin/optima": 4650, "specmargin/tables": 5612, "reproduction": 10300}
+# The wings are houses of their own: what led to them from the core became names. cvxproof left the core, too.
+CEILINGS = {
+    "specmargin": 25170,
+    "specmargin/optima": 4650,
+    "specmargin/tables": 5612,
+    "reproduction": 10300,
+    "cvxproof": 4655,
+}
 WINGS = ("optima", "tables")
 
 
@@ -462,15 +476,16 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
         (copy / "specmargin" / wing / "planted.py").write_text("x = 1\n" * CEILINGS[f"specmargin/{wing}"])
     (copy / "reproduction" / "attic").mkdir()
     (copy / "reproduction" / "attic" / "planted.py").write_text("x = 1\n" * CEILINGS["reproduction"])
+    (copy / "cvxproof" / "planted.py").write_text("x = 1\n" * CEILINGS["cvxproof"])
     assert above_ceiling(copy).keys() == CEILINGS.keys()
 
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (280, 46),  # ties of neighbours, names of rows
-    "STORM()": (266, 43),  # components without labels
-    "LapRLS()": (274, 46),
-    "S3VM('quasi_newton')": (186, 32),
+    "LapSVM()": (280, 47),  # ties of neighbours, names of rows
+    "STORM()": (266, 44),  # components without labels
+    "LapRLS()": (274, 47),
+    "S3VM('quasi_newton')": (186, 33),
 }
 
 

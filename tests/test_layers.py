@@ -17,6 +17,8 @@ SOLVERS = "numpy solvers never see CVXPY"
 PROBLEMS = "problems never see scikit-learn or matplotlib"
 CVXPY = "CVXPY lives in problems"
 WING = "the core never imports a wing"
+ALONE = "cvxproof stands alone"
+BELOW = "layers of cvxproof"
 ONE = "one module of the searches for global optima sees CVXPY"
 
 # What the script `lint-imports` does, by the interpreter that runs the tests.
@@ -38,7 +40,8 @@ def check_contracts(tree: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the package and its contracts, to be spoilt."""
-    shutil.copytree(ROOT / "specmargin", tmp_path / "specmargin", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("cvxproof", "specmargin"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -46,7 +49,7 @@ def copy(tmp_path: Path) -> Path:
 def test_contracts_are_kept() -> None:
     run = check_contracts(ROOT)
     assert run.returncode == 0, run.stdout + run.stderr
-    for contract in (LAYERS, SOLVERS, PROBLEMS, CVXPY, WING, ONE):
+    for contract in (LAYERS, SOLVERS, PROBLEMS, CVXPY, WING, ONE, ALONE, BELOW):
         assert f"{contract} KEPT" in run.stdout
 
 
@@ -65,6 +68,9 @@ def test_contracts_are_kept() -> None:
         ("plots/planted.py", "import specmargin.optima", WING),
         ("optima/boxes/planted.py", "import cvxpy", ONE),
         ("estimators/planted.py", "def late():\n    from specmargin.tables.auto_ssl import AutoSSL", WING),
+        ("../cvxproof/results.py", "def late():\n    import specmargin", ALONE),
+        ("../cvxproof/proofs/planted.py", "import sklearn", ALONE),
+        ("../cvxproof/conic/planted.py", "import cvxproof.proofs.balls", BELOW),
     ],
 )
 def test_planted_import_is_caught(copy: Path, module: str, line: str, broken: str) -> None:
@@ -76,7 +82,8 @@ def test_planted_import_is_caught(copy: Path, module: str, line: str, broken: st
 
     assert run.returncode == 1, run.stdout + run.stderr
     assert f"{broken} BROKEN" in run.stdout
-    assert f"specmargin.{module.removesuffix('.py').replace('/', '.')} ->" in run.stdout
+    name = f"specmargin.{module}".removeprefix("specmargin.../").removesuffix(".py").replace("/", ".")
+    assert f"{name} ->" in run.stdout
 
 
 def test_module_outside_the_layers_is_caught(copy: Path) -> None:

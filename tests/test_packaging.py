@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import cvxproof
 import specmargin
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -210,12 +211,14 @@ def test_wheel_is_whole(tmp_path: Path) -> None:
     def tree(folder: str, pattern: str) -> set[str]:
         return {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
 
-    assert tree("specmargin", "*.py") <= held
+    assert tree("specmargin", "*.py") | tree("cvxproof", "*.py") <= held
     assert tree("specmargin", "*.toml") | tree("specmargin", "*.mplstyle") <= held
-    assert {"specmargin/py.typed"} | tree("specmargin", "*.pyi") | tree("specmargin", "*.html") <= held
+    assert {"specmargin/py.typed", "cvxproof/py.typed"} | tree("specmargin", "*.pyi") | tree(
+        "specmargin", "*.html"
+    ) <= held
 
     tops = {name.split("/")[0] for name in held}
-    assert tops == {"specmargin", f"specmargin-{specmargin.__version__}.dist-info"}
+    assert tops == {"cvxproof", "specmargin", f"specmargin-{specmargin.__version__}.dist-info"}
     assert any(name.endswith("licenses/LICENSE") for name in held)
 
 
@@ -228,7 +231,17 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
     with tarfile.open(sdist) as held:
         names = {name.partition("/")[2] for name in held.getnames()}
 
-    folders = ["specmargin", "reproduction", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"]
+    folders = [
+        "cvxproof",
+        "specmargin",
+        "reproduction",
+        "tests",
+        "figures",
+        "docs",
+        "notebooks",
+        "benchmarks",
+        "results/recorded",
+    ]
     for folder in folders:
         assert any(name.startswith(f"{folder}/") for name in names), folder
     if not (ROOT / ".git").exists():
@@ -237,3 +250,11 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
     spared = {".ci", ".editorconfig", ".gitattributes"}
     files = {path.relative_to(ROOT).as_posix() for path in source_files()}
     assert {name for name in files - names if name.split("/")[0] not in spared} == set()
+
+
+def test_cvxproof_alone_is_the_one_in_the_wheel() -> None:
+    assert cvxproof.__version__ == specmargin.__version__
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    alone = tomllib.loads((ROOT / "cvxproof" / "pyproject.toml").read_text())["project"]
+    assert set(alone["dependencies"]) <= set(whole["dependencies"])
+    assert alone["requires-python"] == whole["requires-python"]

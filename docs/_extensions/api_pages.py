@@ -20,6 +20,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from sphinx.errors import PycodeError
 from sphinx.ext import autosummary
 from sphinx.pycode import ModuleAnalyzer
 
+import cvxproof
 import specmargin
 
+OWN = ("cvxproof", "specmargin")
 # Modules and their titles, in the order of reading.
 MODULES = {
     "labels": "Labels",
@@ -91,20 +94,21 @@ def members(cls: type) -> list[str]:
     """Name the public methods and properties of a class that this package defines and describes."""
     found: dict[str, None] = {}
     for base in cls.__mro__:
-        if not base.__module__.startswith("specmargin"):
+        if not base.__module__.startswith(OWN):
             continue
         for name, value in vars(base).items():
             plain = getattr(value, "__func__", value)
             if name.startswith("_") or not (inspect.isroutine(plain) or isinstance(plain, property)):
                 continue
-            if (getattr(plain, "__module__", None) or "specmargin").startswith("specmargin") and plain.__doc__:
+            if (getattr(plain, "__module__", None) or "specmargin").startswith(OWN) and plain.__doc__:
                 found.setdefault(name)
     return list(found)
 
 
 def comment_of(name: str) -> list[str]:
     """Return the lines that describe a constant in the module that defines it."""
-    for module in pkgutil.walk_packages(specmargin.__path__, "specmargin."):
+    walked = (pkgutil.walk_packages(package.__path__, f"{package.__name__}.") for package in (cvxproof, specmargin))
+    for module in chain(*walked):
         try:
             docs = ModuleAnalyzer.for_module(module.name).find_attr_docs()
         except PycodeError:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.files import Members
 from reproduction.data.registry import LAYOUTS, Entry
 from specmargin.arrays import sparse_from_parts
 from specmargin.exceptions import InvalidInputError, SpecmarginError
-from specmargin.files import Members
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["read_archive"]

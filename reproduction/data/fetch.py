@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.files import read_file
 from reproduction.data.contents import read_archive
 from reproduction.data.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.checks import among, instance, maybe, shown
 from specmargin.datasets.synthetic import make_clock
 from specmargin.exceptions import InvalidInputError, SpecmarginError
-from specmargin.files import read_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["DATA_VARIABLE", "DataNotFoundError", "Dataset", "available", "cache_folder", "load"]

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from cvxproof.files import replace_file
 from reproduction.data.conversions import (
     count_words,
     faces_from_files,
@@ -30,7 +31,6 @@ from reproduction.data.conversions import (
     usps_from_files,
 )
 from specmargin.exceptions import InvalidInputError
-from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
 __all__ = ["SourceError", "fetch", "retrieve"]

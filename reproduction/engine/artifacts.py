@@ -1,7 +1,7 @@
 """Computed data on disk: nested arrays, numbers and strings in one ``.npz``, without pickled objects.
 
 `write_data` and `read_data` are inverse to each other; `strict_json` makes the readable excerpt. Used by the
-gallery, which draws a figure again from what was computed before. `specmargin.files.replace_file` is how every result
+gallery, which draws a figure again from what was computed before. `cvxproof.files.replace_file` is how every result
 is written, and `explained` makes the message where it cannot be.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from cvxproof.files import Members, parse_json, read_file, replace_file
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, NotWrittenError, SpecmarginError
-from specmargin.files import Members, parse_json, read_file, replace_file
 from specmargin.typing import AnyArray
 
 logger = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from cvxproof.files import parse_json, read_file, replace_file
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.files import parse_json, read_file, replace_file
 
 Row: TypeAlias = dict[str, Any]
 """Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned

@@ -26,6 +26,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cvxproof.files import parse_json, read_file, replace_file
 from reproduction.engine.artifacts import explained, remove_unfinished
 from reproduction.engine.locking import locked
 from reproduction.engine.processes import in_processes
@@ -34,7 +35,6 @@ from reproduction.engine.provenance import collect
 from reproduction.engine.records import Cell, Row, Store, canonical_json, make_row, newest
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.files import parse_json, read_file, replace_file
 from specmargin.interrupts import Terminated, WorkerDiedError, in_order
 from specmargin.tables.cluster import ClusterError, on_cluster
 

@@ -1,6 +1,6 @@
 """Estimators in files, without pickle: `save` and `load`.
 
-A file is a `specmargin.archive`: arrays and a JSON header with checksums. It holds the parameters, the fitted
+A file is a `cvxproof.archive`: arrays and a JSON header with checksums. It holds the parameters, the fitted
 attributes and what predictions of new samples need, and nothing that could be executed; `specmargin.estimators`'
 `_object_graph` says which classes can be in it. What pickles leave out, files leave out, too.
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from specmargin.archive import read_archive, write_archive
+from cvxproof.archive import read_archive, write_archive
+from cvxproof.packing import contents_of, package_versions
 from specmargin.checks import shown
 from specmargin.estimators._base.object_graph import FOREIGN, Reader, Writer, class_name, known_classes
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
-from specmargin.proofs.values import contents_of, package_versions
 from specmargin.typing import AnyArray
 
 __all__ = ["KIND", "is_ours", "known_classes", "load", "pack_estimator", "save", "unpack_estimator"]

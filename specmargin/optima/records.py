@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cvxproof.proofs.record import ProofRecord
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.objectives import S3VM, Objective
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.search_log import BoxLog, ProofLog
-from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import Parts, Variables, parts_of, record, require_own, s3vm_parts
 from specmargin.results import SolveResult
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
+from cvxproof.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
+from cvxproof.proofs.judging import Proof, concluded, judged
+from cvxproof.proofs.record import ProofRecord, Verification
 from specmargin.proofs.bounds import GLOBAL, parabolas_minimum, require_penalties, rows
 from specmargin.proofs.conjugates import branch, conjugate, parabola_top, unlabeled_value, value
-from specmargin.proofs.judging import Proof, concluded, judged
-from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import read
 from specmargin.typing import BoolArray, FloatArray, IntArray
 

@@ -23,9 +23,9 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from cvxproof.files import replace_file
 from specmargin.checks import checked, count, instance, number, path, texts
 from specmargin.exceptions import InvalidInputError
-from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
 __all__ = [

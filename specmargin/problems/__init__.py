@@ -8,6 +8,7 @@ from typing import Any
 
 import cvxpy as cp
 
+from cvxproof.conic.orders import default_solvers
 from specmargin.arrays import numbers_array
 from specmargin.checks import checked, flag, instance, number, solver_names
 from specmargin.objectives import (
@@ -26,7 +27,6 @@ from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.certifying import certify
-from specmargin.problems.conic.orders import default_solvers
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, squares
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.primals import primal

@@ -9,11 +9,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from cvxproof.conic.compiling import ParametrizedProblem
+from cvxproof.conic.values import parts_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import ParametrizedProblem
-from specmargin.problems.conic.values import parts_of
 from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray

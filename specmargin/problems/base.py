@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 
+from cvxproof.conic.values import dual_of, parts_of
 from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
 from specmargin.problems.changing import changed
-from specmargin.problems.conic.values import dual_of, parts_of
 from specmargin.problems.copying import dumped, loaded
 from specmargin.problems.relabel import LabelData
 from specmargin.results import Certificate

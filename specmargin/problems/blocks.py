@@ -24,10 +24,10 @@ from typing import Any, Literal
 import cvxpy as cp
 import numpy as np
 
+from cvxproof.conic.values import parts_of
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
 from specmargin.problems.base import BuiltProblem
-from specmargin.problems.conic.values import parts_of
 from specmargin.problems.expressions import costs
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray

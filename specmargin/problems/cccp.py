@@ -14,11 +14,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from cvxproof.conic.compiling import ParametrizedProblem
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.typing import FloatArray
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import cvxpy as cp
 
+from cvxproof import conic
 from specmargin import objectives
 from specmargin.exceptions import InvalidInputError
-from specmargin.problems import conic
 from specmargin.problems.base import BuiltProblem
 from specmargin.results import Certificate, SolveResult
 

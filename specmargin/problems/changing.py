@@ -8,9 +8,9 @@ from typing import Any
 
 import cvxpy as cp
 
+from cvxproof.conic.hints import remedy
 from specmargin.checks import among, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.problems.hints import remedy
 
 __all__ = ["changed"]
 

@@ -11,13 +11,13 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.conic.values import parts_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss
 from specmargin.losses.weighted import Weighted
 from specmargin.problems.base import BuiltProblem
-from specmargin.problems.conic.values import parts_of
 from specmargin.problems.expressions import as_cvxpy, semidefinite_form
 from specmargin.typing import SparseArray
 

@@ -18,10 +18,10 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.conic.compiling import ParametrizedProblem
 from specmargin.labels import Targets
 from specmargin.objectives import LapRLS, LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.expressions import (
     as_cvxpy,
     conjugate_as_cvxpy,

@@ -5,7 +5,7 @@ and decides the status by that gap: a solver's "optimal" is recorded, never beli
 
 Of a problem that its user changed (`BuiltProblem.with_`) the objective knows nothing, nor of any other `cvxpy.Problem`:
 there the answer holds CVXPY's own values and multipliers, and its certificate is that of the compiled cone program
-(`specmargin.problems.conic`).
+(`cvxproof.conic`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from cvxproof import conic
+from cvxproof.conic import orders
+from cvxproof.conic.hints import warn_of_broadcast
+from cvxproof.conic.values import value_of
 from specmargin.exceptions import (
     InvalidInputError,
 )
-from specmargin.problems import conic
 from specmargin.problems.base import BuiltProblem
-from specmargin.problems.conic import orders
-from specmargin.problems.conic.values import value_of
-from specmargin.problems.hints import warn_of_broadcast
 from specmargin.results import CHANGED, ConeProof, SolveResult, Status
 from specmargin.typing import AnyArray
 

@@ -7,9 +7,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from cvxproof.conic.compiling import ParametrizedProblem
 from specmargin.objectives import SpectralRidge
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.compiling import ParametrizedProblem
 from specmargin.problems.relabel import LabelData
 from specmargin.typing import AnyArray, FloatArray
 

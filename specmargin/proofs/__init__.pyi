@@ -1,10 +1,8 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
-from .record import Claim, ProofRecord, Verification
-from .result_files import read_provenance
-from .saving import load_result, read_record, save_result
-from .translation import record_of
-from .verification import verify
+from .saving import load_result, read_provenance, read_record, save_result
+from .translation import Claim, ProofRecord, record_of
+from .verification import Verification, verify
 
 __all__ = [
     "Claim",

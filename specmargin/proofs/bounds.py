@@ -1,7 +1,7 @@
 """The bounds that the verifier proves: for each kind of record its primal, dual and constraints, as in its paper.
 
 Multipliers may be any numbers: they are clipped to their boxes and balanced in rationals first, and points that are
-feasible but for rounding are repaired. `specmargin.proofs.balls` has the arithmetic, `specmargin.proofs.conjugates` the
+feasible but for rounding are repaired. `cvxproof.proofs.balls` has the arithmetic, `specmargin.proofs.conjugates` the
 losses; nothing is shared with those who made the claims. r holds a record (`specmargin.proofs.verifier.KINDS`).
 """
 
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from specmargin.proofs.balls import (
+from cvxproof.proofs.balls import (
     INFINITE,
     ONE,
     ZERO,
@@ -44,8 +44,8 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
+from cvxproof.proofs.judging import Proof
 from specmargin.proofs.conjugates import box, branch, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
-from specmargin.proofs.judging import Proof
 from specmargin.typing import AnyArray
 
 __all__ = [

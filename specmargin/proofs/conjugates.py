@@ -7,7 +7,7 @@ largest value is short of 1. A name that is in neither list below is refused.
 
 from __future__ import annotations
 
-from specmargin.proofs.balls import INFINITE, ONE, ZERO, Ball, Refuted, positive_part
+from cvxproof.proofs.balls import INFINITE, ONE, ZERO, Ball, Refuted, positive_part
 
 __all__ = [
     *("MARGIN_LOSSES", "UNLABELED_LOSSES", "box", "branch", "conjugate", "parabola_top", "margin_conjugate", "touch"),

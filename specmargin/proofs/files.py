@@ -1,73 +1,15 @@
-"""Files of results, verified one by one for the command line: `verify_file`, and its `Verdict` as text and JSON."""
+"""Files of results of any problem, verified one by one for the command line."""
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass, replace
-from typing import Any, Literal
 
-from specmargin.exceptions import InvalidInputError
-from specmargin.proofs.cone_verification import digest_of
+from cvxproof.verdicts import Verdict, verdict_of
 from specmargin.proofs.packing import PACKING
-from specmargin.proofs.record import Verification
 from specmargin.proofs.saving import load_result, provable
-from specmargin.proofs.values import contents_of
 from specmargin.proofs.verification import verify_record
 
 __all__ = ["Verdict", "verify_file"]
-
-Outcome = Literal["proved", "refuted", "unproved", "nothing to verify", "unreadable"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What is known of a file.
-
-    Parameters
-    ----------
-    file : str
-        Its name.
-    outcome : {"proved", "refuted", "unproved", "nothing to verify", "unreadable"}
-        Unproved is a claim that a kernel's negative eigenvalues may cost more than rounding; nothing to verify is in
-        the answer of a search that claims no bound.
-    message : str
-        One sentence.
-    kind : str, optional
-        Kind of the record.
-    verification : Verification, optional
-        Verification, if something was claimed.
-    """
-
-    file: str
-    outcome: Outcome
-    message: str
-    kind: str | None = None
-    verification: Verification | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """0 where the claim is proved, 1 where it is refuted or unproved, 2 where there is none."""
-        return {"proved": 0, "refuted": 1, "unproved": 1}.get(self.outcome, 2)
-
-    def line(self) -> str:
-        """Return one line of text."""
-        named = self.file if self.kind is None else f"{self.file}: {self.kind}"
-        told = [self.message]
-        if self.outcome == "proved" and self.verification is not None:
-            told += [*self.verification.assumptions, f"sha256 {self.verification.digest[:16]}"]
-        return f"{named}: {self.outcome}: {'; '.join(told)}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what JSON knows; what is infinite is None."""
-        row: dict[str, Any] = {"file": self.file, "outcome": self.outcome, "message": self.message, "kind": self.kind}
-        if self.verification is not None:
-            for name in ("primal", "bound", "gap"):
-                ends = getattr(self.verification, name)
-                row[name] = [end if math.isfinite(end) else None for end in ends]
-            row["charge"], row["sha256"] = self.verification.charge, self.verification.digest
-            row["assumptions"] = list(self.verification.assumptions)
-        return row
 
 
 def verify_file(path: str | os.PathLike[str]) -> Verdict:
@@ -98,15 +40,4 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     >>> verify_file(path).outcome, verify_file("missing.npz").outcome
     ('proved', 'unreadable')
     """
-    file = str(path)
-    try:
-        objective, result = load_result(path)
-        with contents_of(path):
-            record, digest = provable(objective, result), digest_of(objective, result, PACKING)
-    except (InvalidInputError, OSError) as error:
-        return Verdict(file, "unreadable", str(error))
-    verification = replace(verify_record(record), digest=digest)
-    if verification.message.startswith("nothing to verify"):
-        return Verdict(file, "nothing to verify", "its answer claims no bound (stationary)", record.kind)
-    outcome: Outcome = "proved" if verification else "unproved" if verification.charge else "refuted"
-    return Verdict(file, outcome, verification.message.removeprefix(f"{outcome}: "), record.kind, verification)
+    return verdict_of(path, load_result, provable, verify_record, PACKING)

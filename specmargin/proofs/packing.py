@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.packing import Packing
 from specmargin import objectives
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
@@ -25,7 +26,6 @@ from specmargin.objectives import (
     SpectrumCone,
 )
 from specmargin.objectives.reduction import Applied
-from specmargin.proofs.values import Packing
 from specmargin.proofs.wings import CLASSES
 from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray

@@ -1,6 +1,6 @@
 """Answers in files, with the problem they answer and the evidence: `save_result`, `load_result`, `read_record`.
 
-Of a result of an objective, a file (`specmargin.proofs.result_files`) also holds the data and the weights that the
+Of a result of an objective, a file (`cvxproof.result_files`) also holds the data and the weights that the
 objective is built from again. `read_record` makes the record of it that `specmargin.proofs.verifier` checks.
 """
 
@@ -10,6 +10,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from cvxproof.packing import contents_of, loaded
+from cvxproof.proofs.cone_records import cone_record_of
+from cvxproof.proofs.record import ProofRecord
+from cvxproof.result_files import read_provenance, read_result, require_path, write_result
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.objectives import (
@@ -21,18 +25,14 @@ from specmargin.objectives import (
     WeightedSVM,
 )
 from specmargin.objectives.contract import read
-from specmargin.proofs.cone_records import cone_record_of
 from specmargin.proofs.packing import OBJECTIVES, PACKING
-from specmargin.proofs.record import ProofRecord
-from specmargin.proofs.result_files import read_result, require_path, write_result
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import record_of
-from specmargin.proofs.values import contents_of, loaded
 from specmargin.proofs.verification import problem_of
 from specmargin.proofs.wings import TREES
 from specmargin.results import ConeProof, SolveResult
 
-__all__ = ["load_result", "provable", "read_record", "save_result"]
+__all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
 
 
 def save_result(
@@ -81,7 +81,7 @@ def save_result(
     """
     require_path(path)
     objective, result = _checked(objective, result)
-    write_result(path, objective, result, note, PACKING)
+    write_result(path, objective, result, note, PACKING, "specmargin")
 
 
 def load_result(path: str | os.PathLike[str]) -> tuple[Any, SolveResult]:

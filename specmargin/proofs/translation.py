@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.packing import loaded
+from cvxproof.proofs.record import Claim, ProofRecord
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import LaplacianOperator
@@ -38,13 +40,13 @@ from specmargin.objectives import (
     WeightedSVM,
 )
 from specmargin.objectives.reduction import Applied
-from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.values import loaded
 from specmargin.proofs.wings import BOUND, RECORDS
 from specmargin.results import CHANGED, SolveResult
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = [
+    "Claim",
+    "ProofRecord",
     "DENSE",
     "Parts",
     "Variables",

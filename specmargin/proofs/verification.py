@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from cvxproof.packing import loaded
+from cvxproof.proofs import cone_verification
+from cvxproof.proofs.cone_records import cone_record_of, program_of
+from cvxproof.proofs.cone_verification import digest_of
+from cvxproof.proofs.record import ProofRecord, Verification
 from specmargin.exceptions import InvalidInputError
-from specmargin.proofs import cone_verification
-from specmargin.proofs.cone_records import cone_record_of, program_of
-from specmargin.proofs.cone_verification import digest_of
 from specmargin.proofs.packing import PACKING
-from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.translation import record_of
-from specmargin.proofs.values import loaded
 from specmargin.proofs.wings import REPLAYS, TREES
 from specmargin.results import ConeProof, SolveResult
 
-__all__ = ["problem_of", "verify", "verify_record"]
+__all__ = ["Verification", "problem_of", "verify", "verify_record"]
 
 
 def verify(objective: Any, result: SolveResult) -> Verification:
@@ -87,7 +87,7 @@ def problem_of(problem: Any, result: Any) -> Any:
             if problem.is_as_built():
                 return problem.current_objective()
             problem = problem.problem
-    if isinstance(problem, ConeProof) or type(problem).__module__.startswith(("cvxpy.", "specmargin.problems.")):
+    if isinstance(problem, ConeProof) or type(problem).__module__.startswith(("cvxpy.", "cvxproof.")):
         return program_of(problem, result)
     if isinstance(getattr(result, "log", None), ConeProof):
         raise InvalidInputError(

@@ -1,7 +1,7 @@
 """The verifier: claims of certificates, proved anew in ball and rational arithmetic from their floats taken as exact.
 
 `check` judges a `ProofRecord`. It trusts flint and three modules that share no code with objectives and solvers:
-`specmargin.proofs.balls` (arithmetic), `specmargin.proofs.conjugates` (losses) and `specmargin.proofs.bounds` (a
+`cvxproof.proofs.balls` (arithmetic), `specmargin.proofs.conjugates` (losses) and `specmargin.proofs.bounds` (a
 function for each kind of record, as in its paper). `KINDS` lists what a record of each kind holds.
 """
 
@@ -13,11 +13,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from cvxproof.proofs.balls import Refuted, arb, balls, matrix
+from cvxproof.proofs.judging import Proof, concluded, judged, require_numbers
+from cvxproof.proofs.record import ProofRecord, Verification
 from specmargin.proofs import bounds
-from specmargin.proofs.balls import Refuted, arb, balls, matrix
 from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
-from specmargin.proofs.judging import Proof, concluded, judged, require_numbers
-from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.typing import AnyArray
 
 __all__ = ["KINDS", "check", "read"]

@@ -141,7 +141,7 @@ def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None
     >>> require("newton", "LapSVM", SmoothHinge())
     Traceback (most recent call last):
         ...
-    specmargin.exceptions.InvalidInputError: solvers.newton does not take the loss 'smooth_hinge': it is not piecewise \
+    cvxproof.exceptions.InvalidInputError: solvers.newton does not take the loss 'smooth_hinge': it is not piecewise \
 quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex loss.
     """
     facts = lacking(solver, of, loss, unlabeled_loss)

@@ -25,8 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cvxproof.files import replace_file
 from specmargin.exceptions import SpecmarginError
-from specmargin.files import replace_file
 from specmargin.interrupts import WorkerDiedError
 
 __all__ = ["ClusterError", "on_cluster"]

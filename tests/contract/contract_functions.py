@@ -555,7 +555,7 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
         note=(3, NOTHING, Bad({"seed": NOTHING}, "object", "one object")),
         called="header|gamma",
     )
-    wrong = {"text": "begins with b'text'", "empty": "is empty", "foreign": "none of specmargin"}
+    wrong = {"text": "begins with b'text'", "empty": "is empty", "foreign": "none of cvxproof"}
     wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
     files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
     yield from nonsense("load_result", path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))

@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.archive import read_archive, write_archive
+from cvxproof.archive import read_archive, write_archive
 from specmargin.estimators import storage
 from specmargin.estimators._base.spectrum_classifier import GraphSpectrumClassifier
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning

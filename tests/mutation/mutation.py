@@ -54,11 +54,10 @@ CACHE = ROOT / ".mutation"
 GROUPS = {
     "objectives": ["specmargin/objectives/**/*.py"],
     "losses": ["specmargin/losses/*.py"],
-    "certificates": ["specmargin/results.py", "specmargin/rounding.py"],
+    "certificates": ["cvxproof/results.py", "specmargin/rounding.py"],
     "bounds": ["specmargin/optima/bound.py"],
-    "verify": [
-        f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
-    ],
+    "verify": [f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "conjugates", "verification")]
+    + ["cvxproof/proofs/balls.py"],
     "checker": ["specmargin/optima/replay.py"],
 }
 GOALS = {"objectives": 0.90, "losses": 0.90, "certificates": 0.90, "bounds": 0.90, "verify": 0.95, "checker": 0.95}
@@ -66,7 +65,7 @@ GOALS = {"objectives": 0.90, "losses": 0.90, "certificates": 0.90, "bounds": 0.9
 _OF_ANSWERS = [
     "tests/objectives",
     "tests/exact",
-    "tests/test_results.py",
+    "tests/cvxproof/test_results.py",
     "tests/test_rounding.py",
     "tests/optima/test_bound.py",
     "tests/solvers/spectrum/test_spectrum_rounding.py",
@@ -76,9 +75,8 @@ TESTS = {
     "losses": ["tests/losses"],
     "certificates": _OF_ANSWERS,
     "bounds": [*_OF_ANSWERS, "tests/optima/test_free_intercept.py"],
-    "verify": [
-        f"tests/proofs/test_{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
-    ],
+    "verify": [f"tests/proofs/test_{name}.py" for name in ("verifier", "bounds", "conjugates", "verification")]
+    + ["tests/cvxproof/proofs/test_balls.py"],
     "checker": ["tests/optima/test_replay.py"],
 }
 
@@ -279,7 +277,18 @@ def preload(groups: Iterable[str]) -> None:
         import pytest
 
         pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist", *existing_tests(groups)])
-        own = ("specmargin", "tests", "conftest", "exact_", "test_", "__main__", "_pytest", "s3vm_", "manifold_")
+        own = (
+            "cvxproof",
+            "specmargin",
+            "tests",
+            "conftest",
+            "exact_",
+            "test_",
+            "__main__",
+            "_pytest",
+            "s3vm_",
+            "manifold_",
+        )
         loaded = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None) is not None]
         files = {name: str(getattr(sys.modules[name], "__file__", None) or "") for name in loaded}
         kept = [n for n in loaded if not n.startswith(own) and "site-packages" in files[n]]
@@ -291,7 +300,7 @@ def preload(groups: Iterable[str]) -> None:
     for name in json.loads(names.read_text()):
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    assert not any(name.startswith("specmargin") for name in sys.modules)
+    assert not any(name.startswith(("cvxproof", "specmargin")) for name in sys.modules)
 
 
 # -- which tests reach which lines

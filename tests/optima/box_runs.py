@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 from replay_runs import report
 
+from cvxproof.proofs.record import ProofRecord
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima import branch_and_bound
@@ -24,7 +25,6 @@ from specmargin.optima.boxes import nodes as box_nodes
 from specmargin.optima.boxes.margin_search import MarginSearch
 from specmargin.optima.boxes.replay import replay
 from specmargin.optima.records import tree_record_of
-from specmargin.proofs.record import ProofRecord
 from specmargin.results import SolveResult
 
 OPTIONS: list[dict[str, Any]] = [

@@ -17,13 +17,13 @@ import numpy as np
 from proof_problems import say
 
 import specmargin as sm
+from cvxproof.proofs.record import ProofRecord
 from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima import branch_and_bound, probe
 from specmargin.optima.records import tree_record_of
 from specmargin.optima.replay import replay
-from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.verification import verify_record
 from specmargin.results import SolveResult
 

@@ -15,12 +15,12 @@ pytest.importorskip("flint")
 from flint import arb, arb_mat, ctx
 from replay_runs import changed, probed, problem, searched, tampered, without
 
+from cvxproof.proofs.balls import BITS, Refuted, balls, gram
+from cvxproof.proofs.record import Claim, ProofRecord
 from specmargin.optima import ProofLog
 from specmargin.optima import replay as module
 from specmargin.optima.records import tree_record_of
 from specmargin.optima.replay import replay
-from specmargin.proofs.balls import BITS, Refuted, balls, gram
-from specmargin.proofs.record import Claim, ProofRecord
 
 INF = math.inf
 

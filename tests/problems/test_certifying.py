@@ -9,8 +9,8 @@ from cvxpy.constraints import FiniteSet
 from cvxpy.transforms.partial_optimize import partial_optimize
 
 import specmargin as sm
+from cvxproof.conic.solving import _approximations
 from specmargin.exceptions import InfeasibleError, SolverError
-from specmargin.problems.conic.solving import _approximations
 from specmargin.results import Certificate, Status
 
 SOLVERS = [name for name in ("CLARABEL", "SCS", "ECOS", "OSQP") if name in cp.installed_solvers()]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import specmargin as sm
+from cvxproof.conic.values import parts_of
 from specmargin import optima, problems
 from specmargin.exceptions import InfeasibleError
-from specmargin.problems.conic.values import parts_of
 from specmargin.results import Status
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}

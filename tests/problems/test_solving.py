@@ -12,7 +12,8 @@ import pytest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
 import specmargin as sm
-from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
+from cvxproof.conic import orders
+from specmargin.exceptions import BroadcastWarning, InfeasibleError, SolverError, SolverNotInstalledError
 from specmargin.problems import (
     BuiltProblem,
     default_solvers,
@@ -23,7 +24,6 @@ from specmargin.problems import (
     solve,
     storm,
 )
-from specmargin.problems.conic import orders
 from specmargin.results import Certificate, SolveResult, Status
 
 
@@ -465,3 +465,30 @@ def test_bounds_that_cvxpy_derives_are_left_out_of_built_problems_too(gram_data)
     assert values[1] == pytest.approx(values[0], rel=1e-5)
     assert sm.solve(built, "HIGHS").solver == "HIGHS"
     assert built.problem.solver_stats.solver_name == "HIGHS (bounds as rows)"
+
+
+@pytest.mark.parametrize("is_loud", [True, False])
+def test_a_solver_prints_where_it_is_asked_to(gram_data, capfd, is_loud):
+    K, labels = gram_data()
+    assert sm.solve(sm.problems.rmm(sm.objectives.RMM(K, labels)), verbose=is_loud).status is sm.Status.OPTIMAL
+    assert ("iter" in capfd.readouterr().out) is is_loud
+
+
+def test_a_column_in_a_term_of_a_built_problem_is_named(gram_data):
+    K, labels = gram_data()
+    built = sm.problems.lapsvm_primal(sm.objectives.LapSVM(K, None, labels))
+    column = labels.sign[:, None]
+    more = built.with_(terms={"more": cp.sum(cp.pos(1 - cp.multiply(column, built.expressions["decisions"])))})
+    with pytest.warns(BroadcastWarning, match="ravel"):
+        sm.solve(more)
+
+
+def test_a_gram_matrix_that_cvxpy_calls_indefinite_has_a_remedy():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    K, labels = X @ X.T, sm.encode_labels((X[:, 0] > 0).astype(int))
+    built = sm.problems.lapsvm_primal(sm.objectives.LapSVM(K, None, labels))
+    f = built.expressions["decisions"]
+    if not cp.quad_form(f, K).is_dcp():
+        with pytest.raises(ValueError, match="semidefinite up to rounding"):
+            built.with_(terms={"form": cp.quad_form(f, K)})
+    assert sm.solve(built.with_(terms={"form": sm.problems.squares(K, f)})).status is sm.Status.OPTIMAL

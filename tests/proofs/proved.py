@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from flint import arb, ctx
 
 import specmargin as sm
+from cvxproof.proofs.balls import BITS
 from specmargin.kernels import LowRankKernel
 from specmargin.objectives import (
     RMM,
@@ -26,7 +27,6 @@ from specmargin.objectives import (
     WeightedSVM,
 )
 from specmargin.optima import S3VMRelaxation
-from specmargin.proofs.balls import BITS
 from specmargin.proofs.translation import record_of
 from specmargin.proofs.verifier import KINDS, read
 from specmargin.results import Certificate, SolveResult, Status

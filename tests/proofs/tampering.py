@@ -28,8 +28,9 @@ import numpy as np
 import proof_problems
 
 import specmargin as sm
+from cvxproof.archive import read_archive, write_archive
+from cvxproof.result_files import KIND
 from specmargin import optima
-from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import (
     RMM,
@@ -44,7 +45,6 @@ from specmargin.objectives import (
 )
 from specmargin.optima import S3VMRelaxation
 from specmargin.proofs.files import verify_file
-from specmargin.proofs.result_files import KIND
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "exact"))  # where only pytest looks by itself
 import exact_values as exact

@@ -41,7 +41,7 @@ from proved import (
     with_arrays,
 )
 
-from specmargin.proofs.balls import (
+from cvxproof.proofs.balls import (
     ONE,
     Refuted,
     balls,

@@ -6,10 +6,10 @@ import pytest
 pytest.importorskip("flint")
 from flint import arb, ctx, fmpq
 
+from cvxproof.proofs.balls import BITS, INFINITE, Refuted
 from specmargin import losses
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.optima.minorants import ExpEnvelope, minorant
-from specmargin.proofs.balls import BITS, INFINITE, Refuted
 from specmargin.proofs.conjugates import (
     box,
     branch,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import specmargin as sm
+from cvxproof.proofs.record import Verification
 from specmargin.objectives import RMM
 from specmargin.proofs.files import Verdict, verify_file
-from specmargin.proofs.record import Verification
 
 
 @pytest.fixture
@@ -45,3 +46,35 @@ def test_lines_and_json():
     assert refuted.line() == "a.npz: rmm: refuted: the bound is 1, not 2"
     assert [verdict.exit_code, refuted.exit_code, Verdict("a", "nothing to verify", "").exit_code] == [0, 1, 2]
     assert Verdict("a", "unproved", "").exit_code == 1
+
+
+def test_changed_problems_of_the_package(tmp_path):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, random_state=0)
+    labels = sm.encode_labels(sm.hide_labels(truth, per_class=4, random_state=0))
+    graph = sm.graphs.knn_graph(X, n_neighbors=6)
+    objective = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(graph), labels, gamma_A=0.01)
+    lapsvm = sm.problems.lapsvm_primal(objective)
+    f = lapsvm.expressions["decisions"]
+    storm = sm.problems.storm(
+        sm.objectives.SpectrumMargin(
+            sm.spectra.laplacian_eigenpairs(graph, q=50, normalized=False), labels, C=10.0, B=1.5
+        ),
+        form="primal",
+    )
+    delta = storm.expressions["spectrum"]
+    changes = {
+        "fair": lapsvm.with_(constraints={"fair": cp.sum(f[:30]) == cp.sum(f[30:])}),
+        "smooth": storm.with_(
+            terms={"smooth": cp.sum_squares(cp.diff(delta, 2))}, constraints={"budget": cp.sum(delta[:5]) <= 0.6}
+        ),
+    }
+    for name, changed in changes.items():
+        result = sm.solve(changed)
+        sm.save_result(tmp_path / "it.npz", changed, result)
+        verdict = verify_file(tmp_path / "it.npz")
+        assert verdict.outcome == "proved", f"{name}: {verdict.line()}"
+        assert "not judged: " in verdict.line()  # what the objective derives
+    # As its builder made it, a problem keeps the proof of its objective.
+    result = sm.solve(lapsvm)
+    sm.save_result(tmp_path / "it.npz", lapsvm, result)
+    assert verify_file(tmp_path / "it.npz").kind == "lapsvm"

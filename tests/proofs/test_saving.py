@@ -10,15 +10,16 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.archive import read_archive, write_archive
+from cvxproof import result_files
+from cvxproof.archive import read_archive, write_archive
+from cvxproof.result_files import read_provenance
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels import KernelOperator, LowRankKernel
 from specmargin.losses import MarginLoss
 from specmargin.objectives import RMM, LapSVM, SpectrumMargin
 from specmargin.optima import ProofLog
-from specmargin.proofs import packing, result_files, saving
+from specmargin.proofs import packing, saving
 from specmargin.proofs.packing import OBJECTIVES, PACKED, PACKING, pack, unpack
-from specmargin.proofs.result_files import read_provenance
 from specmargin.proofs.saving import read_record
 from specmargin.proofs.wings import CLASSES
 from specmargin.results import Certificate, History, SolveResult, Status
@@ -363,7 +364,7 @@ def test_sections_of_other_versions_are_refused(file):
         header["objective"]["class"] = "LapSVM2"
 
     edited(file, other)
-    with pytest.raises(InvalidInputError, match=r"it.npz.*'LapSVM2', which this version .* does not know; use a newer"):
+    with pytest.raises(InvalidInputError, match=r"it.npz.*'LapSVM2', which this version does not know; use a newer"):
         sm.load_result(file)
     with pytest.raises(InvalidInputError, match=r"it.npz.*'LapSVM2'"):
         read_record(file)
@@ -394,7 +395,7 @@ def test_bad_files(tmp_path, read):
     with pytest.raises(InvalidInputError, match="does not exist"):
         read(path)
     np.savez(path, x=np.eye(2))
-    with pytest.raises(InvalidInputError, match="none of specmargin"):
+    with pytest.raises(InvalidInputError, match="none of cvxproof"):
         read(path)
     write_archive(path, "estimator", {}, {})
     with pytest.raises(InvalidInputError, match="holds 'estimator', not 'result'"):

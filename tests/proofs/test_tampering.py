@@ -17,7 +17,9 @@ import tampering
 from full_size import shortened
 
 import specmargin as sm
-from specmargin.archive import read_archive, write_archive
+from cvxproof.archive import read_archive, write_archive
+from cvxproof.proofs.record import Claim, ProofRecord
+from cvxproof.result_files import KIND
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import LaplacianOperator
 from specmargin.losses import Hinge, SymmetricRamp, get_loss
@@ -25,8 +27,6 @@ from specmargin.objectives import RMM, S3VM, Alignment, Features, LapSVM
 from specmargin.optima import S3VMRelaxation
 from specmargin.optima.records import tree_record_of
 from specmargin.proofs.files import Verdict, verify_file
-from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.result_files import KIND
 from specmargin.proofs.translation import record_of
 from specmargin.proofs.verification import verify, verify_record
 from specmargin.results import SolveResult, Status

@@ -333,7 +333,7 @@ def test_verify_says_a_line_a_file(run, answers):
     result = run("verify", "refuted.npz", "text.npz", "stationary.npz", "proved.npz", "none.npz")
     assert result.exit_code == 2
     _, text, stationary, proved, none = result.stdout.splitlines()
-    assert text.startswith("text.npz: unreadable: path='text.npz' begins with b'text': no archive of specmargin")
+    assert text.startswith("text.npz: unreadable: path='text.npz' begins with b'text': no archive of cvxproof")
     assert stationary == "stationary.npz: s3vm: nothing to verify: its answer claims no bound (stationary)"
     assert proved == lines[0]
     assert none.startswith("none.npz: unreadable: path='none.npz' does not exist")

@@ -92,7 +92,7 @@ def check(exercise: str, answer: Any) -> Verdict:
     02.E1: not yet. No answer yet: put yours in the place of the three dots.
     >>> check("02.E99", 1.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    specmargin.exceptions.InvalidInputError: exercise='02.E99' is unknown; take one of 02.E1, 02.E2, 02.E3, 02.E4, ...
+    cvxproof.exceptions.InvalidInputError: exercise='02.E99' is unknown; take one of 02.E1, 02.E2, 02.E3, 02.E4, ...
     """
     lesson = [name for name in EXERCISES if isinstance(exercise, str) and name[:2] == exercise[:2]]
     choice(*sorted(lesson or EXERCISES))("exercise", exercise)

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from cvxproof.files import replace_file
 from reproduction.engine.records import Row
 from reproduction.papers._protocols.optima_instances import SETS, Problem, drawn
 from reproduction.recorded import read_record, recorded_folder
-from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
 FILE = "optima.npz"

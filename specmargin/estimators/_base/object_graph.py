@@ -20,9 +20,9 @@ from urllib.parse import quote
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.packing import pack_sparse, unpack_sparse
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.proofs.values import pack_sparse, unpack_sparse
 from specmargin.typing import AnyArray
 
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]

@@ -31,8 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, arb_mat
 
-from specmargin.optima.replay import arrays_of, refute, weakest
-from specmargin.proofs.balls import (
+from cvxproof.proofs.balls import (
     BITS,
     ONE,
     ZERO,
@@ -48,9 +47,10 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
+from cvxproof.proofs.judging import Proof, concluded, judged
+from cvxproof.proofs.record import ProofRecord, Verification
+from specmargin.optima.replay import arrays_of, refute, weakest
 from specmargin.proofs.bounds import GLOBAL, require_penalties, rows
-from specmargin.proofs.judging import Proof, concluded, judged
-from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import read
 from specmargin.typing import AnyArray, FloatArray
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.archive import read_archive, write_archive
+from cvxproof.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError
 from specmargin.optima.boxes.log import BoxTreeLog, joined, starts
 from specmargin.optima.boxes.margin_boxes import MarginBox

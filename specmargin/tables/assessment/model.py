@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.archive import read_archive, write_archive
+from cvxproof.archive import read_archive, write_archive
+from cvxproof.packing import contents_of
 from specmargin.estimators.storage import is_ours, pack_estimator, unpack_estimator
 from specmargin.exceptions import SpecmarginWarning
-from specmargin.proofs.values import contents_of
 from specmargin.tables.assessment.columns import as_texts, objects
 from specmargin.tables.assessment.methods import FittedMethod
 from specmargin.tables.assessment.predictions import Predictions

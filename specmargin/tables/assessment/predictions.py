@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.files import replace_file
 from specmargin.checks import path as check_path
-from specmargin.files import replace_file
 from specmargin.typing import AnyArray, BoolArray, FloatArray
 
 __all__ = ["Predictions"]

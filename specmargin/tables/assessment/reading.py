@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.files import BadContentError, Members, read_file
 from specmargin.arrays import sparse_from_parts
 from specmargin.checks import path as check_path
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.files import BadContentError, Members, read_file
 from specmargin.tables.assessment.columns import MISSING, as_cells, as_texts, infer_types, pandas
 from specmargin.tables.assessment.table import Table, as_table
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from cvxproof.files import replace_file
 from specmargin.checks import AsText
 from specmargin.checks import path as check_path
-from specmargin.files import replace_file
 from specmargin.tables.assessment.comparison import FEWEST, Row, told_help
 from specmargin.tables.assessment.evaluation import Outcome
 from specmargin.tables.assessment.flaws import Flaw

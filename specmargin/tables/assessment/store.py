@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.archive import read_archive, write_archive
 from specmargin import __version__
-from specmargin.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError
 from specmargin.tables.assessment.evaluation import Outcome
 from specmargin.tables.assessment.methods import Method

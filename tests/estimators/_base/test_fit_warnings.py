@@ -2,14 +2,19 @@
 
 import warnings
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 import specmargin as sm
+from cvxproof.results import INACCURATE_GAP, Certificate, SolveResult, Status
+from specmargin.estimators import LapSVM
 from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
+from specmargin.estimators._base.semi_supervised import _DOUBTFUL
 from specmargin.exceptions import (
     ClassShareWarning,
     ColumnScaleWarning,
@@ -207,3 +212,26 @@ def test_good_data_are_met_with_silence(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error", SpecmarginWarning)
         getattr(sm, name)(**CLASSIFIERS[name]).fit(X, y)
+
+
+def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    table = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `") and "` |" in line]
+    rows = {name.strip("`"): cells for name, *cells in table if name.strip("`").isupper()}
+    assert list(rows) == [status.name for status in Status]
+    words = [line.split(maxsplit=1)[0] for line in (Status.__doc__ or "").splitlines() if line.strip()]
+    assert [word for word in words if word in Status.__members__] == list(rows)
+    for status in Status:
+        given, _, supposed, usable, warns = rows[status.name]
+        assert (usable == "no") == (warns == "raises") == (not status.has_solution)
+        assert (warns == "yes") == (status in _DOUBTFUL)
+        if status in (Status.OPTIMAL, Status.OPTIMAL_INACCURATE, Status.INFEASIBLE, Status.UNBOUNDED):
+            assert supposed == "nothing"
+        if status in (Status.CONDITIONAL, Status.OPTIMAL_INACCURATE):
+            assert f"relative gap <= {INACCURATE_GAP:g}" in given
+
+
+def test_estimators_tell_what_an_answer_supposes() -> None:
+    certificate = Certificate(1.0, 1.0, kind="cone program", assumptions=("|x| <= 1",))
+    with pytest.warns(ConvergenceWarning, match=r"CONDITIONAL.* is proved to .* only, supposing \|x\| <= 1\."):
+        LapSVM()._warn_of_gaps([SolveResult("LapSVM dual", certificate.status(1e-6), {}, certificate)])

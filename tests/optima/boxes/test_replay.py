@@ -20,15 +20,15 @@ from flint import arb, ctx
 from margin_problems import enumerated
 
 import specmargin as sm
+from cvxproof.proofs.balls import BITS, ZERO, Refuted, balls, outward
+from cvxproof.proofs.record import ProofRecord
 from specmargin.optima import BoxLog
 from specmargin.optima.boxes import nodes as box_nodes
 from specmargin.optima.boxes import replay as module
 from specmargin.optima.boxes.margin_space import MarginSpace, Quadratic
 from specmargin.optima.boxes.replay import Box, replay
 from specmargin.optima.records import tree_record_of
-from specmargin.proofs.balls import BITS, ZERO, Refuted, balls, outward
 from specmargin.proofs.files import verify_file
-from specmargin.proofs.record import ProofRecord
 
 FAST, SLOW = range(8), range(12, 76)
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cvxproof import files
 from reproduction.engine import records
 from reproduction.engine.locking import LockedError, locked
 from reproduction.engine.records import Cell, Store
 from reproduction.engine.sweep import StaleResultsError, SweepInterruptedError, run_sweep
-from specmargin import files
 from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.interrupts import Terminated
 
