@@ -113,7 +113,6 @@ TESTED_THROUGH = {
     "cvxproof/checks.py": "cvxproof/test_archive.py",
     "cvxproof/rounding.py": "test_rounding.py",
     "cvxproof/typing.py": "test_layers.py",
-    "cvxproof/conic/solving.py": "cvxproof/conic/test_planted.py",
     "cvxproof/conic/values.py": "problems/test_solving.py",
     "cvxproof/proofs/judging.py": "cvxproof/proofs/test_cone_program.py",
 }
