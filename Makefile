@@ -14,11 +14,11 @@ PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 INSTALL := $(PIP) install --require-hashes --requirement
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(ARGS)
 LOWEST := .venv-lowest
-LOCK := requirements.lock
-BENCH_LOCK := requirements-bench.lock
-MUTATION_LOCK := requirements-mutation.lock
-DOCS_LOCK := requirements-docs.lock
-RACE_LOCK := requirements-race.lock
+LOCK := requirements/main.lock
+BENCH_LOCK := requirements/bench.lock
+MUTATION_LOCK := requirements/mutation.lock
+DOCS_LOCK := requirements/docs.lock
+RACE_LOCK := requirements/race.lock
 
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
@@ -185,7 +185,7 @@ lock: $(READY) ## resolve the five locks again from pyproject.toml (ARGS= upgrad
 	@$(PIP) install uv
 	@$(COMPILE) pyproject.toml --extra cli --extra verify --group dev --output-file $(LOCK)
 	@set -e; for group in bench mutation docs race; do \
-	  $(COMPILE) --group $$group --constraint $(LOCK) --output-file requirements-$$group.lock; done
+	  $(COMPILE) --group $$group --constraint $(LOCK) --output-file requirements/$$group.lock; done
 	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay

@@ -380,7 +380,7 @@ def build_report(out: Path, results: Path | None = None, figures: Path | None = 
         import myst_parser  # noqa: F401
         from sphinx.application import Sphinx
     except ImportError as error:
-        remedy = "make report installs it, and so does python -m pip install -r requirements-docs.lock"
+        remedy = "make report installs it, and so does python -m pip install -r requirements/docs.lock"
         raise SpecmarginError(f"the report needs Sphinx ({error}): {remedy}.") from None
     drawn, said = figures or _ROOT / "figures" / "output", io.StringIO()
     pages = record_pages(results or _ROOT / "results" / "recorded", drawn)

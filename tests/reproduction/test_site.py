@@ -233,7 +233,7 @@ def test_folders_that_will_not_do_are_named(tmp_path):
 
 def test_without_sphinx_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "furo", None)
-    with pytest.raises(SpecmarginError, match=r"requirements-docs\.lock"):
+    with pytest.raises(SpecmarginError, match=r"requirements/docs\.lock"):
         site.build_report(tmp_path / "out")
 
 
