@@ -22,8 +22,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
-from scipy.optimize import minimize
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
@@ -51,8 +49,6 @@ def s3vm_bound(
     tol: float = 1e-3,
     max_iter: int = 100,
     time_limit: float = np.inf,
-    theta: FloatArray | None = None,
-    beta: FloatArray | None = None,
 ) -> SolveResult:
     """Bound the global optimum of an S3VM from below.
 
@@ -72,19 +68,15 @@ def s3vm_bound(
         Newton steps.
     time_limit : float, default inf
         Seconds; checked between Newton steps. What is proved then counts.
-    theta : ndarray of shape (u,), optional
-        Multipliers from anywhere, any solver. They are repaired, scaled and evaluated, not improved.
-    beta : ndarray of shape (l,), optional
-        Multipliers, with theta: those of the labelled samples. Default: the best for that theta.
 
     Returns
     -------
     SolveResult
         ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
         minimiser of the minorant of J and a good start for local solvers, its decisions ``f`` (n,), and ``M``, the
-        primal answer of `S3VMRelaxation`, unless theta was given.
-        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where steps or time ran out, EARLY_STOPPED where
-        theta was given; else by the relaxation's gap (`Certificate.status`).
+        primal answer of `S3VMRelaxation`.
+        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where steps or time ran out; else by the relaxation's
+        gap (`Certificate.status`).
 
     Raises
     ------
@@ -110,34 +102,24 @@ def s3vm_bound(
         obj = replace(obj, balance_on="decision")
     relaxation = S3VMRelaxation(obj)
     history = History()
-    if theta is not None:
-        lower, theta, beta = _evaluated(relaxation, np.asarray(theta, dtype=float), beta)
-        w = relaxation.minimizer(theta, beta)
-        w = np.zeros(relaxation.rank) if w is None else w
-        lower, theta, beta = _at_least(relaxation, lower, theta, beta)
-        certificate = Certificate(np.inf, lower)
-        status, n_iter, M = Status.EARLY_STOPPED, 0, None
-    else:
-        deadline = start + time_limit
-        result = barrier(relaxation, tol=tol, max_iter=max_iter, deadline=deadline, history=history, keep=True)
-        theta, beta, w, n_iter, M = result.theta, result.beta, result.w, result.n_iter, result.M
-        lower, theta, beta = _at_least(relaxation, result.lower, theta, beta)
-        certificate = Certificate(result.upper, lower, rounding=result.rounding)
-        cut_off = n_iter >= max_iter or time.perf_counter() > deadline
-        status = certificate.status(tol, Status.MAX_ITER if cut_off else None)
-    weights = relaxation.expand(w)
+    deadline = start + time_limit
+    result = barrier(relaxation, tol=tol, max_iter=max_iter, deadline=deadline, history=history, keep=True)
+    lower, theta, beta = _at_least(relaxation, result.lower, result.theta, result.beta)
+    certificate = Certificate(result.upper, lower, rounding=result.rounding)
+    cut_off = result.n_iter >= max_iter or time.perf_counter() > deadline
+    weights = relaxation.expand(result.w)
     variables = {"w": weights, "f": obj.decisions_at(weights)}
     variables.update(theta=relaxation.over_unlabeled(theta), beta=beta)
-    if M is not None:
-        variables["M"] = M
+    if result.M is not None:
+        variables["M"] = result.M
     return SolveResult(
         problem=relaxation.name,
-        status=status,
+        status=certificate.status(tol, Status.MAX_ITER if cut_off else None),
         variables=variables,
         certificate=certificate,
         history=history,
         solver="s3vm_bound",
-        n_iter=n_iter,
+        n_iter=result.n_iter,
         seconds=time.perf_counter() - start,
         message=f"lower bound {certificate.dual_objective:.6g}",
     )
@@ -203,23 +185,6 @@ def _holding(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
     return replace(result, certificate=certificate, message=message)
 
 
-def _evaluated(
-    relaxation: S3VMRelaxation, theta: FloatArray, beta: FloatArray | None
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return the best bound of multipliers from elsewhere, repaired and drawn inwards, and where it is attained."""
-    if beta is not None:
-        beta = np.asarray(beta, dtype=float)
-        if beta.shape != relaxation.y.shape:
-            raise InvalidInputError(
-                f"beta must hold {len(relaxation.y)} numbers, one per labelled sample, got {beta.shape}."
-            )
-    bounds = []
-    for inside in relaxation.inwards(theta):
-        at = _best_multipliers(relaxation, inside) if beta is None else beta
-        bounds.append((relaxation.dual_bound(inside, at), inside, at))
-    return max(bounds, key=lambda bound: bound[0])
-
-
 def _at_least(
     relaxation: S3VMRelaxation, lower: float, theta: FloatArray, beta: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
@@ -234,26 +199,3 @@ def _at_least(
         if known > lower:
             lower, theta, beta = known, none, point.a[relaxation.known] / relaxation.weights
     return lower, theta, beta
-
-
-def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArray:
-    """Return beta that is (nearly) best for a fixed theta: a concave problem in a box of l dimensions."""
-    c, y, Z = relaxation.weights, relaxation.y, relaxation.Z_known
-    solved = np.column_stack([Z.T, relaxation.linear(theta, np.zeros(len(y)))])
-    if relaxation.rank:
-        _, solved, failed = sla.lapack.dposv(relaxation.matrix(theta), solved, lower=1)
-        if failed:
-            return np.ones(len(y))
-    K, fixed = Z @ solved[:, :-1], Z @ solved[:, -1] + relaxation.offset
-
-    def negative(beta: FloatArray) -> tuple[float, FloatArray]:
-        a = c * y * beta
-        image = K @ a
-        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * image)
-        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + image)
-        return -float(value), -c * slopes
-
-    bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
-    limits = {"gtol": 1e-9, "ftol": 0.0, "maxfun": 100_000, "maxiter": 10_000}
-    start = np.full(len(y), 0.5)
-    return np.asarray(minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits).x)

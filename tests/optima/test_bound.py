@@ -20,7 +20,7 @@ from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima import s3vm_relaxation
-from specmargin.optima.bound import _best_multipliers, s3vm_bound, with_bound
+from specmargin.optima.bound import s3vm_bound, with_bound
 from specmargin.optima.branching import branch_and_bound
 from specmargin.optima.interior_point import barrier
 from specmargin.optima.label_flips import one_flip
@@ -230,10 +230,6 @@ def test_bounds_of_smooth_losses_and_of_ramps_against_scans(loss, unlabeled_loss
         bound = s3vm_bound(obj, tol=1e-6)
         assert bound.status is Status.OPTIMAL
         assert alone * (1 + 1e-3) < bound.certificate.dual_objective <= optimum * (1 + 1e-9)
-        again = s3vm_bound(obj, theta=bound.variables["theta"]).certificate.dual_objective
-        assert alone < again <= optimum * (1 + 1e-9)
-        if loss != "smooth_hinge":  # whose multipliers have steep ends
-            assert again == pytest.approx(bound.certificate.dual_objective, rel=1e-3)
 
 
 def check_exp(obj, size):
@@ -287,41 +283,26 @@ def test_any_feasible_theta_bounds_and_any_theta_is_repaired(rng):
     obj = problem("gaussians", C=10.0, balance=0.2, u=6)
     optimum = enumerated(obj)[1].min()
     best = s3vm_bound(obj, tol=1e-7).certificate.dual_objective
+    relaxation = S3VMRelaxation(obj)
     for scale in 10.0 ** rng.uniform(-4, 4, 40):
-        theta = scale * rng.exponential(size=6)
-        for beta in (None, rng.exponential(size=4)):
-            result = s3vm_bound(obj, theta=theta, beta=beta)
-            lower = result.certificate.dual_objective
-            assert lower <= min(optimum, best) * (1 + 1e-7)
-            assert np.isfinite(lower)
-            assert result.status is Status.EARLY_STOPPED
-    # Given back its own multipliers, it gives the same bound.
-    solved = s3vm_bound(obj, tol=1e-7)
-    theta, beta = solved.variables["theta"], solved.variables["beta"]
-    for given in (beta, None):
-        again = s3vm_bound(obj, theta=theta, beta=given).certificate.dual_objective
-        assert again == pytest.approx(solved.certificate.dual_objective, rel=1e-6)
+        theta, beta = scale * rng.exponential(size=6), rng.exponential(size=4)
+        lower = relaxation.dual_bound(*relaxation.best_inwards(theta, beta))
+        assert 0.0 <= lower <= min(optimum, best) * (1 + 1e-7)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_returned_proves_what_is_said(loss):
-    """The multipliers attain the lower bound, and M the relaxed value; whether solved, given, or none."""
+    """The multipliers attain the lower bound, and M the relaxed value."""
     obj = problem("gaussians", C=10.0, balance=0.2, loss=loss, u=6)
     relaxation = S3VMRelaxation(obj)
     solved = s3vm_bound(obj, tol=1e-7)
     M = solved.variables["M"]
     assert solved.certificate.primal_objective == pytest.approx(relaxation.value({"M": M}), rel=1e-9)
-    theta, beta = solved.variables["theta"], solved.variables["beta"]
-    starts = ({"theta": theta, "beta": beta}, {"theta": theta}, {"theta": np.zeros(6)}, {"theta": np.full(6, 1e3)})
-    for result in (solved, *(s3vm_bound(obj, **start) for start in starts)):
-        proved = relaxation.dual_bound(result.variables["theta"], result.variables["beta"])
-        assert result.certificate.dual_objective == pytest.approx(proved, rel=1e-9)
-        assert "M" in result.variables if result is solved else "M" not in result.variables
-        assert result.solver == "s3vm_bound"
-        assert result.problem == relaxation.name
-        assert 0.0 < result.seconds < 600.0
-    # With no multipliers for the unlabelled samples the best ones of the labelled are those of an SVM.
-    assert s3vm_bound(obj, theta=np.zeros(6)).certificate.dual_objective > 0.0
+    proved = relaxation.dual_bound(solved.variables["theta"], solved.variables["beta"])
+    assert solved.certificate.dual_objective == pytest.approx(proved, rel=1e-9)
+    assert solved.solver == "s3vm_bound"
+    assert solved.problem == relaxation.name
+    assert 0.0 < solved.seconds < 600.0
 
 
 def test_bound_does_not_depend_on_the_coordinates(rng):
@@ -455,8 +436,7 @@ def test_bounds_are_never_negative():
         alone = branch_and_bound(obj.with_(C_star=0.0)).certificate.dual_objective
         assert alone > 0
         local = with_bound(obj, obj.result(np.zeros(3), solver="zero"))
-        poor = s3vm_bound(obj, theta=np.full(13, 1e300), beta=np.full(3, 1e9))
-        for result in (s3vm_bound(obj), s3vm_bound(obj, max_iter=0), poor, local):
+        for result in (s3vm_bound(obj), s3vm_bound(obj, max_iter=0), local):
             assert result.certificate.dual_objective >= alone * (1 - 1e-9)
 
 
@@ -628,19 +608,6 @@ def test_certify_keeps_the_status_until_the_gap_is_closed():
         with_bound(obj, replace(start, variables={}))
 
 
-def test_a_given_theta_has_its_own_minimiser():
-    """The weights of a bound from elsewhere minimise its minorant: there the bound is attained."""
-    obj = problem("gaussians", C=10.0, balance=0.2, u=6)
-    relaxation = S3VMRelaxation(obj)
-    solved = s3vm_bound(obj, tol=1e-7)
-    again = s3vm_bound(obj, theta=solved.variables["theta"], beta=solved.variables["beta"])
-    assert np.abs(again.variables["w"]).max() > 1e-3
-    np.testing.assert_allclose(again.variables["w"], solved.variables["w"], rtol=1e-3, atol=1e-4)
-    assert again.variables["w"].shape == (obj.size,)
-    np.testing.assert_allclose(again.variables["f"], obj.decisions_at(again.variables["w"]))
-    assert relaxation.rank > 0
-
-
 # Bad input
 
 
@@ -672,33 +639,11 @@ def test_bad_arguments():
     obj = problem()
     searches, bad = (branch_and_bound, probe, one_flip), (np.full(obj.size, np.nan), np.zeros(3))
     for function, options, message in (
-        (s3vm_bound, {"theta": np.ones(5)}, "theta must hold 6"),
-        (s3vm_bound, {"theta": np.ones(6), "beta": np.ones(3)}, "beta must hold 4"),
         (S3VMRelaxation, {"signs": np.full(6, 0.5)}, "signs must hold 6"),
         *((function, {"w": w}, "w must") for function, w in itertools.product(searches, bad)),
     ):
         with pytest.raises(ValueError, match=message):
             function(obj, **options)
-    nan = s3vm_bound(obj, theta=np.full(6, np.nan))
-    assert np.isfinite(nan.certificate.dual_objective)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("C", [0.01, 100.0])
-def test_the_best_multipliers_of_two_samples_are_those_of_a_scan(loss, C):
-    X = np.array([[1.0], [-0.75], [0.5], [-0.5]])
-    obj = S3VM(X, encode_labels([1, 0, -1, -1]), loss, C=C, C_star=0.1, balance=0.0)
-    relaxation = S3VMRelaxation(obj)
-    theta = relaxation.repair(np.full(2, 0.05))
-    best = _best_multipliers(relaxation, theta)
-    bounds = [
-        relaxation.dual_bound(theta, np.array(pair)) for pair in itertools.product(np.linspace(0, 1, 41), repeat=2)
-    ]
-    assert relaxation.dual_bound(theta, best) >= max(bounds) - 1e-7 * abs(max(bounds))
-    assert best.shape == (2,)
-
-
-def test_multipliers_of_an_inadmissible_theta_have_their_shape():
-    obj = problem(u=3, l=4)
-    relaxation = S3VMRelaxation(obj)
-    assert _best_multipliers(relaxation, np.full(3, 1e9)).tolist() == [1.0] * 4
+    with pytest.raises(ValueError, match="theta must hold 6"):
+        S3VMRelaxation(obj).repair(np.ones(5))
+    assert S3VMRelaxation(obj).repair(np.full(6, np.nan)).tolist() == [0.0] * 6
