@@ -15,8 +15,9 @@ and for exp(-s f^2) its convex envelope on t >= 0: the tangent from the point (0
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -227,29 +228,16 @@ def minorant(loss: Any) -> Minorant:
             f"{loss!r} is not convex in f^2, nor a sum of two ramps, which the global bounds rest on; "
             "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge', 'exp' or 'symmetric_ramp'."
         )
-    return _minorant(loss)
-
-
-@singledispatch
-def _minorant(loss: Any) -> Minorant:
+    for kind, below in _BELOW.items():
+        if isinstance(loss, kind):
+            return below(loss)
     raise InvalidTypeError(f"{type(loss).__name__} has no parabolas below it here.")
 
 
-@_minorant.register
-def _(loss: SymmetricHinge) -> Minorant:
-    return _HingeMinorant()
-
-
-@_minorant.register
-def _(loss: SymmetricRamp) -> Minorant:
-    return _RampMinorant(1.0 + loss.s) if loss.s < 0.0 else _HingeMinorant()
-
-
-@_minorant.register
-def _(loss: SymmetricSquaredHinge) -> Minorant:
-    return _SquaredHingeMinorant()
-
-
-@_minorant.register
-def _(loss: ExpSquared) -> Minorant:
-    return _ExpMinorant(loss.s)
+_BELOW: dict[type, Callable[[Any], Minorant]] = {
+    SymmetricHinge: lambda loss: _HingeMinorant(),
+    SymmetricRamp: lambda loss: _RampMinorant(1.0 + loss.s) if loss.s < 0.0 else _HingeMinorant(),
+    SymmetricSquaredHinge: lambda loss: _SquaredHingeMinorant(),
+    ExpSquared: lambda loss: _ExpMinorant(loss.s),
+}
+"""Parabolas below losses of these kinds."""

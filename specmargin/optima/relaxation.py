@@ -88,6 +88,22 @@ class S3VMRelaxation(ByName):
     space: Any = None
     minorant: Minorant = field(init=False)
     """The parabolas below the losses of the free samples."""
+    rank: int = field(init=False)
+    """Number of coordinates of w that matter."""
+    offset: float = field(init=False)
+    """The fixed part b of the decisions."""
+    largest: float = field(init=False)
+    """A theta beyond which nothing is gained."""
+    free: IntArray = field(init=False)
+    """Which unlabelled samples are free, as indices into them, (k,); none where C* = 0."""
+    decided: IntArray = field(init=False)
+    """Which unlabelled samples have a decided label, as indices into them; none where C* = 0."""
+    known: IntArray = field(init=False)
+    """Which samples are labelled or decided, as indices into all samples, (m,)."""
+    y: FloatArray = field(init=False)
+    """Labels of the labelled and of the decided samples, (m,)."""
+    weights: FloatArray = field(init=False)
+    """C for the labelled samples, C* for the decided ones, (m,)."""
 
     def __post_init__(self) -> None:
         obj, signs = self.obj, self.signs
@@ -108,8 +124,23 @@ class S3VMRelaxation(ByName):
             )
         if signs.any() and not obj.unlabeled_loss.convex_in_square:
             raise InvalidInputError(f"signs are decided, but a side of {obj.unlabeled_loss!r} is no convex loss.")
-        object.__setattr__(self, "signs", signs)
-        object.__setattr__(self, "space", RowSpace.of(obj) if self.space is None else self.space)
+        space = RowSpace.of(obj) if self.space is None else self.space
+        free, decided = (np.flatnonzero(each) if obj.C_star else np.zeros(0, np.intp) for each in (signs == 0, signs))
+        y = np.concatenate([obj.labels.sign, signs[decided]])
+        weights = np.full(len(y), obj.C_star)
+        weights[: obj.labels.n_labeled] = obj.costs
+        vars(self).update(
+            signs=signs,
+            space=space,
+            rank=space.Z.shape[1],
+            offset=obj.features.offset,
+            largest=self.minorant.largest * obj.C_star,
+            free=free,
+            decided=decided,
+            known=np.concatenate([obj.labels.labeled, obj.unlabeled[decided]]),
+            y=y,
+            weights=weights,
+        )
 
     name = "S3VM relaxation"
 
@@ -172,26 +203,6 @@ class S3VMRelaxation(ByName):
         full[self.free] = theta
         return full
 
-    @property
-    def rank(self) -> int:
-        """Number of coordinates of w that matter."""
-        return int(self.space.Z.shape[1])
-
-    @property
-    def offset(self) -> float:
-        """The fixed part b of the decisions."""
-        return self.obj.features.offset
-
-    @cached_property
-    def free(self) -> IntArray:
-        """Which unlabelled samples are free, as indices into them, (k,); none where C* = 0."""
-        return np.flatnonzero(self.signs == 0) if self.obj.C_star else np.zeros(0, dtype=np.intp)
-
-    @cached_property
-    def decided(self) -> IntArray:
-        """Which unlabelled samples have a decided label, as indices into them; none where C* = 0."""
-        return np.flatnonzero(self.signs) if self.obj.C_star else np.zeros(0, dtype=np.intp)
-
     @cached_property
     def Z_free(self) -> FloatArray:
         """Rows of the free samples, (k, rank)."""
@@ -201,11 +212,6 @@ class S3VMRelaxation(ByName):
     def Z_known(self) -> FloatArray:
         """Rows of the labelled samples, then of the decided ones, (m, rank)."""
         return np.ascontiguousarray(self.space.Z[self.known])
-
-    @property
-    def known(self) -> IntArray:
-        """Which samples are labelled or decided, as indices into all samples, (m,)."""
-        return np.concatenate([self.obj.labels.labeled, self.obj.unlabeled[self.decided]])
 
     @cached_property
     def lengths(self) -> tuple[FloatArray, FloatArray]:
@@ -218,18 +224,6 @@ class S3VMRelaxation(ByName):
         """Errors of the rows of the free and of the known samples."""
         errors = np.broadcast_to(np.asarray(self.space.errors, dtype=float), self.space.lengths.shape)
         return errors[self.obj.unlabeled[self.free]], errors[self.known]
-
-    @cached_property
-    def y(self) -> FloatArray:
-        """Labels of the labelled and of the decided samples, (m,)."""
-        return np.concatenate([self.obj.labels.sign, self.signs[self.decided]])
-
-    @cached_property
-    def weights(self) -> FloatArray:
-        """C for the labelled samples, C* for the decided ones, (m,)."""
-        weights = np.full(len(self.y), self.obj.C_star)
-        weights[: self.obj.labels.n_labeled] = self.obj.costs
-        return weights
 
     @cached_property
     def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
@@ -246,11 +240,6 @@ class S3VMRelaxation(ByName):
         for group, loss in self.groups:
             upper[group] = loss.upper
         return upper
-
-    @property
-    def largest(self) -> float:
-        """A theta beyond which nothing is gained."""
-        return self.minorant.largest * self.obj.C_star
 
     # The dual
 
@@ -362,19 +351,8 @@ class S3VMRelaxation(ByName):
             return -np.inf
         return self.minorant_bound(theta, self.minorant_values(theta), np.zeros_like(theta), beta)
 
-    def minorant_bound(self, theta: FloatArray, h: FloatArray, linear: FloatArray, beta: FloatArray) -> float:
-        """Return the proved minimum of any minorant h + linear f - theta f^2 / 2 of the free samples' losses.
-
-        As `dual_bound`, for parabolas that need not be symmetric. It bounds J where they are below the losses.
-
-        Parameters
-        ----------
-        theta, h, linear : ndarray of shape (k,)
-            Parts of the bound that belong to the free samples, theta >= 0.
-        beta : ndarray of shape (m,)
-            Multipliers of the labelled and decided samples; clipped to the bounds of V*.
-        """
-        return proof.minorant_bound(self, theta, h, linear, beta)
+    minorant_bound = proof.minorant_bound
+    rounding = proof.value_rounding
 
     # The primal
 
@@ -396,15 +374,6 @@ class S3VMRelaxation(ByName):
         for group, loss in self.groups:
             value += float(self.weights[group] @ loss.value(t[group]))
         return float(value)
-
-    def rounding(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
-        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors.
-
-        W is V (w w' + S) V' in terms of the features, whose rows the coordinates miss by `RowSpace.errors` and the skew
-        of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
-        Cholesky factorisation of it.
-        """
-        return proof.value_rounding(self, w, spread, trace)
 
     def prove(
         self, w: FloatArray, spread: FloatArray, trace: float, theta: FloatArray, beta: FloatArray

@@ -64,7 +64,18 @@ def _residual(relaxation: S3VMRelaxation, theta: FloatArray, q: FloatArray, w: F
 def minorant_bound(
     relaxation: S3VMRelaxation, theta: FloatArray, h: FloatArray, linear: FloatArray, beta: FloatArray
 ) -> float:
-    """Return the proved minimum of the minorants, for `S3VMRelaxation.minorant_bound`."""
+    """Return the proved minimum of any minorant h + linear f - theta f^2 / 2 of the free samples' losses.
+
+    As `dual_bound`, for parabolas that need not be symmetric. It bounds J where they are below the losses.
+
+    Parameters
+    ----------
+    relaxation : S3VMRelaxation
+    theta, h, linear : ndarray of shape (k,)
+        Parts of the bound that belong to the free samples, theta >= 0.
+    beta : ndarray of shape (m,)
+        Multipliers of the labelled and decided samples; clipped to the bounds of V*.
+    """
     beta = np.clip(beta, 0.0, relaxation.upper)
     if not (np.isfinite(theta).all() and np.isfinite(beta).all()):
         return -np.inf
@@ -121,7 +132,12 @@ def _least_eigenvalue(
 
 
 def value_rounding(relaxation: S3VMRelaxation, w: FloatArray, spread: FloatArray, trace: float) -> float:
-    """Return a bound on the rounding of the value, for `S3VMRelaxation.rounding`."""
+    """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors.
+
+    W is V (w w' + S) V' in terms of the features, whose rows the coordinates miss by `RowSpace.errors` and the skew
+    of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
+    Cholesky factorisation of it.
+    """
     skew, length, root = relaxation.space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
     roundings = (len(relaxation.space.Z) + relaxation.rank + 20) * _EPS
     (free, known), (errors_free, errors_known) = relaxation.lengths, relaxation.errors
