@@ -24,13 +24,14 @@ import heapq
 from collections.abc import Callable
 
 import numpy as np
+from joblib import Parallel
 
 from specmargin.optima.boxes.log import BoxTreeLog, Evidence
 from specmargin.optima.boxes.margin_boxes import MarginBox
 from specmargin.optima.boxes.margin_search import MarginSearch
 from specmargin.optima.boxes.margin_space import MarginSpace
 from specmargin.optima.boxes.nodes import Bounding, BoxNode
-from specmargin.optima.boxes.workers import Workers
+from specmargin.optima.boxes.workers import bounded
 from specmargin.results import History
 from specmargin.typing import FloatArray
 
@@ -112,11 +113,12 @@ class BoxSearch:
         """
         if not len(self.history):
             self._begin(starts or [], max_nodes, progress)
-        with Workers(self.bounding, self.n_jobs) as workers:
+        # Arrays in shared memory could not be written to, and begin elsewhere than others.
+        with Parallel(self.n_jobs, max_nbytes=None) as parallel:
             while self.search.best is not None and self.stopped and self.nodes < max_nodes and not self.search.late:
                 if keep is not None:
                     keep(False)
-                if not self._round(workers, min(BATCH, max_nodes - self.nodes), progress):
+                if not self._round(parallel, min(BATCH, max_nodes - self.nodes), progress):
                     return
         if keep is not None:
             keep(True)
@@ -130,10 +132,10 @@ class BoxSearch:
         self.root = min(self.lower, self.search.value)
         self._record(min(max_nodes, 1), progress)
 
-    def _round(self, workers: Workers, count: int, progress: Callable[[int, float, float], None] | None) -> bool:
+    def _round(self, parallel: Parallel, count: int, progress: Callable[[int, float, float], None] | None) -> bool:
         """Branch the open nodes of the lowest bounds; False where the time did not suffice."""
         batch = [entry for entry in heapq.nsmallest(count, self.open_nodes) if entry[0] < self.bounding.level]
-        answers, whole = workers.bounded([node for _, _, node in batch]), True
+        answers, whole = bounded(self.bounding, [node for _, _, node in batch], parallel), True
         for (below, above), entry in zip(answers, batch, strict=True):
             if below is None or above is None:
                 whole = False

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from joblib import parallel_config
+from joblib import Parallel, parallel_config
 from margin_problems import with_trees_of
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +17,7 @@ from specmargin.optima.boxes import search as box_search
 from specmargin.optima.boxes import workers as box_workers
 from specmargin.optima.boxes.margin_space import MarginSpace
 from specmargin.optima.boxes.search import BoxSearch
-from specmargin.optima.boxes.workers import Workers
+from specmargin.optima.boxes.workers import bounded
 
 
 @pytest.fixture(autouse=True)
@@ -78,12 +78,12 @@ def test_what_goes_to_a_process_comes_back_the_same(monkeypatch):
     """A call that went through pickle, as it does on the way to a process, has the answer of one that did not."""
     search = open_search()
     nodes = [node for _, _, node in search.open_nodes]
-    ((below, above),) = Workers(search.bounding, 1).bounded(nodes[:1])
+    ((below, above),) = bounded(search.bounding, nodes[:1], Parallel(1))
     own = box_workers._bounded
     monkeypatch.setattr(
         box_workers, "_bounded", lambda *call: pickle.loads(pickle.dumps(own(*pickle.loads(pickle.dumps(call)))))
     )
-    for here, there in zip((below, above), Workers(search.bounding, 1).bounded(nodes[:1])[0], strict=True):
+    for here, there in zip((below, above), bounded(search.bounding, nodes[:1], Parallel(1))[0], strict=True):
         assert here.node.lower == there.node.lower
         assert np.array_equal(here.node.box.low, there.node.box.low)
         assert np.array_equal(here.node.lam, there.node.lam)
@@ -95,4 +95,4 @@ def test_parts_that_the_time_does_not_suffice_for_are_none():
     search = open_search()
     search.search.deadline = time.perf_counter() - 1.0
     nodes = [node for _, _, node in search.open_nodes]
-    assert Workers(search.bounding, 1).bounded(nodes[:1]) == [(None, None)]
+    assert bounded(search.bounding, nodes[:1], Parallel(1)) == [(None, None)]
