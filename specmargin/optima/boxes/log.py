@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,13 @@ from specmargin.optima.search_log import BoxLog
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = ["BoxTreeLog", "Evidence", "Step", "joined", "starts"]
+
+_PARTS = {
+    "first_product": ("pair", "ends", "weight"),
+    "first_triangle": ("triangle", "triangle_weight"),
+    "first_claim": ("claim", "end"),
+}
+"""Arrays of a `BoxLog` that say where the parts of a step start, and those arrays of all steps, one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,31 +117,21 @@ class BoxTreeLog(Evidence):
     def finished(self) -> BoxLog:
         """Return the log as arrays."""
         steps, rows = self.steps, [row for step in self.steps for row in step.rows]
-        at = {step: s for s, step in enumerate(steps)}
+        at, nothing = {step: s for s, step in enumerate(steps)}, Step.of(0, None, None)
         parent, sample = np.array(self.splits, dtype=np.int64).reshape(-1, 2).T
-        return BoxLog(
-            self.n_samples,
-            parent=parent.copy(),
-            sample=sample.copy(),
-            node=np.array([step.node for step in steps], dtype=np.int64),
-            level=np.array([step.level for step in steps]),
-            like=np.array([at[step.like or step] for step in steps], dtype=np.int64),
-            first_product=starts(len(step.weight) for step in steps),
-            pair=joined([step.pair for step in steps], np.zeros((0, 2), dtype=np.int64)),
-            ends=joined([step.ends for step in steps], np.zeros((0, 2))),
-            weight=joined([step.weight for step in steps], np.zeros(0)),
-            first_triangle=starts(len(step.triangle_weight) for step in steps),
-            triangle=joined([step.triangle for step in steps], np.zeros((0, 4), dtype=np.int64)),
-            triangle_weight=joined([step.triangle_weight for step in steps], np.zeros(0)),
-            first_row=starts(len(step.rows) for step in steps),
-            side=np.array([side for side, _, _ in rows], dtype=np.int64),
-            first_entry=starts(len(index) for _, index, _ in rows),
-            index=joined([index for _, index, _ in rows], np.zeros(0, dtype=np.int64)),
-            value=joined([value for _, _, value in rows], np.zeros(0)),
-            first_claim=starts(len(step.claim) for step in steps),
-            claim=joined([step.claim for step in steps], np.zeros(0, dtype=np.int64)),
-            end=joined([step.end for step in steps], np.zeros(0)),
-        )
+        arrays: dict[str, AnyArray] = {"parent": parent.copy(), "sample": sample.copy()}
+        arrays["node"] = np.array([step.node for step in steps], dtype=np.int64)
+        arrays["level"] = np.array([step.level for step in steps])
+        arrays["like"] = np.array([at[step.like or step] for step in steps], dtype=np.int64)
+        for first, names in _PARTS.items():
+            arrays[first] = starts(len(getattr(step, names[-1])) for step in steps)
+            arrays |= {name: joined([getattr(step, name) for step in steps], getattr(nothing, name)) for name in names}
+        arrays["first_row"] = starts(len(step.rows) for step in steps)
+        arrays["side"] = np.array([side for side, _, _ in rows], dtype=np.int64)
+        arrays["first_entry"] = starts(len(index) for _, index, _ in rows)
+        arrays["index"] = joined([index for _, index, _ in rows], np.zeros(0, dtype=np.int64))
+        arrays["value"] = joined([value for _, _, value in rows], np.zeros(0))
+        return BoxLog(self.n_samples, **arrays)
 
     @classmethod
     def of(cls, log: BoxLog) -> BoxTreeLog:
@@ -145,10 +143,12 @@ class BoxTreeLog(Evidence):
             (side, log.index[at], log.value[at]) for side, at in zip(log.side.tolist(), entries, strict=True)
         ]
         for k, (node, level) in enumerate(zip(log.node.tolist(), log.level.tolist(), strict=True)):
-            firsts = (log.first_product, log.first_triangle, log.first_row, log.first_claim)
-            m, t, r, c = (slice(*first[k : k + 2]) for first in firsts)
-            products = (log.pair[m], log.ends[m], log.weight[m], log.triangle[t], log.triangle_weight[t])
-            step = Step(node, level, *products, rows[r], log.claim[c], log.end[c])
+            parts: dict[str, Any] = {
+                name: getattr(log, name)[slice(*getattr(log, first)[k : k + 2])]
+                for first, names in _PARTS.items()
+                for name in names
+            }
+            step = Step(node, level, rows=rows[slice(*log.first_row[k : k + 2])], **parts)
             like = int(log.like[k])
             self.steps.append(step if like == k else replace(step, like=self.steps[like]))
         return self

@@ -12,7 +12,7 @@ import numpy as np
 
 from cvxproof.archive import read_archive, write_archive
 from specmargin.exceptions import InvalidInputError
-from specmargin.optima.boxes.log import BoxTreeLog, joined, starts
+from specmargin.optima.boxes.log import BoxTreeLog
 from specmargin.optima.boxes.margin_boxes import MarginBox
 from specmargin.optima.boxes.nodes import BoxNode
 from specmargin.optima.boxes.pivoting import LabeledPoint
@@ -69,7 +69,8 @@ def save_tree(path: str | os.PathLike[str], search: BoxSearch) -> None:
     arrays = {f"best/{name}": getattr(best, name) for name in ("labels", "x", "p", "active")}
     arrays |= {"root/low": root.low, "root/high": root.high}
     arrays |= {f"history/{name}": np.array(x, dtype=float) for name, x in search.history.columns.items()}
-    arrays |= _packed([(count, node) for _, count, node in search.open_nodes], len(root.low))
+    for _, count, node in search.open_nodes:
+        arrays |= _packed(count, node)
     if search.log is not None:
         arrays |= {f"log/{name}": x for name, x in search.log.finished().arrays.items()}
     write_archive(path, _KIND, header, arrays)
@@ -96,8 +97,12 @@ def load_tree(path: str | os.PathLike[str], search: BoxSearch) -> None:
     search.history = History({name: x.tolist() for name, x in _under("history/", arrays).items()})
     if search.log is not None:
         search.log = BoxTreeLog.of(BoxLog(len(search.space.y), **_under("log/", arrays)))
-    for count, node in _unpacked(_under("open/", arrays)):
-        search.open(node, count)
+    nodes: dict[str, dict[str, AnyArray]] = {}
+    for name, x in _under("open/", arrays).items():
+        count, part = name.split("/", 1)
+        nodes.setdefault(count, {})[part] = x
+    for node in nodes.values():
+        search.open(*_unpacked(node))
 
 
 def _under(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
@@ -106,57 +111,34 @@ def _under(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 def _digest(search: BoxSearch) -> str:
     space = search.space
-    given = ["kinds", space.offset, space.total, space.count, search.bounding.tol, space.unit]
+    given = ["open", space.offset, space.total, space.count, search.bounding.tol, space.unit]
     digest = hashlib.sha256(repr(given).encode())
     for array in (space.A, space.C, space.y):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
-def _packed(nodes: list[tuple[int, BoxNode]], n: int) -> dict[str, AnyArray]:
-    """Return open nodes as arrays; a node without a relaxation has no x and no products."""
-    of = [node for _, node in nodes]
-    products = [none if node.products is None else node.products for node in of for none in [_none(n)]]
-    given: dict[str, Any] = {
-        "count": np.array([count for count, _ in nodes], dtype=np.int64),
-        "number": np.array([node.number for node in of], dtype=np.int64),
-        "lower": np.array([node.lower for node in of]),
-        "level": np.array([node.box.level for node in of]),
-        "low": np.array([node.box.low for node in of]).reshape(-1, n),
-        "high": np.array([node.box.high for node in of]).reshape(-1, n),
-        "x": np.array([np.full(n, np.nan) if node.x is None else node.x for node in of]).reshape(-1, n),
-        "first_product": starts(len(one.i) for one in products),
-        "first_multiplier": starts(len(one) for one in products),
-        "first_own": starts(len(one.triangles) for one in products),
-        "own": joined([one.triangles for one in products], np.zeros((0, 4), dtype=np.int64)),
-        "first_triangle": starts(len(node.triangles) for node in of),
-        "triangles": np.array([one for node in of for one in node.triangles], dtype=np.int64).reshape(-1, 4),
-        "first_cut": starts(len(node.cuts) for node in of),
-        "cuts": np.array([cut for node in of for cut in node.cuts], dtype=np.int64).reshape(-1, 3),
-        "lam": joined([np.zeros(0) if node.lam is None else node.lam for node in of], np.zeros(0)),
+def _packed(count: int, node: BoxNode) -> dict[str, AnyArray]:
+    """Return an open node as arrays; one without a relaxation has no x and no products."""
+    own = {
+        "low": node.box.low,
+        "high": node.box.high,
+        "numbers": np.array([count, node.number]),
+        "bounds": np.array([node.lower, node.box.level]),
+        "cuts": np.array(node.cuts, dtype=np.int64).reshape(-1, 3),
+        "triangles": np.array(node.triangles, dtype=np.int64).reshape(-1, 4),
     }
-    for name in ROWS:
-        given[name] = joined([getattr(one, name) for one in products], getattr(_none(n), name))
-    return {f"open/{name}": x for name, x in given.items()}
+    if node.products is not None and node.lam is not None and node.x is not None:
+        own |= {"x": node.x, "lam": node.lam}
+        own |= {f"of/{name}": getattr(node.products, name) for name in (*ROWS, "triangles")}
+    return {f"open/{count}/{name}": x for name, x in own.items()}
 
 
-def _unpacked(a: dict[str, AnyArray]) -> list[tuple[int, BoxNode]]:
-    nodes = []
-    for k, count in enumerate(a["count"].tolist()):
-        names = ("product", "multiplier", "cut", "own", "triangle")
-        m, l, c, o, t = (slice(*a[f"first_{name}"][k : k + 2]) for name in names)
-        box = MarginBox(a["low"][k].copy(), a["high"][k].copy(), float(a["level"][k]))
-        cuts = [(i, j, kind) for i, j, kind in a["cuts"][c].tolist()]
-        triangles = [(i, j, h, kind) for i, j, h, kind in a["triangles"][t].tolist()]
-        node = BoxNode(float(a["lower"][k]), box, cuts, triangles, number=int(a["number"][k]))
-        if not np.isnan(a["x"][k]).any():
-            node.x, node.lam = a["x"][k].copy(), a["lam"][l].copy()
-            rows: dict[str, Any] = {name: a[name][m].copy() for name in ROWS}
-            node.products = Products(len(box.low), **rows, triangles=a["own"][o].copy())
-        nodes.append((count, node))
-    return nodes
-
-
-def _none(n: int) -> Products:
-    index, number = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return Products(n, index, index, number, number, number, index)
+def _unpacked(a: dict[str, AnyArray]) -> tuple[BoxNode, int]:
+    (count, number), (lower, level) = a["numbers"].tolist(), a["bounds"].tolist()
+    cuts, triangles = (list(map(tuple, a[name].tolist())) for name in ("cuts", "triangles"))
+    node = BoxNode(lower, MarginBox(a["low"], a["high"], level), cuts, triangles, number=number)
+    if "x" in a:
+        products: dict[str, Any] = _under("of/", a)
+        node.x, node.lam, node.products = a["x"], a["lam"], Products(len(a["low"]), **products)
+    return node, count

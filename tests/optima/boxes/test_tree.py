@@ -98,10 +98,9 @@ def test_a_tree_that_lost_something_proves_something_else(tmp_path, monkeypatch,
     unpacked = box_tree._unpacked
 
     def without_multipliers(arrays):
-        nodes = unpacked(arrays)
-        for _, node in nodes:
-            node.products = node.lam = node.x = None
-        return nodes
+        node, count = unpacked(arrays)
+        node.products = node.lam = node.x = None
+        return node, count
 
     monkeypatch.setattr(box_tree, "_unpacked", without_multipliers)
     assert told(run(space, tmp_path / "it.npz")) != whole
