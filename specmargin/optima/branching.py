@@ -28,7 +28,7 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -68,35 +68,27 @@ class _OpenNodes:
     """The open nodes, by the order of their creation and by their bounds."""
 
     def __init__(self) -> None:
-        self._nodes: dict[int, Node] = {}
-        self._stack: list[int] = []
+        self.nodes: dict[int, Node] = {}
         self._heap: list[tuple[float, int]] = []
         self._count = 0
 
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes.values())
-
     def push(self, node: Node) -> None:
-        self._nodes[self._count] = node
-        self._stack.append(self._count)
+        self.nodes[self._count] = node
         heapq.heappush(self._heap, (node.lower, self._count))
         self._count += 1
 
     def pop(self, lowest: bool) -> Node:
         """Return the node of the lowest bound, or the youngest."""
-        while True:
-            index = heapq.heappop(self._heap)[1] if lowest else self._stack.pop()
-            if index in self._nodes:
-                return self._nodes.pop(index)
+        return self.nodes.pop(self._lowest()[1]) if lowest else self.nodes.popitem()[1]
+
+    def _lowest(self) -> tuple[float, int]:
+        while self._heap[0][1] not in self.nodes:
+            heapq.heappop(self._heap)
+        return self._heap[0]
 
     def lower(self) -> float:
         """Return the lowest bound of all open nodes."""
-        while self._heap and self._heap[0][1] not in self._nodes:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else np.inf
+        return self._lowest()[0] if self.nodes else np.inf
 
 
 def branch_and_bound(
@@ -256,7 +248,7 @@ class _Search:
         self.open.push(root)
         nodes = 0
         self._record(nodes)
-        while len(self.open):
+        while self.open.nodes:
             if nodes >= max_nodes or self.late():
                 self.stopped = True
                 break
@@ -267,7 +259,7 @@ class _Search:
             if progress is not None:
                 progress(nodes, self.lower(), self.best.value)
         if self.log is not None:
-            for node in self.open:
+            for node in self.open.nodes.values():
                 self.log.keep(node.evidence)
         return nodes
 
