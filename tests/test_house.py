@@ -107,7 +107,6 @@ TESTED_THROUGH = {
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
-    "optima/feature_search.py": "optima/test_label_flips.py",
     "solvers/s3vm/label_qp.py": "optima/test_label_svms.py",
     "typing.py": "test_layers.py",
     "cvxproof/checks.py": "cvxproof/test_archive.py",

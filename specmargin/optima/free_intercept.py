@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
-from specmargin.optima.feature_search import FeatureSearch
 from specmargin.optima.label_flips import flip_once
+from specmargin.optima.local_search import FeatureSearch
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import FloatArray
 

@@ -11,8 +11,7 @@ import time
 import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
-from specmargin.optima.feature_search import FeatureSearch, has_relaxation
-from specmargin.optima.local_search import LocalSearch, signs_of
+from specmargin.optima.local_search import FeatureSearch, LocalSearch, has_relaxation, signs_of
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
@@ -80,18 +79,16 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         else:
             value = given
     history.record(objective=value, flips=0)
-    flips, kept = 0, 0
-    better = True
-    while better and kept < max_iter:
-        better = False
+    flips, kept, status = 0, 0, Status.MAX_ITER
+    while kept < max_iter:
         improved, flips = flip_once(search, z, value, tol, flips)
-        if improved is not None:
-            value, z = improved
-            weights = search.expand(z)
-            better = True
-            kept += 1
-            history.record(objective=value, flips=flips)
-    end, proof = (Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"), None
+        if improved is None:
+            status = Status.STATIONARY
+            break
+        value, z = improved
+        weights, kept = search.expand(z), kept + 1
+        history.record(objective=value, flips=flips)
+    end, proof = (status, f"{kept} of {flips} flips kept"), None
     if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
         proof = obj.guessed(obj.labels_of(weights)).prove(weights)

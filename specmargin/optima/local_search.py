@@ -3,6 +3,9 @@ r"""Local searches of the S3VM objective in the row space of its features: what 
 With the unlabelled loss U(f) = min(V(f), V(-f)) the minimum over w is one over labels: retrain with guessed labels (a
 convex problem), take the signs of the decisions as the new guess, and repeat until they stay. No step raises J. With
 exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
+
+`LocalSearch` descends in the row space of a relaxation, which a free intercept does not have (it is unbounded below),
+nor losses that the bounds do not cover. The descents need neither: `FeatureSearch` descends in the weights themselves.
 """
 
 from __future__ import annotations
@@ -13,23 +16,28 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import is_better_label
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.optima.interior_point import barrier
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
+from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.finite_newton import descend as newton_descent
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint
-from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LabelSearch", "LocalSearch", "signs_of"]
+__all__ = ["FeatureSearch", "LabelSearch", "LocalSearch", "has_relaxation", "signs_of"]
 
 _ROUNDS = 100  # of retraining with guessed labels
 _HARD = 1e4
 """C |z|^2 beyond which Newton's method in w is not accurate enough."""
+_SLID = 1e-7
+"""Norm of the gradient relative to its parts at which a slide ends."""
 
 
 def signs_of(f: FloatArray) -> FloatArray:
@@ -183,3 +191,50 @@ class LocalSearch(LabelSearch):
         options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
         minimum = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
         return float(minimum.fun), np.asarray(minimum.x)
+
+
+def has_relaxation(obj: S3VM) -> bool:
+    """Whether `specmargin.optima.relaxation.S3VMRelaxation` takes intercept and labelled loss."""
+    return obj.features.penalty != 0.0 and getattr(obj.loss, "slack_power", 0) > 0
+
+
+class FeatureSearch(LabelSearch):
+    """Descents in w.
+
+    Parameters
+    ----------
+    obj : S3VM
+        Objective with exp(-s f^2), or with V and U the hinge and the symmetric hinge, or both squared.
+    """
+
+    def __init__(self, obj: S3VM) -> None:
+        super().__init__(obj)
+        loss, unlabeled = obj.loss, obj.unlabeled_loss
+        if self.by_labels and not is_better_label(loss, unlabeled):
+            raise InvalidInputError(
+                f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
+                f"not the better label's {loss!r}; take unlabeled_loss=None or 'exp', or intercept='balance'."
+            )
+        self.expand = self.coordinates = np.asarray
+
+    @cached_property
+    def Z_unlabeled(self) -> FloatArray:
+        """Rows of the unlabelled samples, (u, size)."""
+        return self.obj.features.subset(self.obj.unlabeled).dense()
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f of the unlabelled samples."""
+        return self.obj.decisions_at(w)[self.obj.unlabeled]
+
+    def cold(self) -> tuple[float, FloatArray]:
+        """Return the descent from the supervised SVM."""
+        result = supervised_svm(self.obj.supervised(), None, solver="one_flip", start=0.0)
+        return self.descend(np.asarray(result.variables["w"]))
+
+    def _trained(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        w = np.asarray(weighted_svm(self.obj.guessed(labels), w).variables["w"])
+        return self.obj.value_at(w), w
+
+    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
+        end = lbfgs(self.obj.value_and_gradient, w, self.obj.features.weights, tol=_SLID, max_iter=2000)
+        return end.value, end.w
