@@ -13,13 +13,12 @@ figures the same look.
 from __future__ import annotations
 
 from specmargin.plots.curves import CurveDisplay
-from specmargin.plots.decision import DecisionDisplay, decision_grid
+from specmargin.plots.decision import DecisionDisplay, decision_grid, decision_panels
 from specmargin.plots.filter_response import FilterResponseDisplay
 from specmargin.plots.graph import GraphDisplay
 from specmargin.plots.label_robustness import LabelRobustnessDisplay
 from specmargin.plots.landscape import LandscapeDisplay
 from specmargin.plots.multipliers import MultiplierDisplay
-from specmargin.plots.panels import decision_panels
 from specmargin.plots.path import SpectrumPathDisplay
 from specmargin.plots.points import LabelDisplay, ring
 from specmargin.plots.spectrum import SpectrumDisplay

@@ -1,28 +1,30 @@
 """Decision functions of classifiers in the plane, with the boundary and the labels.
 
 `DecisionDisplay.from_estimator` evaluates a fitted estimator on a grid and draws the points on top;
-`DecisionDisplay` itself takes values that were computed elsewhere, as the figure scripts do.
+`DecisionDisplay` itself takes values that were computed elsewhere, as the figure scripts do. `decision_panels` compares
+classifiers, parameters or iterations on the same points, on one scale of colours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from specmargin.arrays import vector
-from specmargin.checks import checked, instance, maybe, number, shown, whole
+from specmargin.checks import checked, count, instance, maybe, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.points import LabelDisplay, axis_names, on_grid, points_in_plane
-from specmargin.plots.theme import Display, attach_colorbar, decision_colormap, style
+from specmargin.plots.theme import Display, attach_colorbar, decision_colormap, style, subplots
 from specmargin.typing import FloatArray
 
-__all__ = ["DecisionDisplay", "decision_grid"]
+__all__ = ["DecisionDisplay", "decision_grid", "decision_panels"]
 
 
 class DecisionDisplay(Display):
@@ -212,7 +214,7 @@ class DecisionDisplay(Display):
         largest = float(np.abs(self.response).max())
         limit = largest or 1.0 if limit is None else limit
         number(above=0)("limit", limit)
-        with self._drawing(ax, (3.4, 2.8), title) as ax:
+        with self._drawing(ax, (3.4, 2.8), title, 16 if points_options.get("legend") else 4) as ax:
             half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
             xlim, ylim = ((part[0] - h, part[-1] + h) for part, h in zip((self.xx0, self.xx1), half, strict=True))
             look: dict[str, Any] = {"cmap": decision_colormap(), "vmin": -limit, "vmax": limit, "zorder": 0}
@@ -287,3 +289,66 @@ def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.
     counts = np.maximum(2, np.ceil((high - low) / step - 1e-9).astype(int) + 1)
     xx0, xx1 = (low[k] + step * np.arange(counts[k]) for k in range(2))
     return xx0, xx1
+
+
+@checked(
+    displays=instance(Mapping, "pass titles with DecisionDisplay objects"),
+    n_rows=count(1),
+    limit=maybe(number(above=0)),
+    aspect=number(above=0),
+)
+def decision_panels(
+    displays: Mapping[str, DecisionDisplay],
+    *,
+    n_rows: int = 1,
+    limit: float | None = None,
+    aspect: float = 0.66,
+    **options: Any,
+) -> Figure:
+    """Draw decision functions side by side, on one scale of colours with a bar at the end of each full row.
+
+    Parameters
+    ----------
+    displays : mapping of str to DecisionDisplay
+        Displays by the title of the panel; `DecisionDisplay.from_function` makes one. A display that has been drawn is
+        drawn again here.
+    n_rows : int, default 1
+        Rows of panels, filled from the left; places beyond the last panel stay empty.
+    limit : float, optional
+        The colours span -limit to limit; the largest modulus of all panels by default.
+    aspect : float, default 0.66
+        Height over width of a panel.
+    **options
+        Passed to `DecisionDisplay.plot`.
+
+    Returns
+    -------
+    Figure
+        Its first axes are those of the panels, in the order of `displays`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import DecisionDisplay
+    >>> x = np.linspace(-1, 1, 9)
+    >>> flat, steep = (DecisionDisplay(x, x, slope * np.add.outer(x, x)) for slope in (0.1, 1.0))
+    >>> figure = decision_panels({"flat": flat, "steep": steep})
+    >>> [ax.get_title() for ax in figure.axes[:2]], flat.surface_.get_clim()
+    (['flat', 'steep'], (-2.0, 2.0))
+    """
+    for title, display in displays.items():
+        instance(DecisionDisplay, "pass a specmargin.plots.DecisionDisplay")(f"displays[{title!r}]", display)
+    if not displays:
+        raise InvalidInputError("displays={} names none; give at least one DecisionDisplay by its title.")
+    largest = max(float(np.abs(display.response).max()) for display in displays.values())
+    scale = (largest or 1.0) if limit is None else limit
+    figure, axes = subplots(n_rows, -(-len(displays) // n_rows), aspect=aspect, sharex=True, sharey=True)
+    for ax, (title, display) in zip(axes.flat, displays.items(), strict=False):
+        display.plot(ax, limit=scale, colorbar=False, title=title, **options)
+        ax.label_outer()
+    for ax in axes.flat[len(displays) :]:
+        ax.set_axis_off()
+    for ax in axes[:, -1]:
+        if ax.images:  # elsewhere a bar would take the room of a panel
+            DecisionDisplay.add_colorbar(ax.images[0], ax, clipped=scale < largest)
+    return figure

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.plots import DecisionDisplay, decision_grid, subplots
+from specmargin.plots import DecisionDisplay, decision_grid, decision_panels, subplots
 from specmargin.plots.theme import CLASS_COLORS
 
 RNG = np.random.default_rng(0)
@@ -161,3 +161,32 @@ def test_a_function_of_points_needs_no_estimator(ax):
     np.testing.assert_array_equal(told.xx0, seen.xx0)
     with pytest.raises(TypeError, match="decision_function=3 cannot be called"):
         DecisionDisplay.from_function(3, X)
+
+
+GRID = np.linspace(-1, 1, 11)
+
+
+def steeper(*slopes):
+    return {f"slope {slope}": DecisionDisplay(GRID, GRID, slope * np.add.outer(GRID, GRID)) for slope in slopes}
+
+
+def test_panels_share_a_scale_and_a_bar_per_full_row():
+    drawn = steeper(0.5, 1.0, 3.0)
+    figure = decision_panels(drawn, n_rows=2)
+    assert [display.surface_.get_clim() for display in drawn.values()] == [(-6.0, 6.0)] * 3
+    assert [ax.get_title() for ax in figure.axes[:4]] == ["slope 0.5", "slope 1.0", "slope 3.0", ""]
+    bars = [ax for panel in figure.axes for ax in panel.child_axes]
+    assert len(bars) == 1
+    assert len([ax for ax in decision_panels(steeper(1, 2, 3, 4), n_rows=2).axes[:4] if ax.child_axes]) == 2
+    assert not figure.axes[3].axison
+    figure.draw_without_rendering()
+    clipped = decision_panels(drawn, limit=1.5, margins=True)
+    assert drawn["slope 3.0"].surface_.get_clim() == (-1.5, 1.5)
+    assert clipped.axes[2].child_axes[0]._colorbar.extend == "both"
+
+
+def test_panels_of_wrong_input_are_named():
+    with pytest.raises(ValueError, match="names none"):
+        decision_panels({})
+    with pytest.raises(TypeError, match=r"displays\['a'\]=3"):
+        decision_panels({"a": 3})
