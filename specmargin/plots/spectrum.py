@@ -7,7 +7,7 @@ for the latter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,13 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from specmargin.arrays import numbers_array
-from specmargin.checks import choice, shown
+from specmargin.arrays import vector
+from specmargin.checks import choice
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.theme import Display, MethodStyle, figure_of, legend_above, method_styles, pyplot_axes, style
+from specmargin.plots.theme import Display, MethodStyle, legend_above, method_styles, style
 from specmargin.plots.ticks import ticks_at
 from specmargin.plots.weights import require_fitted, require_names
-from specmargin.typing import AnyArray, FloatArray
+from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumDisplay"]
 
@@ -42,12 +42,8 @@ class SpectrumDisplay(Display):
 
     Attributes
     ----------
-    figure_ : Figure
+    figure_, ax_ : Figure, Axes
         Set by `plot`.
-    ax_ : Axes
-        The (first) axes.
-    axes_ : ndarray of Axes
-        One per scale.
 
     Examples
     --------
@@ -59,8 +55,6 @@ class SpectrumDisplay(Display):
     >>> display.plot(axes[0, 0]).ax_.get_yscale()
     'log'
     """
-
-    axes_: AnyArray
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
         require_names("spectra", spectra, '{"STORM": storm.delta_}')
@@ -76,16 +70,14 @@ class SpectrumDisplay(Display):
                 )
 
     @classmethod
-    def from_estimators(
-        cls, estimators: Mapping[str, Any], *, ax: Axes | Sequence[Axes] | None = None, **options: Any
-    ) -> Self:
+    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | None = None, **options: Any) -> Self:
         """Draw the spectra that fitted estimators have learned.
 
         Parameters
         ----------
         estimators : mapping of str to estimator
             Estimators with ``delta_`` (q,), of any q; ``eigenvalues_`` are kept where they have those of one graph.
-        ax : Axes or sequence of two Axes, optional
+        ax : Axes, optional
             See `plot`.
         **options
             Passed to `plot`.
@@ -110,9 +102,9 @@ class SpectrumDisplay(Display):
 
     def plot(
         self,
-        ax: Axes | Sequence[Axes] | None = None,
+        ax: Axes | None = None,
         *,
-        scale: Literal["linear", "log", "both"] = "log",
+        scale: Literal["linear", "log"] = "log",
         x: Literal["index", "eigenvalue"] = "index",
         first: int = 2,
         normalize: bool = True,
@@ -124,9 +116,9 @@ class SpectrumDisplay(Display):
 
         Parameters
         ----------
-        ax : Axes, or two of them for ``scale="both"``, optional
+        ax : Axes, optional
             Axes to draw on; a new pyplot figure by default.
-        scale : {"log", "linear", "both"}
+        scale : {"log", "linear"}
             Scale of the weights.
         x : {"index", "eigenvalue"}
             What the weights are drawn over.
@@ -140,14 +132,14 @@ class SpectrumDisplay(Display):
         legend : bool, default True
             Whether to name the methods.
         title : str, optional
-            Title of the first axes.
+            Title of the axes.
 
         Returns
         -------
         SpectrumDisplay
-            Itself, with `figure_`, `ax_` and `axes_`.
+            Itself, with `figure_` and `ax_`.
         """
-        choice("linear", "log", "both")("scale", scale)
+        choice("linear", "log")("scale", scale)
         choice("index", "eigenvalue")("x", x)
         if x == "eigenvalue" and self.eigenvalues is None:
             raise InvalidInputError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
@@ -156,26 +148,20 @@ class SpectrumDisplay(Display):
             raise InvalidInputError(f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that.")
         if not 0 < floor < 1:
             raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
-        scales = ("linear", "log") if scale == "both" else (scale,)
-        with style():
-            axes = _axes(ax, len(scales))
+        rows, shown = -(-len(self.spectra) // 4) if legend else 0, floor if scale == "log" else None
+        with self._drawing(ax, (3.4, 2.5), title, 4 + 12 * rows) as ax:
             styles = method_styles(self.spectra)
-            for panel, one in zip(axes, scales, strict=True):
-                for order, (name, delta) in enumerate(self.spectra.items()):
-                    weights = _shown_weights(delta, first, normalize)
-                    position = np.arange(first, len(delta) + 1, dtype=np.float64)
-                    if x == "eigenvalue":
-                        assert self.eigenvalues is not None
-                        position = self.eigenvalues[first - 1 : len(delta)]
-                    draw = _stems if _order_violations(weights) else _steps
-                    draw(panel, position, weights, styles[name], floor if one == "log" else None, order)
-                _label_axes(panel, one, x, first, normalize, floor, max(map(len, self.spectra.values())))
+            for order, (name, delta) in enumerate(self.spectra.items()):
+                weights = _shown_weights(delta, first, normalize)
+                position = np.arange(first, len(delta) + 1, dtype=np.float64)
+                if x == "eigenvalue":
+                    assert self.eigenvalues is not None
+                    position = self.eigenvalues[first - 1 : len(delta)]
+                draw = _stems if _order_violations(weights) else _steps
+                draw(ax, position, weights, styles[name], shown, order)
+            _label_axes(ax, scale, x, first, normalize, floor, max(map(len, self.spectra.values())))
             if legend:
-                legend_above(axes[-1], min(4, len(self.spectra)), handles=self.legend_handles(first), columnspacing=1.2)
-            if title is not None:
-                rows = -(-len(self.spectra) // 4) if legend and len(axes) == 1 else 0
-                axes[0].set_title(title, pad=4 + 12 * rows)
-        self.axes_, self.ax_, self.figure_ = axes, axes[0], figure_of(axes[0])
+                legend_above(ax, min(4, len(self.spectra)), handles=self.legend_handles(first), columnspacing=1.2)
         return self
 
     def legend_handles(self, first: int = 2) -> list[Line2D]:
@@ -193,24 +179,12 @@ class SpectrumDisplay(Display):
 
 def _weights(name: str, delta: npt.ArrayLike) -> FloatArray:
     """Return the weights as a vector, or say what is wrong with them."""
-    numbers_array("weights of the eigenvectors, (q,)", finite=False)(f"the spectrum of {name!r}", delta)
-    weights = np.asarray(delta, dtype=np.float64)
-    if weights.ndim != 1 or weights.size == 0:
-        raise InvalidInputError(
-            f"the spectrum of {name!r}, {shown(delta)}, has the shape {weights.shape}, not (q,); with several classes "
-            "show one row, e.g. delta_[k]."
-        )
-    if not np.isfinite(weights).all():
-        at = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise InvalidInputError(
-            f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop that method or solve again."
-        )
+    what = f"spectra[{name!r}]"
+    weights = vector(what, delta, "weights of the eigenvectors, (q,), e.g. delta_[k] of the class k")
     # Interior-point answers dip below zero by rounding; more than that is not a spectrum.
-    if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
+    if weights.min(initial=0.0) < -1e-8 * weights.max(initial=0.0) - 1e-300:
         at = int(weights.argmin())
-        raise InvalidInputError(
-            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); pass weights >= 0."
-        )
+        raise InvalidInputError(f"{what} is negative at index {at} ({weights[at]:.3g}); pass weights >= 0.")
     return np.maximum(weights, 0.0)
 
 
@@ -223,15 +197,6 @@ def _shown_weights(delta: FloatArray, first: int, normalize: bool) -> FloatArray
 def _order_violations(weights: FloatArray) -> int:
     """Return the number of weights that are larger than the one before."""
     return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max(initial=0.0)).sum())
-
-
-def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:
-    if ax is None:
-        return pyplot_axes((3.4 * n, 2.5), n)
-    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-    if len(axes) != n:
-        raise InvalidInputError(f"{len(axes)} axes for {n} scale(s); give {n} (two for scale='both', else one).")
-    return axes
 
 
 def _steps(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int) -> None:

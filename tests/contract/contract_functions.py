@@ -978,13 +978,12 @@ def plot_cells() -> Iterator[Cell]:
     )
     yield from nonsense(
         "plots.SpectrumDisplay",
-        called="spectrum",
         spectra=(
             None,
             {},
             Bad({"a": "b"}, "'b'"),
-            Bad({"a": [np.nan, 1.0]}, "'a' holds nan at index 0"),
-            Bad({"a": np.ones((2, 2))}, r"'a', .* has the shape \(2, 2\)", "a matrix"),
+            Bad({"a": [np.nan, 1.0]}, r"\['a'\]\[0\] is nan"),
+            Bad({"a": np.ones((2, 2))}, r"\['a'\] has the shape \(2, 2\)", "a matrix"),
             Bad({"a": 1.0}, "1.0"),
             3,
             "spectra",
