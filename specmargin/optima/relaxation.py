@@ -22,7 +22,7 @@ branch and bound, it becomes one more labelled sample of weight C* with the loss
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -236,10 +236,14 @@ class S3VMRelaxation(ByName):
     @cached_property
     def upper(self) -> FloatArray:
         """Largest multipliers of the known samples, (m,); infinite for the squared hinge. The smallest are 0."""
-        upper = np.empty(len(self.y))
+        return self._by_loss(lambda loss, group: loss.upper)
+
+    def _by_loss(self, of: Callable[[MarginLoss, slice], Any]) -> FloatArray:
+        """Return numbers of the known samples, (m,), from what a loss says of those that have it."""
+        out = np.empty(len(self.y))
         for group, loss in self.groups:
-            upper[group] = loss.upper
-        return upper
+            out[group] = of(loss, group)
+        return out
 
     # The dual
 
@@ -255,25 +259,17 @@ class S3VMRelaxation(ByName):
 
     def dual_values(self, beta: FloatArray) -> FloatArray:
         """V*(beta) of the known samples, without weights, (m,)."""
-        out = np.empty(len(beta))
-        for group, loss in self.groups:
-            out[group] = loss.dual_value(beta[group])
-        return out
+        return self._by_loss(lambda loss, group: loss.dual_value(beta[group]))
 
     def dual_value_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of `dual_values`."""
-        first, second = np.empty(len(beta)), np.empty(len(beta))
-        for group, loss in self.groups:
-            first[group], second[group] = loss.dual_derivatives(beta[group])
-        return first, second
+        parts = [loss.dual_derivatives(beta[group]) for group, loss in self.groups]
+        return np.concatenate([first for first, _ in parts]), np.concatenate([second for _, second in parts])
 
     def multipliers(self, w: FloatArray) -> FloatArray:
         """Return the multipliers beta = -V'(y f) at a point w of the row space, (m,)."""
         t = self.y * (self.Z_known @ w + self.offset)
-        out = np.empty(len(t))
-        for group, loss in self.groups:
-            out[group] = -loss.gradient(t[group])
-        return out
+        return self._by_loss(lambda loss, group: -loss.gradient(t[group]))
 
     def linear(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
         """Return q = b sum theta_j z_j + sum c_i beta_i y_i z_i, (rank,)."""
