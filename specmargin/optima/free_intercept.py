@@ -20,6 +20,7 @@ import heapq
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -154,7 +155,14 @@ def by_penalty(
         kappa = min(radius / np.sqrt(2.0 * _CHARGED * tol * level), _LARGEST)
         part = Penalized(obj, float(w[-1]), max(float(kappa), 1e-8), float(radius))
 
-        told = _Told(progress, history, nodes, lower, part.charge)
+        def told(
+            more: int, bound: float, upper: float, before: int = nodes, least: float = lower, p: Any = part
+        ) -> None:
+            values = before + more, max(least, bound - p.charge), upper  # the bound holds less the charge
+            history.record(objective=upper, bound=values[1], nodes=values[0])
+            if progress is not None:
+                progress(*values)
+
         left = max(start + time_limit - time.perf_counter(), 1e-9)
         limits = {"tol": 0.5 * tol, "time_limit": left, "max_nodes": max_nodes - nodes}
         solved = solve(part.objective, part.start(w), **limits, progress=told)
@@ -181,23 +189,6 @@ def by_penalty(
         n_nodes=np.asarray(nodes),
     )
     return replace(result, status=status, certificate=certificate)
-
-
-@dataclass
-class _Told:
-    """What is told of the nodes of a penalised search, whose bound holds less the charge."""
-
-    progress: Callable[[int, float, float], None] | None
-    history: History
-    nodes: int
-    lower: float
-    charge: float
-
-    def __call__(self, nodes: int, lower: float, upper: float) -> None:
-        nodes, lower = self.nodes + nodes, max(self.lower, lower - self.charge)
-        self.history.record(objective=upper, bound=lower, nodes=nodes)
-        if self.progress is not None:
-            self.progress(nodes, lower, upper)
 
 
 def free_bound(
