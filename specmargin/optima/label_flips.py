@@ -2,6 +2,7 @@
 
 Flip the label of one unlabelled sample, retrain, let the labels converge, keep the answer if J is lower, and begin
 again, least certain samples first. Local solvers often miss the global optimum by one or two labels, which this finds.
+Labelings that differ in one label are what combinatorial optimisation calls the one-flip neighbourhood.
 """
 
 from __future__ import annotations

@@ -4,7 +4,13 @@ Take the label of one sample as known and bound the rest: where that bound excee
 has this label, and the other one is proved. Proved labels sharpen all further bounds, so that the samples are probed in
 rounds. Often every label is proved, and with them the global optimum itself.
 
-A bound that is to refute a label must exceed J with all that rounding may have hidden of it (`S3VM.certificate`).
+A bound that is to refute a label must exceed J with all that rounding may have hidden of it (`S3VM.certificate`). In
+integer programming this is called probing.
+
+References
+----------
+Savelsbergh, Preprocessing and probing techniques for mixed integer programming problems, ORSA Journal on Computing 6,
+1994.
 """
 
 from __future__ import annotations
