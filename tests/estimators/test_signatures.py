@@ -114,8 +114,6 @@ SOLVER_CONCEPTS = {
     "coefficients to begin at": "start",
     "share of C_star to begin with": "first_share",
     "result to begin at": "warm_start",
-    "multipliers to begin at": "theta",
-    "multipliers of the balance to begin at": "beta",
     "accuracy: relative gap, or relative gradient where there is no proof": "tol",
     "accuracy of the proof, where tol is that of a stopping rule": "gap_tol",
     "accuracy of convex problems on the way": "inner_tol",
