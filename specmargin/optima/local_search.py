@@ -10,7 +10,7 @@ nor losses that the bounds do not cover. The descents need neither: `FeatureSear
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["FeatureSearch", "LabelSearch", "LocalSearch", "has_relaxation", "signs_of"]
+__all__ = ["FeatureSearch", "LabelDescent", "LocalSearch", "has_relaxation", "signs_of"]
 
 _ROUNDS = 100  # of retraining with guessed labels
 _HARD = 1e4
@@ -45,7 +45,7 @@ def signs_of(f: FloatArray) -> FloatArray:
     return np.where(f >= 0, 1.0, -1.0)
 
 
-class LabelSearch(ABC):
+class LabelDescent:
     """Descents of one objective; labelings that were tried are not tried again.
 
     Parameters
@@ -54,22 +54,17 @@ class LabelSearch(ABC):
         The objective.
     """
 
+    decisions: Callable[[FloatArray], FloatArray]
+    """Return f of the unlabelled samples at w."""
+    _trained: Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
+    """Solve what `retrain` has not met before."""
+    _slide: Callable[[FloatArray], tuple[float, FloatArray]]
+    """Return J and w where L-BFGS ends."""
+
     def __init__(self, obj: S3VM) -> None:
         self.obj = obj
         self.by_labels = not getattr(obj.unlabeled_loss, "smooth", False)
         self._seen: dict[bytes, tuple[float, FloatArray]] = {}
-
-    @abstractmethod
-    def decisions(self, w: FloatArray) -> FloatArray:
-        """Return f of the unlabelled samples."""
-
-    @abstractmethod
-    def _trained(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Solve what `retrain` has not met before."""
-
-    @abstractmethod
-    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w where L-BFGS ends."""
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
@@ -97,7 +92,7 @@ class LabelSearch(ABC):
         return self._seen[key]
 
 
-class LocalSearch(LabelSearch):
+class LocalSearch(LabelDescent):
     """Descents in the row space of a relaxation.
 
     Parameters
@@ -198,7 +193,7 @@ def has_relaxation(obj: S3VM) -> bool:
     return obj.features.penalty != 0.0 and getattr(obj.loss, "slack_power", 0) > 0
 
 
-class FeatureSearch(LabelSearch):
+class FeatureSearch(LabelDescent):
     """Descents in w.
 
     Parameters

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import lambertw
@@ -27,7 +27,6 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses import (
     ExpSquared,
     Hinge,
-    MarginLoss,
     SquaredHinge,
     SymmetricHinge,
     SymmetricRamp,
@@ -105,28 +104,22 @@ class ExpEnvelope:
         return t, 1.0 / (2.0 * self.s * np.exp(-x) * (1.0 - 2.0 * x))
 
 
-class Minorant(Protocol):
+class Minorant:
     """The parabolas below a loss U(f) = v(f^2) and the convex loss of a decided side."""
 
-    @property
-    def branch(self) -> MarginLoss:
-        """The convex loss of y f below U on the side y f >= 0."""
-
-    @property
-    def largest(self) -> float:
-        """A theta beyond which h gains nothing, or next to nothing."""
-
-    def relaxed(self, s: FloatArray) -> FloatArray:
-        """v(s), the loss as a function of f^2."""
-
-    def value(self, theta: FloatArray) -> FloatArray:
-        """h(theta)."""
-
-    def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivative of h, for theta > 0."""
+    branch: Any
+    """The convex loss of y f below U on the side y f >= 0."""
+    largest: Any
+    """A theta beyond which h gains nothing, or next to nothing."""
+    relaxed: Callable[[FloatArray], FloatArray]
+    """v(s), the loss as a function of f^2."""
+    value: Callable[[FloatArray], FloatArray]
+    """h(theta)."""
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    """First and second derivative of h, for theta > 0."""
 
 
-class _HingeMinorant:
+class _HingeMinorant(Minorant):
     branch = Hinge()
     largest = 1e8
 
@@ -163,7 +156,7 @@ class _RampMinorant(_HingeMinorant):
         return tuple(np.where(theta < self.largest, part, 0.0) for part in super().derivatives(theta))  # type: ignore[return-value]
 
 
-class _SquaredHingeMinorant:
+class _SquaredHingeMinorant(Minorant):
     branch = SquaredHinge()
     largest = 1e8
 
@@ -178,7 +171,7 @@ class _SquaredHingeMinorant:
 
 
 @dataclass(frozen=True)
-class _ExpMinorant:
+class _ExpMinorant(Minorant):
     s: float
 
     @cached_property
