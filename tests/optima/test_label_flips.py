@@ -76,3 +76,14 @@ def test_one_flip_refuses_a_ramp_and_unlike_losses():
         one_flip(problem(intercept="free", unlabeled_loss=SymmetricRamp(-0.3), loss="hinge"))
     with pytest.raises(ValueError, match="with a free intercept one_flip retrains the labelled loss"):
         one_flip(problem(intercept="free", unlabeled_loss="symmetric_hinge"))
+
+
+def test_no_more_flips_are_kept_than_are_asked_for():
+    X = np.random.default_rng(5).standard_normal((24, 2))
+    obj = S3VM(X, encode_labels(np.append([0, 1], np.full(22, -1))), "hinge", C=10.0)
+    whole = one_flip(obj)
+    assert whole.n_iter > 2
+    for kept in (1, 2):
+        result = one_flip(obj, max_iter=kept)
+        assert (result.n_iter, result.status) == (kept, Status.MAX_ITER)
+        assert result.history["objective"] == whole.history["objective"][: kept + 1]
