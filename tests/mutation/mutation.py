@@ -54,7 +54,7 @@ CACHE = ROOT / ".mutation"
 GROUPS = {
     "objectives": ["specmargin/objectives/**/*.py"],
     "losses": ["specmargin/losses/*.py"],
-    "certificates": ["cvxproof/results.py", "specmargin/rounding.py"],
+    "certificates": ["cvxproof/results.py", "cvxproof/rounding.py", "specmargin/rounding.py"],
     "bounds": ["specmargin/optima/bound.py"],
     "verify": [f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "conjugates", "verification")]
     + ["cvxproof/proofs/balls.py"],
