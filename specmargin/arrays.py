@@ -287,15 +287,15 @@ def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
     InvalidInputError
         With the first bad entry.
     """
-    values = _stored(X)
-    bad = ~np.isfinite(values)
-    if bad.any():
+    values = X.data if sp.issparse(X) and X.format == "csr" else _stored(X) if sp.issparse(X) else X
+    largest = float(np.abs(values).max(initial=0.0))
+    if not largest < np.inf:
+        bad = ~np.isfinite(values)
         kind = "NaN" if np.isnan(values[bad][0]) else "infinity"
         raise InvalidInputError(
             f"Input {name} contains {kind}: {first_of(name, X, bad)}, which has no distance to anything; drop such "
             "rows or impute them first, e.g. with sklearn.impute.SimpleImputer."
         )
-    largest = float(np.abs(values).max(initial=0.0))
     if largest > _LARGEST or (small and 0 < largest < _SMALLEST):
         powers = "fourth powers overflow" if largest > 1 else "squares underflow"
         raise InvalidInputError(

@@ -61,6 +61,12 @@ class Part:
         """Return a part with other values of some parameters."""
         return replace(self, **changes)  # type: ignore[type-var]  # every part is a dataclass
 
+    def resolved(self, **values: Any) -> Self:
+        """Return a part with values that rules of this one have led to, which nobody has to check."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), **values)
+        return made
+
     def __sklearn_clone__(self) -> Self:
         return self
 

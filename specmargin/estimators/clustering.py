@@ -86,7 +86,7 @@ class _RegularizedEigenfunctions(SemiSupervised):
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._graph(X, graph)
-        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        self.kernel_ = part_of("kernel", self.kernel).fitted_to(X)
         parts = components_of(W)
         if parts.n > 1:
             warn(

@@ -26,11 +26,12 @@ from specmargin.estimators._base.semi_supervised import columns, in_batches, sol
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
-from specmargin.losses import get_loss
+from specmargin.losses import LOSSES
 from specmargin.objectives.held_out.flip_bounds import certified_flips
 from specmargin.results import SolveResult
+from specmargin.solvers.manifold.factorized import REQUIRES, solved
 from specmargin.solvers.parts import Solver
-from specmargin.solvers.requirements import lacking
+from specmargin.solvers.requirements import missing
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
@@ -210,12 +211,14 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             results = self._solved(base, labels, solver)
         # The primal solvers factorise nothing that left-out decisions follow from.
         own = self.model is None and solver.name not in ("newton", "pcg")
-        if own and not any(lacking("factorized", "LapSVM", base.loss)):
+        if own and not missing(base.loss, REQUIRES):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
-            self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
+            loss: Any = base.loss
+            self._held_out = OnReduction(base.reduction.G, labels, loss, self.fit_intercept, known)
         self._keep_answers(results)
-        scores = columns([np.asarray(result.variables["f"]) for result in results])
+        f = [np.asarray(result.variables["f"]) for result in results]
+        scores = f[0] if len(f) == 1 else np.column_stack(f)
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), results
 
@@ -228,8 +231,12 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
-        first = next(iter(labels.one_vs_rest()))
-        made = partial(objectives.LapSVM, labels=first, loss=self.loss, fit_intercept=self.fit_intercept)
+        first = labels if labels.is_binary else next(labels.one_vs_rest())
+        # A loss of the package, a kernel and a Laplacian that were made here are known to be right.
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else None
+        known = loss is not None and type(part_of("laplacian", self.laplacian)) is Laplacian
+        make = objectives.LapSVM.of if known else objectives.LapSVM
+        made = partial(make, labels=first, loss=loss or self.loss, fit_intercept=self.fit_intercept)
         weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
         return weighted
 
@@ -239,8 +246,9 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             return solvers.pcg_one_vs_rest(base, labels, **solver.arguments(gap_tol=solver.tol))
         if solver.name == "newton":
             return [solvers.newton(replace(base, labels=one), **solver.arguments()) for one in labels.one_vs_rest()]
-        exact = solver.name == "auto" and not any(lacking("factorized", "LapSVM", base.loss))
-        if exact or solver.name == "factorized":
+        if solver.name == "auto" and not solver.options and not missing(base.loss, REQUIRES):
+            return [solved(one, solver.tol, solver.max_iter or 300) for one in base.one_vs_rest(labels)]
+        if solver.name == "factorized" or (solver.name == "auto" and not missing(base.loss, REQUIRES)):
             return [solvers.factorized(one, **solver.arguments()) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 

@@ -177,7 +177,7 @@ class RMM(SemiSupervisedClassifier):
             gram(X, kernel="precomputed")  # which checks that it is square and symmetric
         self._X_labeled = None if self._is_precomputed else X[labels.labeled]
         kernel = part_of("kernel", self.kernel)
-        self.kernel_ = kernel if self._is_precomputed else kernel.at(self._X_labeled)
+        self.kernel_ = kernel if self._is_precomputed else kernel.fitted_to(self._X_labeled)
         block = self._block(X)
         K = block[labels.labeled]
         return block, (K + K.T) / 2  # BLAS rounds the two triangles differently

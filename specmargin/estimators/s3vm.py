@@ -32,7 +32,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, LaplacianOperator
 from specmargin.kernels import Linear, PrincipalComponents
 from specmargin.labels import Labels
-from specmargin.labels.shares import label_counts, shrunken_shares
+from specmargin.labels.shares import shrunken_shares
 from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.parts import SEARCHES
@@ -241,7 +241,7 @@ class S3VM(SemiSupervisedClassifier):
                 f"balance={given!r} does not tell {n_classes} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
-        estimated = (2.0 * shrunken_shares(label_counts(labels)) - 1.0)[1 if labels.is_binary else 0 :]
+        estimated = (2.0 * shrunken_shares(labels.counts) - 1.0)[1 if labels.is_binary else 0 :]
         balances: list[float | None] = []
         for value, share in zip(values, estimated, strict=True):
             known = share if isinstance(value, str) and value == "shrunk" else value
@@ -251,7 +251,7 @@ class S3VM(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         for name in ("coef_", "dual_coef_"):
             self.__dict__.pop(name, None)
-        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        self.kernel_ = part_of("kernel", self.kernel).fitted_to(X)
         L = None if graph is None else part_of("laplacian", self.laplacian).of(graph)
         functions, Z = self._features(X, labels, L)
         self._functions = functions

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from specmargin.arrays import feature_rows
 from specmargin.checks import NUMBERS, among, number, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.kernels.semidefinite import blocks, require_symmetric
+from specmargin.kernels.semidefinite import require_symmetric
 from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
 
@@ -41,6 +41,8 @@ __all__ = [
     "multiple_of_median",
     "near_origin",
     "resolve_gamma",
+    "squared_distances",
+    "width_of",
 ]
 
 Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
@@ -49,6 +51,7 @@ Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 _FAR = 100.0  # standard deviations from the origin, beyond which squared distances lose four digits
 _NEAR = 0.05  # share of the distances that are below the width of "local"
 _NARROWEST = 4.0  # least width of "local" in medians, inverted: groups of near copies have no width of their own
+_ROWS = 512  # that are copied at a time
 _MEDIAN_ROWS = 1000  # half a million pairs determine a median well enough
 
 
@@ -189,7 +192,25 @@ def kernel_block(
         raise InvalidInputError(
             f"X has {X.shape[1]} features but Y has {Y.shape[1]}; both must be measured in the same columns."
         )
-    K = _by_function(kernel, X, Y) if callable(kernel) else _by_name(name, X, Y, gamma, degree, coef0)
+    if callable(kernel):
+        K = _by_function(kernel, X, Y)
+    else:
+        from sklearn.metrics import pairwise
+
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a remedy
+            if name == "linear":
+                K = pairwise.linear_kernel(X, Y, dense_output=True)
+            elif name == "cosine":
+                K = pairwise.cosine_similarity(directions(X), None if Y is None else directions(Y), dense_output=True)
+            else:
+                width = width_of(X if Y is None else Y, gamma) if isinstance(gamma, str) else float(gamma)
+                if name == "rbf":
+                    K = squared_distances(*near_origin(X, Y))
+                    K *= -width
+                    np.exp(K, K)
+                else:
+                    K = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=width, coef0=coef0)
+        K = np.asarray(K, dtype=np.float64)
     # Minimum and maximum carry NaN and inf without a temporary of the size of K.
     if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
         raise InvalidInputError(
@@ -232,30 +253,31 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     >>> [resolve_gamma([[0.0], [2.0]], rule) for rule in ("scale", "median", "local")]
     [1.0, 0.125, 0.125]
     """
-    if isinstance(gamma, str):
-        GAMMA("gamma", gamma)
-        X = check_rows(X, "X")
-        if (multiple := multiple_of_median(gamma)) is not None:
-            return _distance_gamma(X, "median") / multiple**2
-        return _scale_gamma(X) if gamma == "scale" else _distance_gamma(X, gamma)
-    return float(GAMMA("gamma", gamma))
+    GAMMA("gamma", gamma)
+    return width_of(check_rows(X, "X"), gamma) if isinstance(gamma, str) else float(gamma)
 
 
-def _by_name(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float) -> FloatArray:
-    from sklearn.metrics import pairwise
+def squared_distances(X: Matrix, Y: Matrix | None = None) -> FloatArray:
+    """Return |x - y|^2 of rows that have been checked, to the last bit as scikit-learn does.
 
-    if name == "linear":
-        K = pairwise.linear_kernel(X, Y, dense_output=True)
-    elif name == "cosine":
-        K = pairwise.cosine_similarity(directions(X), None if Y is None else directions(Y), dense_output=True)
-    else:
-        width = resolve_gamma(X if Y is None else Y, gamma) if isinstance(gamma, str) else float(gamma)
-        if name == "rbf":
-            K = pairwise.rbf_kernel(*near_origin(X, Y), gamma=width)
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):  # reported by the caller, with a remedy
-                K = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=width, coef0=coef0)
-    return np.asarray(K, dtype=np.float64)
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0], [3.0]])).tolist()
+    [[0.0, 9.0], [9.0, 0.0]]
+    """
+    if sp.issparse(X) or sp.issparse(Y):
+        from sklearn.metrics.pairwise import euclidean_distances
+
+        return np.asarray(euclidean_distances(X, Y, squared=True))
+    other = X if Y is None else Y
+    squares = np.einsum("ij,ij->i", X, X)
+    D: FloatArray = -2.0 * (X @ other.T)
+    D += squares[:, None]
+    D += squares if Y is None else np.einsum("ij,ij->i", Y, Y)
+    np.maximum(D, 0.0, out=D)
+    if Y is None:
+        np.fill_diagonal(D, 0.0)
+    return D
 
 
 def near_origin(X: Matrix, Y: Matrix | None = None) -> tuple[Matrix, Matrix | None]:
@@ -324,10 +346,28 @@ def check_rows(X: Matrix, name: str, *, small: bool = True) -> Matrix:
 
 def _copy_upper_to_lower(K: FloatArray) -> None:
     """Make `K` exactly symmetric in place: BLAS rounds the two triangles differently."""
-    for rows in blocks(len(K)):
-        K[rows.stop :, rows] = K[rows, rows.stop :].T
-        block = K[rows, rows]
+    for start in range(0, len(K), _ROWS):
+        stop = start + _ROWS
+        K[stop:, start:stop] = K[start:stop, stop:].T
+        block = K[start:stop, start:stop]
         block[:] = np.triu(block) + np.triu(block, 1).T
+
+
+def width_of(X: Matrix, rule: str) -> float:
+    """Return the number that a rule means on rows; both have been checked, as `resolve_gamma` does.
+
+    Examples
+    --------
+    >>> width_of(np.array([[0.0], [2.0]]), "median")
+    0.125
+    """
+    if rule == "scale":
+        return _scale_gamma(X)
+    return _distance_gamma(X, "local") if rule == "local" else _median_gamma(X, rule)
+
+
+def _median_gamma(X: Matrix, rule: str) -> float:
+    return _distance_gamma(X, "median") / (multiple_of_median(rule) or 1.0) ** 2
 
 
 def _scale_gamma(X: Matrix) -> float:
@@ -342,8 +382,6 @@ def _scale_gamma(X: Matrix) -> float:
 
 
 def _distance_gamma(X: Matrix, rule: str) -> float:
-    from sklearn.metrics.pairwise import euclidean_distances
-
     n = X.shape[0]
     if n > _MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(n, _MEDIAN_ROWS, replace=False))]
@@ -351,15 +389,23 @@ def _distance_gamma(X: Matrix, rule: str) -> float:
     if n < 2:
         return 1.0
     X, _ = near_origin(X, None)
-    distances = euclidean_distances(X)[np.triu_indices(n, 1)]
+    distances = np.sqrt(squared_distances(X)[~np.tri(n, dtype=bool)])
     # Equal rows come out at about 1e-8 of their norm instead of 0.
     norms = np.sqrt(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X**2).sum(axis=1))
     positive = distances > 1e-7 * norms.max()
     if rule == "local" or np.count_nonzero(positive) <= len(distances) / 2:
         distances = distances[positive]
     width = 0.0
-    if len(distances):
-        width = float(np.median(distances))
+    if m := len(distances):
+        # Median and quantile by one partition: two take longer than the distances.
+        near, half = (m - 1) * _NEAR, m // 2
+        low = int(near)
+        places = sorted({low, min(low + 1, m - 1), (m - 1) // 2, half})
+        ordered = np.partition(distances, places)
+        width = float((ordered[(m - 1) // 2] + ordered[half]) / 2.0) if m % 2 == 0 else float(ordered[half])
         if rule == "local":
-            width = max(float(np.quantile(distances, _NEAR)), width / _NARROWEST)
+            first, second = float(ordered[low]), float(ordered[min(low + 1, m - 1)])
+            share = near - low
+            quantile = first + (second - first) * share if share < 0.5 else second - (second - first) * (1.0 - share)
+            width = max(quantile, width / _NARROWEST)
     return 1.0 / (2.0 * width**2) if width > 0 else 1.0

@@ -15,7 +15,8 @@ from specmargin.checks import among, count, maybe, seed, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.blocks import LandmarkFeatures, landmark_features
 from specmargin.kernels.maps import KernelMap, kernel_map
-from specmargin.kernels.matrices import COEF0, DEGREE, GAMMA, check_rows, gram, kernel_block, resolve_gamma
+from specmargin.kernels.matrices import COEF0, DEGREE, GAMMA, check_rows, gram, kernel_block, width_of
+from specmargin.kernels.semidefinite import is_semidefinite
 from specmargin.parts import Part, from_number, require_part
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -53,18 +54,32 @@ class Kernel(Part):
 
     is_precomputed: ClassVar[bool] = False
     """Whether matrices are given, and none is computed."""
+    is_semidefinite: ClassVar[Any] = False
+    """Whether every matrix of it is positive semidefinite by construction."""
     _name: ClassVar[str | None] = None
     """Name of the kernel of `specmargin.kernels.gram` that has the same parameters."""
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of `specmargin.kernels.gram`."""
-        return {"kernel": self} if self._name is None else {"kernel": self._name, **self.get_params()}
+        return {"kernel": self} if self._name is None else {"kernel": self._name, **vars(self)}
 
     def at(self, X: Matrix) -> Self:
         """Return the kernel with a number for its width on the rows of X, where a rule names it."""
-        width = self.arguments.get("gamma")
-        return self if width is None else self.with_(gamma=resolve_gamma(X, width))
+        return self.fitted_to(check_rows(X, "X") if isinstance(self.arguments.get("gamma"), str) else X)
+
+    def fitted_to(self, X: Matrix) -> Self:
+        """Return the same as `at` of rows that have been checked."""
+        width = None if self._name is None else getattr(self, "gamma", None)
+        if width is None:
+            return self
+        return self.resolved(gamma=width_of(X, width) if isinstance(width, str) else float(width))
+
+    def block(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        """Return the same as a call with rows that have been checked."""
+        if type(self).__call__ is not Kernel.__call__:
+            return self(X, Y)
+        return kernel_block(X, Y, **self.arguments)
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         """Return the Gram matrix of the rows of X, or the block of the rows of X with those of Y."""
@@ -91,6 +106,7 @@ class RBF(Kernel):
 
     gamma: float | str = "local"
 
+    is_semidefinite: ClassVar[Any] = True
     _name: ClassVar[str | None] = "rbf"
 
     def __post_init__(self) -> None:
@@ -122,6 +138,11 @@ class Polynomial(Kernel):
 
     _name: ClassVar[str | None] = "poly"
 
+    @property
+    def is_semidefinite(self) -> bool:
+        """Whether the power series in x'y has no negative coefficient."""
+        return is_semidefinite("poly", self.degree, self.coef0)
+
     def __post_init__(self) -> None:
         GAMMA("gamma", self.gamma)
         DEGREE("degree", self.degree)
@@ -138,6 +159,7 @@ class Linear(Kernel):
     [[1.0, 2.0], [2.0, 4.0]]
     """
 
+    is_semidefinite: ClassVar[Any] = True
     _name: ClassVar[str | None] = "linear"
 
 
@@ -151,6 +173,7 @@ class Cosine(Kernel):
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
+    is_semidefinite: ClassVar[Any] = True
     _name: ClassVar[str | None] = "cosine"
 
 
@@ -193,6 +216,10 @@ _NAMES: dict[str, Kernel] = {
     "cosine": Cosine(),
     "precomputed": Precomputed(),
 }
+
+
+OWN = frozenset(map(type, _NAMES.values())) | {Function}
+"""Kernels whose matrices are known to be finite and exactly symmetric."""
 
 
 def kernel_of(name: str, value: Any) -> Kernel:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,21 @@ class Labels:
         Labelled and unlabelled samples together.
     weights : ndarray of shape (l,), optional
         Weights of the losses of the labelled samples, positive; None where all are one. `weighted` checks them.
+
+    Attributes
+    ----------
+    n_labeled : int
+        Number of labelled samples, l.
+    is_binary : bool
+        Whether there is one column of signs.
+    sign_codes : ndarray of shape (l,)
+        Class of every labelled sample, as an index into `classes`.
+    counts : ndarray
+        Number of labelled samples per class.
+    unlabeled : ndarray
+        Increasing indices of the unlabelled samples.
+    weights_or_ones : ndarray of shape (l,)
+        Weights of the labelled samples.
     """
 
     sign: FloatArray
@@ -66,6 +82,10 @@ class Labels:
     classes: AnyArray
     n_samples: int
     weights: FloatArray | None = None
+    n_labeled: int = field(init=False, repr=False)
+    is_binary: bool = field(init=False, repr=False)
+    sign_codes: IntArray = field(init=False, repr=False)
+    counts: IntArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if np.ndim(self.labeled) != 1 or np.shape(self.labeled)[:1] != np.shape(self.sign)[:1]:
@@ -73,28 +93,25 @@ class Labels:
                 f"labels have signs of shape {np.shape(self.sign)} and indices of shape {np.shape(self.labeled)}; pass "
                 "one index for each row of the signs."
             )
+        own = (self.sign > 0).astype(np.intp) if self.sign.ndim == 1 else self.sign.argmax(axis=1)
+        vars(self).update(
+            n_labeled=len(self.labeled),
+            is_binary=self.sign.ndim == 1,
+            sign_codes=own,
+            counts=np.bincount(own, minlength=len(self.classes)),
+        )
 
-    @property
-    def n_labeled(self) -> int:
-        """Number of labelled samples, l."""
-        return len(self.labeled)
-
-    @property
+    @cached_property
     def unlabeled(self) -> IntArray:
         """Increasing indices of the unlabelled samples."""
         mask = np.ones(self.n_samples, dtype=bool)
         mask[self.labeled] = False
         return np.flatnonzero(mask)
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether there is one column of signs."""
-        return self.sign.ndim == 1
-
-    @property
-    def sign_codes(self) -> IntArray:
-        """Class of every labelled sample, as an index into `classes`."""
-        return (self.sign > 0).astype(np.intp) if self.is_binary else self.sign.argmax(axis=1)
+    @cached_property
+    def weights_or_ones(self) -> FloatArray:
+        """Weights of the labelled samples, (l,)."""
+        return np.ones(self.n_labeled) if self.weights is None else self.weights
 
     def one_vs_rest(self) -> Iterator[Labels]:
         """Yield binary labels: themselves when binary, one per class otherwise."""
@@ -113,11 +130,6 @@ class Labels:
         [1.0, 1.0, -1.0]
         """
         return replace(self, sign=_signs(codes, len(self.classes)))
-
-    @property
-    def weights_or_ones(self) -> FloatArray:
-        """Weights of the labelled samples, (l,)."""
-        return np.ones(self.n_labeled) if self.weights is None else self.weights
 
     def weighted(self, weights: npt.ArrayLike) -> Labels:
         """Return the labels with weights of their losses; a label of weight zero is none: its sample is unlabelled.
@@ -174,8 +186,7 @@ def several(labels: Labels) -> str:
 
 def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, IntArray, IntArray]:
     """Sorted class values, their codes and counts; `at` holds the indices of the known labels in y."""
-    bad = missing_values(known)
-    if bad.any():
+    if known.dtype.kind not in "biu" and (bad := missing_values(known)).any():
         raise InvalidInputError(
             f"y[{at[bad][0]}] is {known[bad].tolist()[0]!r}, a missing value, but the marker of unlabelled samples is "
             f"{unlabeled!r}; if it means 'unlabelled', pass unlabeled=np.nan"
@@ -227,7 +238,11 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     ([-1.0, 1.0, -1.0], [0, 1, 3], ['cat', 'dog'])
     """
     y = label_vector(y)
-    hidden = is_unlabeled(y, unlabeled)
+    return labels_of(y, is_unlabeled(y, unlabeled), unlabeled)
+
+
+def labels_of(y: AnyArray, hidden: BoolArray, unlabeled: Any) -> Labels:
+    """Return the `Labels` of an array of one dimension, of which those samples carry the marker."""
     if hidden.all():
         raise InvalidInputError(
             f"y has no labelled sample: all {y.size} values equal the marker {unlabeled!r}. "

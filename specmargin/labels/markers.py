@@ -8,14 +8,13 @@ stands for all of them, and under any other marker each of them is refused.
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import shown
+from specmargin.checks import shown, warn
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.typing import AnyArray, BoolArray
 
@@ -141,14 +140,14 @@ def is_missing(value: Any) -> bool:
 
 def _written_markers(known: AnyArray, unlabeled: Any) -> list[Any]:
     """Return the labels that are the marker but for their type: the text "-1" of the number, "nan" of a missing one."""
-    if known.dtype.kind not in "USO" and not isinstance(unlabeled, str):
-        return []
     written = ("nan", "none", "<na>", "nat") if is_missing(unlabeled) else (str(unlabeled),)
     return [value for value in known.ravel().tolist() if str(value).strip().lower() in written]
 
 
-def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -> None:
+def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, hidden: BoolArray | None = None) -> None:
     """Warn where the marker probably has another meaning than the one that it is read with.
+
+    The warning points at the line outside of the package that led here.
 
     Parameters
     ----------
@@ -156,8 +155,8 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
         Labels and markers.
     unlabeled : scalar, nan or None, default -1
         The marker.
-    stacklevel : int, default 2
-        The same as in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
+    hidden : ndarray of bool, of shape (n,), optional
+        The mask that `is_unlabeled` returns, of a y that `label_array` has returned.
 
     Warns
     -----
@@ -169,15 +168,15 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
     --------
     >>> warn_of_marker([0, 1, -1, -1])
     """
-    y = label_array(y)
-    hidden = is_unlabeled(y, unlabeled)
-    texts = _written_markers(y[~hidden], unlabeled)
-    if texts:
-        warnings.warn(
+    if hidden is None:
+        y = label_array(y)
+        hidden = is_unlabeled(y, unlabeled)
+    assert isinstance(y, np.ndarray)
+    if (y.dtype.kind in "USO" or isinstance(unlabeled, str)) and (texts := _written_markers(y[~hidden], unlabeled)):
+        warn(
             f"y holds {texts[0]!r} {len(texts)} times, which counts as a class: the marker is {unlabeled!r}, which is "
             f"something else. If it means 'unlabelled', pass unlabeled={texts[0]!r}, or replace it by the marker.",
             MarkerWarning,
-            stacklevel=stacklevel,
         )
     elif not hidden.any():
         values = set(y.ravel().tolist()) if y.dtype.kind in "iu" else set()
@@ -186,20 +185,18 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
             "the marker has become one of the classes: give them labelled samples alone, and "
             "specmargin.WithUnlabeled(estimator, X_unlabeled)."
         )
-        warnings.warn(
+        warn(
             f"no sample carries the marker unlabeled={unlabeled!r}: all {y.size} count as labelled, and values like "
             f"{y.ravel()[:1].tolist()[0]!r} as classes. If some are unlabelled, name their marker by unlabeled=."
             + inside
             * (len(values) > 2 and values == set(range(len(values)))),
             MarkerWarning,
-            stacklevel=stacklevel,
         )
-    elif y.dtype.kind in "if" and not is_missing(unlabeled) and unlabeled == -1:
+    elif y.dtype.kind in "if" and isinstance(unlabeled, int | float | np.number) and unlabeled == -1:
         counts = {value: int(np.count_nonzero(y == value)) for value in (-1, 0, 1)}
         if sum(counts.values()) == y.size and counts[0] > max(counts[-1], counts[1]) and counts[1]:
-            warnings.warn(
+            warn(
                 f"y holds -1, 0 and 1 ({counts[-1]}, {counts[0]} and {counts[1]} times): -1 is read as 'unlabelled', 0 "
                 "and 1 as the classes. If 0 means 'unlabelled' and -1 is a class, pass unlabeled=0.",
                 MarkerWarning,
-                stacklevel=stacklevel,
             )

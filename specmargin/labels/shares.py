@@ -15,7 +15,6 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.special import betaincinv
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels.encoding import Labels
 from specmargin.typing import AnyArray, FloatArray, IntArray
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "credible_shares",
     "cut",
     "known_shares",
-    "label_counts",
     "shrunken_shares",
     "sparse_share",
     "trust_in_shares",
@@ -214,15 +212,3 @@ def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float
     widths = ordered[near] - ordered[near - 1]
     at = near[np.flatnonzero(widths >= (1.0 - _TIED) * widths.max())[-1]]
     return float(ordered[at - 1] + (ordered[at] - ordered[at - 1]) / 2.0)
-
-
-def label_counts(labels: Labels) -> IntArray:
-    """Return the number of labelled samples per class.
-
-    Examples
-    --------
-    >>> from specmargin.labels import encode_labels
-    >>> label_counts(encode_labels([0, 1, 1, -1])).tolist()
-    [1, 2]
-    """
-    return np.bincount(labels.sign_codes, minlength=len(labels.classes))

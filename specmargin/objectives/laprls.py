@@ -90,10 +90,10 @@ class LapRLS(LapSVM):
         object.__setattr__(self, "labels", labels)
         super().__post_init__()
 
-    @property
-    def slack_at_zero(self) -> FloatArray:
-        """The targets: residuals of f = 0."""
-        return self.targets
+    def derive(self) -> None:
+        """Set what follows from the fields."""
+        super().derive()
+        vars(self)["slack_at_zero"] = self.targets  # residuals of f = 0
 
     def with_(self, **changes: Any) -> LapRLS:
         """Return the same problem with fields changed, sharing what does not depend on them, as `LapSVM.with_`."""

@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,15 @@ class LapSVM(ByName):
     ``alpha`` (n,) and ``b`` decide the value. The multipliers of `certificate` are ``beta`` (l,), those of the labelled
     samples: theta = y beta.
 
+    Attributes
+    ----------
+    margin_loss : MarginLoss
+        The loss, as an object whatever it was given as; times the weights of the labels, where they have such.
+    scale : float
+        Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1.
+    slack_at_zero : ndarray of shape (l,)
+        What the loss is of where f = 0: its slack is this less y f.
+
     Examples
     --------
     >>> from specmargin.labels import encode_labels
@@ -109,6 +118,17 @@ class LapSVM(ByName):
     gamma_A: float = 1.0
     gamma_I: float = 0.0
     fit_intercept: bool = True
+    margin_loss: MarginLoss = field(init=False, repr=False)
+    scale: float = field(init=False, repr=False)
+    slack_at_zero: FloatArray = field(init=False, repr=False)
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Return the objective of fields that have been checked, the loss an object; all of them have to be given."""
+        made = object.__new__(cls)
+        vars(made).update(values)
+        made.derive()
+        return made
 
     def __post_init__(self) -> None:
         _check(self)
@@ -131,6 +151,16 @@ class LapSVM(ByName):
         if isinstance(self.L, np.ndarray) or sp.issparse(self.L):
             object.__setattr__(self, "L", symmetric(self.L, "L"))
             require_minors(self.L)
+        self.derive()
+
+    def derive(self) -> None:
+        """Set what follows from the fields, and raise where these make no sense."""
+        if not (0.0 < self.gamma_A < math.inf and 0.0 <= self.gamma_I < math.inf and self.labels.is_binary):
+            _check(self)
+        loss: Any = self.loss
+        if self.labels.weights is not None:
+            loss = Weighted(loss, self.labels.weights)
+        vars(self).update(margin_loss=loss, scale=loss.lapsvm_scale, slack_at_zero=np.ones(self.labels.n_labeled))
 
     @property
     def variables(self) -> Shapes:
@@ -153,22 +183,10 @@ class LapSVM(ByName):
         return min(certificate, self.prove(alpha, b, theta, a=exact), key=lambda one: abs(one.gap))
 
     @property
-    def margin_loss(self) -> MarginLoss:
-        """The loss, as an object whatever it was given as; times the weights of the labels, where they have such."""
-        assert not isinstance(self.loss, str)
-        loss: Any = self.loss if self.labels.weights is None else Weighted(self.loss, self.labels.weights)
-        return loss
-
-    @property
     def name(self) -> str:
         """LapRLS where the loss is one parabola, so that the problem is a linear system, else LapSVM."""
         pieces = self.margin_loss.pieces
         return "LapSVM" if pieces is None or pieces.kinks else "LapRLS"
-
-    @property
-    def scale(self) -> float:
-        """Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1."""
-        return self.margin_loss.lapsvm_scale
 
     def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
         """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
@@ -224,8 +242,9 @@ class LapSVM(ByName):
 
         Where gamma_A is so far below gamma_I that S is singular to rounding, by the longer way of `pivoted`.
         """
+        L = self.L if self.gamma_I > 0 else None
         try:
-            return reduce(*self._system(), np.float64)
+            return reduce(self.K, L, self.labels.labeled, self.gamma_A, self.gamma_I)
         except SolverError:
             return self._pivoted_reduction()
 
@@ -275,30 +294,38 @@ class LapSVM(ByName):
         require_fields(self, changes)
         if changes.keys() & {"K", "L"}:
             return replace(self, **changes)
-        _ = self.products
         for name in changes.keys() & {"gamma_A", "gamma_I"}:
             numeric(name, changes[name])
         if "loss" in changes:
             changes["loss"] = get_loss(changes["loss"])
-        # Not `replace`: to look at all of K once per class costs more than solving for it.
-        other = changed(self, changes)
-        if other.labels.n_samples != self.labels.n_samples:
+        labels = changes.get("labels", self.labels)
+        if labels.n_samples != self.labels.n_samples:
             raise InvalidInputError(
-                f"labels of {other.labels.n_samples} samples, but K is of {self.labels.n_samples}; pass one per row."
+                f"labels of {labels.n_samples} samples, but K is of {self.labels.n_samples}; pass one per row."
             )
-        _check(other)
-        known: dict[str, Any] = {}
-        untrue: list[str] = []
+        if self.L is None and changes.get("gamma_I", 0.0) > 0:
+            _check(changed(self, changes))
+        return self.renewed(**changes)
+
+    def renewed(self, **changes: Any) -> Self:
+        """Return the same as `with_` of fields but K and L that have been checked, the loss an object."""
+        _ = self.products
+        # Not `replace`: to look at all of K once per class costs more than solving for it.
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
+        other.derive()
+        known, theirs = vars(other), other.labels.labeled
         if (other.gamma_A, other.gamma_I) != (self.gamma_A, self.gamma_I):
             same = math.isclose(self.gamma_I * other.gamma_A, other.gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
-            untrue.append("reduction")
-            if same and self.is_reduced:
-                known["reduction"] = self.reduction.scaled(self.gamma_A / other.gamma_A)
+            reduction = known.pop("reduction", None)
+            if same and reduction is not None:
+                known["reduction"] = reduction.scaled(self.gamma_A / other.gamma_A)
         if (other.gamma_I > 0) != (self.gamma_I > 0):
-            untrue.append("products")
-        if not np.array_equal(other.labels.labeled, self.labels.labeled):
-            untrue, known = [*untrue, "reduction", "labeled_rows"], {}
-        return changed(other, known, untrue)
+            del known["products"]
+        if theirs is not self.labels.labeled and not np.array_equal(theirs, self.labels.labeled):
+            known.pop("reduction", None)
+            known.pop("labeled_rows", None)
+        return other
 
     @property
     def is_reduced(self) -> bool:
@@ -309,7 +336,7 @@ class LapSVM(ByName):
         """Yield one objective per class of `labels`, all on this objective's factorisation."""
         _ = self.reduction, self.labeled_rows
         for binary in labels.one_vs_rest():
-            yield self.with_(labels=binary)
+            yield self if binary is self.labels else self.renewed(labels=binary)
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
         """Return near multipliers inside the loss's bounds and, with an intercept, of a sum that is 0 exactly."""
@@ -351,11 +378,6 @@ class LapSVM(ByName):
         if np.isfinite(self.margin_loss.upper).all():
             return 2.0 * self.apply_S(alpha, f)[labeled]
         return -y * self.margin_loss.gradient(y * (f[labeled] + b))
-
-    @property
-    def slack_at_zero(self) -> FloatArray:
-        """What the loss is of where f = 0, (l,): its slack is this less y f."""
-        return np.ones(self.labels.n_labeled)
 
     def dual_terms(self, beta: FloatArray) -> tuple[FloatArray, float]:
         """Return terms whose sum is the loss's part of the lower bound, and a bound on their error."""

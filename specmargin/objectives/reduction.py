@@ -199,12 +199,12 @@ def reduce(
             f"a {type(K).__name__} is not stored, so that there is nothing to factorise; use solvers.pcg, a "
             "LowRankKernel, or store it: np.asarray(K)."
         )
-    c = damping(K, gamma_A, gamma_I)
     damped: Any
     if L is None or gamma_I == 0:
         R = K.factor[labeled] if isinstance(K, LowRankKernel) else None
         G = (kernel_rows(K, labeled)[:, labeled] if R is None else R @ R.T) / gamma_A
         return Reduction(_units(K.shape[0], labeled) / gamma_A, (G + G.T) / 2)
+    c = damping(K, gamma_A, gamma_I)
     if isinstance(K, LowRankKernel):
         damped, H = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
     else:

@@ -19,7 +19,7 @@ from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
 from specmargin.objectives.held_out.calibration import calibrated_scale
-from specmargin.objectives.held_out.leave_one_out import counted, dealt_folds, one_left_out
+from specmargin.objectives.held_out.leave_one_out import dealt_folds, told_alone
 from specmargin.solvers.manifold.left_out import left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
@@ -78,7 +78,7 @@ class Calibration:
         assert self.held_out is not None
         sign = self.labels.sign
         decisions = self.held_out() if isinstance(self.held_out, OnReduction) else self.held_out
-        kept = counted(sign, one_left_out(len(sign))) & np.isfinite(decisions).reshape(len(sign), -1).all(axis=1)
+        kept = told_alone(sign) & np.isfinite(decisions).reshape(len(sign), -1).all(axis=1)
         return fitted.balance_(decisions)[kept], sign[kept]
 
     def _left_out(self, fitted: Any) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.labels.shares import CUT_LABELS, cut, known_shares, label_counts, sparse_share, trust_in_shares
+from specmargin.labels.shares import CUT_LABELS, cut, known_shares, sparse_share, trust_in_shares
 from specmargin.typing import FloatArray, IntArray
 
 UNDECIDED = 1e-9
@@ -61,6 +61,8 @@ class Balance:
         >>> Balance.of(scores, labels, "mass")(scores).round(3).tolist()
         [-1.333, 0.8, 0.267, 0.267]
         """
+        if rule == "shrunk" and labels.is_binary:
+            return cls(np.asarray(1.0), np.asarray(-shrunken_cut(scores, labels)))
         rule = in_force(rule, labels)
         if isinstance(rule, Mapping):
             low, high = known_shares("class_balance", rule, labels.classes)
@@ -71,8 +73,6 @@ class Balance:
             return cls(np.ones(scores.shape[1:]), -cuts.reshape(scores.shape[1:]))
         if rule is None:
             return cls(np.ones(scores.shape[1:]), np.zeros(scores.shape[1:]))
-        if rule == "shrunk":
-            return cls(np.asarray(1.0), np.asarray(-shrunken_cut(scores, labels)))
         if rule == "zscore":
             deviation = scores.std(axis=0)
             # Constant but for rounding: nothing to scale up.
@@ -80,7 +80,7 @@ class Balance:
             return cls(slope, -scores.mean(axis=0) * slope)
         shares = (1.0 + (np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)) / 2.0
         mass = np.maximum(shares, 0.0).mean(axis=0)
-        counts = label_counts(labels)
+        counts = labels.counts
         weights = counts / counts.sum() / np.where(mass > 0, mass, 1.0)
         if scores.ndim > 1:
             return cls(weights / 2.0, weights / 2.0)
@@ -114,7 +114,7 @@ def in_force(rule: Any, labels: Labels) -> Any:
         return rule
     if rule == "shrunk" and not labels.is_binary:
         rule = "zscore"
-    rejected = rule == "zscore" and chisquare(label_counts(labels)).pvalue < _LEVEL
+    rejected = rule == "zscore" and chisquare(labels.counts).pvalue < _LEVEL
     return None if rejected else rule
 
 
@@ -130,4 +130,4 @@ def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     0.25
     """
     trust = trust_in_shares(labels.n_labeled, CUT_LABELS)
-    return cut(f, float(trust * sparse_share(f, label_counts(labels)) + (1.0 - trust) * np.mean(f > 0)))
+    return cut(f, float(trust * sparse_share(f, labels.counts) + (1.0 - trust) * np.mean(f > 0)))

@@ -10,15 +10,15 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from specmargin.checks import outside
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
-from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
+from specmargin.estimators._base.fit_warnings import warn_of_classes
 from specmargin.estimators._base.label_robustness import count_flips
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.estimators._base.sklearn_bases import ClassifierMixin
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
+from specmargin.labels import Labels, is_unlabeled, label_array, label_vector, warn_of_marker
+from specmargin.labels.encoding import labels_of
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.objectives.held_out.label_flips import LabelRobustness
@@ -53,23 +53,24 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         """What decisions must differ by to be told apart."""
         return UNDECIDED * float(np.abs(self.scores_).max(initial=0.0))
 
-    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any, sample_weight: Any) -> None:
-        self._held_out, self.classes_ = None, labels.classes
-        if not self._is_precomputed:
-            warn_of_scales(self, X)
-        super()._learn(X, y, labels, graph, sample_weight)
-        self._calibrate(X, labels, graph)
-
     def _conclude(self, f: FloatArray, labels: Labels) -> None:
         self.scores_ = f
-        self.transduction_ = self._classes_of(f)
-        warn_of_classes(self, labels)
+        codes = codes_of(f, self._rounding)
+        self.transduction_ = np.asarray(labels.classes[codes])
+        warn_of_classes(self, labels, codes)
 
     def _encoded(self, y: Any, n: int) -> Labels:
-        y = label_array(y)
-        y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
-        require_rows(n, len(y), "labels")
-        labels = encode_labels(y, self._marker)
+        marker = self._marker
+        if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iu" and isinstance(marker, int):
+            hidden = np.asarray(y == marker)
+        else:
+            y = label_array(y)
+            y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
+            hidden = is_unlabeled(y, marker)
+        if len(y) != n:
+            require_rows(n, len(y), "labels")
+        labels = labels_of(y, hidden, marker)
+        self.classes_ = labels.classes
         if labels.classes.dtype.kind == "f":
             fractions = labels.classes[labels.sign_codes] % 1 != 0
             if fractions.any():
@@ -77,7 +78,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
                     f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
                     f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
                 )
-        warn_of_marker(y, self._marker, stacklevel=outside() + 1)
+        warn_of_marker(y, marker, hidden)
         return labels
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:

@@ -26,6 +26,9 @@ from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties
 from specmargin.kernels import Kernel, Landmarks, LowRankKernel, PrincipalComponents
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
+from specmargin.kernels.operators import as_kernel
+from specmargin.kernels.parts import OWN
+from specmargin.kernels.semidefinite import symmetric
 from specmargin.spectra import Spectrum, extend
 from specmargin.spectra.reuse import whole_eigenspaces
 from specmargin.typing import FloatArray, IntArray, Matrix
@@ -98,7 +101,9 @@ class KernelFunctions(FeatureMap):
         )
         # Predictions with a precomputed kernel are given their block.
         self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
-        self.kernel = matrix(X)
+        self.kernel = matrix.block(X)
+        if type(matrix) not in OWN:
+            self.kernel = symmetric(as_kernel(self.kernel), "K")
 
     def deformed(self, L: LaplacianOperator | None, ratio: float, rank: int | None = None) -> Matrix:
         """Return the features of the map of the kernel, the leading `rank` of them."""
@@ -118,7 +123,7 @@ class KernelFunctions(FeatureMap):
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         reference = X if self._X is None else self._X
-        return np.asarray(self._matrix(X, reference) @ coefficients.T)
+        return np.asarray(self._matrix.block(X, reference) @ coefficients.T)
 
 
 class LandmarkFunctions(FeatureMap):

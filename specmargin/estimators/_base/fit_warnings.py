@@ -16,12 +16,19 @@ from scipy.stats import betabinom
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from specmargin.checks import warn
-from specmargin.estimators._base.class_balance import codes_of, in_force
-from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning, UndecidedWarning
+from specmargin.exceptions import (
+    ClassShareWarning,
+    ColumnScaleWarning,
+    DisconnectedGraphWarning,
+    SingleClassWarning,
+    UndecidedWarning,
+)
+from specmargin.graphs.connectivity import components_of, unconnected
 from specmargin.labels import Labels
-from specmargin.labels.shares import credible_shares, label_counts
+from specmargin.labels.shares import credible_shares
+from specmargin.spectra import Spectrum
 from specmargin.spectra.reuse import reached
-from specmargin.typing import AnyArray, Matrix
+from specmargin.typing import AnyArray, IntArray, Matrix
 
 _SCALES = 1e3
 """Ratio of the ranges of two columns that is warned of."""
@@ -33,6 +40,14 @@ _CUT = "shrunk"
 """Rule of class balance that moves the threshold of two classes to a share."""
 _BY_CHANCE = 0.05
 """Probability up to which the labels contradict that all unlabelled samples are of one class."""
+
+
+def warn_of_components(graph: Any, labeled: IntArray, predicted_by: str) -> None:
+    """Warn where a graph, or one of several, is not connected; say how samples that no label reaches are predicted."""
+    for W in graph if isinstance(graph, list) else [graph]:
+        nodes = W.component if isinstance(W, Spectrum) else W
+        if nodes is not None and (parts := components_of(nodes)).n > 1:
+            warn(unconnected(parts, labeled, predicted_by), DisconnectedGraphWarning)
 
 
 def warn_of_scales(estimator: Any, X: Matrix) -> None:
@@ -69,31 +84,34 @@ def warn_of_scales(estimator: Any, X: Matrix) -> None:
     )
 
 
-def warn_of_classes(estimator: Any, labels: Labels) -> None:
-    """Warn where a fitted classifier predicts one class only, or shares that the labels speak against."""
-    rounding = getattr(estimator, "_rounding", 0.0)
-    predicted = codes_of(estimator.scores_, rounding)
-    _warn_of_undecided(estimator, labels, predicted, rounding)
-    if len(predicted) and not _warned_of_one_class(estimator, labels, predicted) and len(labels.unlabeled):
+def warn_of_classes(estimator: Any, labels: Labels, predicted: IntArray) -> None:
+    """Warn where a fitted classifier cannot decide, predicts one class only, or shares that the labels speak against.
+
+    `predicted` are the positions of the classes of all samples.
+    """
+    scores, rounding = estimator.scores_[labels.unlabeled], getattr(estimator, "_rounding", 0.0)
+    if scores.ndim == 1:
+        undecided = np.abs(scores) <= rounding
+    else:
+        first, second = -np.partition(-scores, 1, axis=1)[:, :2].T
+        undecided = first - second <= rounding
+    if undecided.any():
+        _warn_of_undecided(estimator, labels, predicted, undecided)
+    hidden = predicted[labels.unlabeled]
+    alike = any(len(some) and bool((some == some[0]).all()) for some in (predicted, hidden))
+    if not (alike and _warned_of_one_class(estimator, labels, predicted)) and len(hidden):
         _warn_of_shares(estimator, labels, predicted)
 
 
-def _warn_of_undecided(estimator: Any, labels: Labels, predicted: AnyArray, rounding: float) -> None:
+def _warn_of_undecided(estimator: Any, labels: Labels, predicted: AnyArray, undecided: AnyArray) -> None:
     """Warn where nothing but rounding would tell unlabelled samples' classes apart."""
-    scores = estimator.scores_[labels.unlabeled]
-    if scores.ndim == 1:
-        undecided, equal = np.abs(scores) <= rounding, "zero"
-    else:
-        first, second = -np.partition(-scores, 1, axis=1)[:, :2].T
-        undecided, equal = first - second <= rounding, "equal"
-    if undecided.any():
-        names = ", ".join(_name(labels, int(k)) for k in np.unique(predicted[labels.unlabeled][undecided]))
-        warn(
-            f"{type(estimator).__name__}: {np.count_nonzero(undecided)} of the {len(scores)} unlabelled samples are "
-            f"undecided: their decisions are {equal} but for rounding. They are given the first of the classes that "
-            f"are equal ({names}). Label some of them, or add what tells them apart.",
-            UndecidedWarning,
-        )
+    names = ", ".join(_name(labels, int(k)) for k in np.unique(predicted[labels.unlabeled][undecided]))
+    warn(
+        f"{type(estimator).__name__}: {np.count_nonzero(undecided)} of the {len(undecided)} unlabelled samples are "
+        f"undecided: their decisions are {'zero' if labels.is_binary else 'equal'} but for rounding. They are given "
+        f"the first of the classes that are equal ({names}). Label some of them, or add what tells them apart.",
+        UndecidedWarning,
+    )
 
 
 def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) -> bool:
@@ -101,9 +119,7 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
     hidden = predicted[labels.unlabeled]
     everything = bool((predicted == predicted[0]).all())
     if not everything:
-        if len(hidden) == 0 or (hidden != hidden[0]).any():
-            return False
-        own = label_counts(labels)[hidden[0]] + 2.0
+        own = labels.counts[hidden[0]] + 2.0
         if (
             betabinom.pmf(len(hidden), len(hidden), own, labels.n_labeled + 2.0 * len(labels.classes) - own)
             > _BY_CHANCE
@@ -124,16 +140,13 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
     if isinstance(getattr(estimator, "class_balance", None), Mapping):
         return  # who gives the shares knows better than the labels
-    low, high = credible_shares(label_counts(labels))
+    low, high = credible_shares(labels.counts)
     scores, told = estimator.scores_, getattr(estimator, "spectrum_", None)
     if told is not None:  # samples that no label reaches say nothing of the shares
         scores, predicted = reached(told, scores), reached(told, predicted)
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
-    cut = (
-        labels.is_binary
-        and hasattr(estimator, "balance_")
-        and in_force(getattr(estimator, "class_balance", None), labels) == _CUT
-    )
+    # With two classes this rule is always in force.
+    cut = labels.is_binary and hasattr(estimator, "balance_") and getattr(estimator, "class_balance", None) == _CUT
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
     before = shares
     if moved:
@@ -160,7 +173,7 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     )
     warn(
         f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
-        f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
+        f"the class {_name(labels, k)}, but by the labels ({labels.counts[k]} of {labels.n_labeled}) "
         f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, {reason}"
         f"{_other_cut(estimator)}. If they were drawn class by class, they say nothing of the shares.",
         ClassShareWarning,

@@ -15,7 +15,6 @@ from specmargin.estimators._base.label_weights import weights_when_relabelled
 from specmargin.estimators._base.semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
-from specmargin.labels.shares import label_counts
 from specmargin.objectives.held_out.label_flips import (
     LabelRobustness,
     attacked_flips,
@@ -134,7 +133,7 @@ def _decided(H: FloatArray, labels: Labels) -> FloatArray:
 
 
 def _check(labels: Labels, max_flips: int | None) -> None:
-    counts, l = label_counts(labels), labels.n_labeled
+    counts, l = labels.counts, labels.n_labeled
     if counts.min() < 2:
         alone = labels.classes.tolist()[int(counts.argmin())]
         raise InvalidInputError(

@@ -10,7 +10,6 @@ import numpy as np
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.labels.shares import label_counts
 from specmargin.typing import FloatArray, IntArray
 
 _LIGHTEST = 1e-150
@@ -47,7 +46,7 @@ def weights_when_relabelled(labels: Labels, class_weight: Any) -> Callable[[Labe
 def weights_of_classes(labels: Labels, class_weight: Any) -> FloatArray:
     """Return the weights of the labelled samples that are those of their classes."""
     if isinstance(class_weight, str):
-        counts = np.maximum(label_counts(labels), 1)
+        counts = np.maximum(labels.counts, 1)
         return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
     return np.array(of_classes("class_weight", class_weight, labels, 1.0), dtype=np.float64)[labels.sign_codes]
 

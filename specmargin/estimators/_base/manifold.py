@@ -126,7 +126,7 @@ class ManifoldModel:
         return cls(gamma_A=ours[0], gamma_I=ours[1], **params)
 
     def _needs_graph(self: Any) -> bool:
-        return not (self.gamma_I == 0 or multiple_of("gamma_A", self.gamma_I) == 0)
+        return self.gamma_I == "auto" or not (self.gamma_I == 0 or multiple_of("gamma_A", self.gamma_I) == 0)
 
     @property
     def _in_units_of_both(self: Any) -> bool:
@@ -135,9 +135,8 @@ class ManifoldModel:
 
     def _chosen_functions(self: Any, n: int, with_graph: bool) -> Any:
         """Return the functions; those that suit n samples are all samples', then eigenvectors, or landmarks."""
-        functions = part_of("functions", self.functions)
-        if functions != "auto":
-            return functions
+        if not (isinstance(self.functions, str) and self.functions == "auto"):
+            return part_of("functions", self.functions)
         if n <= _FULL_SAMPLES or self._is_precomputed:
             return "kernel"
         return _FEWER[with_graph]
@@ -147,14 +146,16 @@ class ManifoldModel:
         if graph is None:
             return None
         part = part_of("laplacian", self.laplacian)
-        spectral = isinstance(self._chosen_functions(X.shape[0], True), Eigenvectors)
-        usual = spectral or not self._in_units_of_both
-        self.laplacian_ = part.with_(normalized=usual if part.normalized == "auto" else bool(part.normalized))
+        if part.normalized == "auto":
+            spectral = isinstance(self._chosen_functions(X.shape[0], True), Eigenvectors)
+            self.laplacian_ = part.resolved(normalized=spectral or not self._in_units_of_both)
+        else:
+            self.laplacian_ = part.resolved(normalized=bool(part.normalized))
         return self.laplacian_.of(graph)
 
     def _map(self: Any, X: Matrix, labels: Labels | Targets, L: LaplacianOperator | None) -> FeatureMap:
         """Return the functions of the expansion, and keep the kernel in use."""
-        self.kernel_ = part_of("kernel", self.kernel).at(X)
+        self.kernel_ = part_of("kernel", self.kernel).fitted_to(X)
         # The first eigenvector, constant or the roots of the degrees, is the intercept's where there is one.
         functions = feature_map(
             self._chosen_functions(X.shape[0], L is not None),
@@ -166,9 +167,8 @@ class ManifoldModel:
             self._place,
             first=int(self.fit_intercept),
         )
-        if isinstance(functions, KernelFunctions):
-            known = {name: value for name, value in self.kernel_.arguments.items() if name != "gamma"}
-            require_semidefinite(functions.kernel, **known, name="the kernel matrix")
+        if isinstance(functions, KernelFunctions) and not self.kernel_.is_semidefinite:
+            require_semidefinite(functions.kernel, name="the kernel matrix")
         return functions
 
     def _keep_answers(self: Any, results: list[SolveResult]) -> None:
@@ -203,12 +203,12 @@ class ManifoldModel:
         """
         L = self._operator(X, graph)
         self._functions = self._map(X, labels, L)
-        made = partial(made, K := self._functions.kernel, L)
+        made = partial(made, K=(K := self._functions.kernel), L=L)
         ratio, unit = self._unlearned_ratio(K, L), None
         if self.gamma_I == "auto":
             unit = made(gamma_A=1.0, gamma_I=ratio)
-            alone = unit.with_(gamma_I=0.0)
-            losses = [self._held_out_loss(one.reduction.G, targets, numbers) for one in (unit, alone)]
+            alone = unit.renewed(gamma_I=0.0)
+            losses = self._held_out_losses([one.reduction.G for one in (unit, alone)], targets, numbers)
             if losses[0] - losses[1] > _NATS:
                 unit, ratio = alone, 0.0
         if self.gamma_A != "auto":
@@ -218,20 +218,21 @@ class ManifoldModel:
             self.gamma_A_ = ambient_weight(unit.reduction.G, centred=self.fit_intercept)
         self.gamma_I_ = ratio * self.gamma_A_ if isinstance(self.gamma_I, str) else float(self.gamma_I)
         # Of the same ratio: what was factorised serves again.
-        return (unit.with_ if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
+        return (unit.renewed if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
 
-    def _held_out_loss(self: Any, G: FloatArray, targets: FloatArray, numbers: bool) -> float:
-        """Return what each labelled sample loses by the others' least squares, in nats."""
-        gamma_A = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
-        kept = np.ones(len(targets), bool) if numbers else loo.counted(targets, loo.one_left_out(len(targets)))
+    def _held_out_losses(self: Any, Gs: list[FloatArray], targets: FloatArray, numbers: bool) -> FloatArray:
+        """Return what the labelled samples lose by each other's least squares, in nats, for each of several kernels."""
+        kept = np.ones(len(targets), bool) if numbers else loo.told_alone(targets)
         if np.count_nonzero(kept) < (_FEWEST if numbers else 1):
-            return 0.0
-        left_out = loo.RidgePath(G, targets, self.fit_intercept).leave_one_out([gamma_A])[0][kept]
+            return np.zeros(len(Gs))
+        centred, given = self.fit_intercept, None if self.gamma_A == "auto" else float(self.gamma_A)
+        gamma_As = [ambient_weight(G, centred=centred) if given is None else given for G in Gs]
+        left_out = [loo.ridge_left_out(G, targets, at, centred)[kept] for G, at in zip(Gs, gamma_As, strict=True)]
         if not numbers:
-            return float(loo.log_losses(left_out, targets[kept]).sum())
+            return np.asarray(loo.log_losses(np.stack(left_out), targets[kept]).sum(axis=-1))
         # A normal error of the deviation that suits it best, up to a constant.
-        error = max(float(loo.squared_error(left_out, targets)), np.finfo(float).tiny)
-        return 0.5 * len(targets) * float(np.log(error))
+        errors = [max(float(loo.squared_error(one, targets)), np.finfo(float).tiny) for one in left_out]
+        return 0.5 * len(targets) * np.log(errors)
 
     def _kernel_blocks(self: Any, X: Matrix | None) -> tuple[KernelBlocks, float]:
         """Return the blocks of the training samples, or of new ones where no graph takes part, and the penalty gamma_A.

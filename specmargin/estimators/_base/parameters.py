@@ -31,7 +31,7 @@ from specmargin.checks import (
 from specmargin.estimators._base.sklearn_bases import BaseEstimator
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.parts import graph_of, laplacian_of
-from specmargin.kernels.parts import Landmarks, PrincipalComponents, kernel_of
+from specmargin.kernels.parts import Kernel, Landmarks, PrincipalComponents, kernel_of
 from specmargin.parts import Part, SignatureOfInit, changed, parameters_of, require_number, require_part
 from specmargin.solvers.parts import search_of, solver_of
 from specmargin.spectra.parts import Eigenvectors, transform_of
@@ -234,15 +234,16 @@ RULES: dict[str, Rule] = {
 """By the name of the parameter, which means the same in every estimator; exceptions are those of a class."""
 
 
-_KNOWN: dict[type, tuple[str, ...]] = {}
+class _Names(dict[type, tuple[str, ...]]):
+    """Names of the parameters of classes; "**" is among them where one takes any."""
 
-
-def _known(cls: type) -> tuple[str, ...]:
-    """Return the names of the parameters of a class; "**" is among them where it takes any."""
-    if cls not in _KNOWN:
+    def __missing__(self, cls: type) -> tuple[str, ...]:
         parameters = inspect.signature(cls).parameters.values()
-        _KNOWN[cls] = tuple("**" if one.kind is one.VAR_KEYWORD else one.name for one in parameters)
-    return _KNOWN[cls]
+        self[cls] = tuple("**" if one.kind is one.VAR_KEYWORD else one.name for one in parameters)
+        return self[cls]
+
+
+_KNOWN = _Names()
 
 
 class Composed(BaseEstimator):
@@ -253,7 +254,7 @@ class Composed(BaseEstimator):
     __signature__ = SignatureOfInit()
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        if not given.keys() <= set(_known(cls)):
+        if not given.keys() <= set(_KNOWN[cls]):
             for name, value in given.items():
                 cls._require_known(name, value)
         return super().__new__(cls)
@@ -261,7 +262,7 @@ class Composed(BaseEstimator):
     @classmethod
     def _require_known(cls, name: str, value: Any) -> None:
         """Raise for the name of a parameter that there is not; name the part that has it."""
-        known = _known(cls)
+        known = _KNOWN[cls]
         if name in known or "**" in known:
             return
         held = [one for one in cls().get_params() if one.endswith(f"__{name}")]
@@ -313,7 +314,7 @@ class Composed(BaseEstimator):
         self
         """
         nested: dict[str, dict[str, Any]] = {}
-        known = _known(type(self))
+        known = _KNOWN[type(self)]
         for name, value in params.items():
             root, _, inner = name.partition("__")
             if inner and root in known:
@@ -337,13 +338,15 @@ class Composed(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that is none, whether it is used or not; a default is one."""
-        rules = dict(RULES)
-        for cls in reversed(type(self).__mro__):
-            rules |= vars(cls).get("_parameter_rules", {})
-        for name in _known(type(self)):
+        rules: dict[str, Rule] = {}
+        for name in _KNOWN[type(self)]:
             value = getattr(self, name)
             if value is getattr(type(self), name, ...):
                 continue
+            if not rules:
+                rules |= RULES
+                for cls in reversed(type(self).__mro__):
+                    rules |= vars(cls).get("_parameter_rules", {})
             if name != "unlabeled":
                 require_number(name, value)
             if name in rules:
@@ -352,4 +355,5 @@ class Composed(BaseEstimator):
     @property
     def _is_precomputed(self) -> bool:
         """Whether matrices of a kernel are passed instead of samples."""
-        return is_precomputed(getattr(self, "kernel", None))
+        kernel = getattr(self, "kernel", None)
+        return kernel.is_precomputed if isinstance(kernel, Kernel) else is_precomputed(kernel)

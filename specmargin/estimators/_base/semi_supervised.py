@@ -6,11 +6,11 @@ solvers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from specmargin.arrays import feature_rows
 from specmargin.checks import warn
+from specmargin.estimators._base.fit_warnings import warn_of_components, warn_of_scales
 from specmargin.estimators._base.label_weights import weights_of_classes, weights_of_labeled
 from specmargin.estimators._base.parameters import Composed, part_of
-from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError, InvalidTypeError, SolverError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency
-from specmargin.graphs.connectivity import KERNEL, components_of, unconnected
+from specmargin.graphs.connectivity import KERNEL
 from specmargin.graphs.node_names import by_row, in_one_order, number_of_nodes, row_names
 from specmargin.graphs.parts import built, ties
+from specmargin.labels import Labels
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend
@@ -38,6 +40,9 @@ BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
 _DOUBTFUL = {Status.CONDITIONAL, Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL}
 """Statuses of which estimators warn."""
+
+NUMERICAL = (np.linalg.LinAlgError, ArpackError, ArithmeticError)
+"""What a factorisation that fails raises."""
 
 _FITS: ContextVar[int] = ContextVar("_FITS", default=0)
 """Fits that are under way, one within the other: what the outermost one copied, the others need not copy."""
@@ -135,8 +140,10 @@ class SemiSupervised(Composed):
         The graph is that of the neighbours where one is needed.
         """
         given = X
-        self._alone = X is None
-        X, y, graph = self._by_node(X, y, graph)
+        self._alone, self._rows = X is None, None
+        self.__dict__.pop("nodes_", None)
+        if graph is not None or any(hasattr(one, "iloc") or isinstance(one, Mapping) for one in (X, y)):
+            X, y, graph = self._by_node(X, y, graph)
         self._check_parameters()
         if y is None:
             raise InvalidTypeError(
@@ -156,19 +163,16 @@ class SemiSupervised(Composed):
     def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""
         self._training = Training(X, labels, graph) if self._keeps_training and not self._is_precomputed else None
-        for W in graph if isinstance(graph, list) else [graph]:
-            nodes = W.component if isinstance(W, Spectrum) else W
-            if nodes is not None:
-                parts = components_of(nodes)
-                if parts.n > 1:
-                    warn(
-                        unconnected(parts, labels.labeled, self._unreached),
-                        DisconnectedGraphWarning,
-                    )
+        if isinstance(labels, Labels) and not self._is_precomputed:
+            warn_of_scales(self, X)
+        warn_of_components(graph, labels.labeled, self._unreached)
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
-        self._conclude(self._finite(f), labels)
+        if not np.isfinite(f).all():
+            self._refuse_infinite(f)
+        self._conclude(f, labels)
         self._warn_of_gaps(results)
+        self._calibrate(X, labels, graph)
 
     def _encoded(self, y: Any, n: int) -> Any:
         raise NotImplementedError
@@ -179,10 +183,12 @@ class SemiSupervised(Composed):
     def _conclude(self, f: FloatArray, labels: Any) -> None:
         raise NotImplementedError
 
+    def _calibrate(self, X: Matrix, labels: Any, graph: Any) -> None:
+        """Keep what a classifier's probabilities follow from."""
+
     def _by_node(self, X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:
         """Return what `fit` is given in one order of the nodes, whose names are kept; for X=None the identity."""
         y, graph, nodes = in_one_order(X, y, graph, self._marker)
-        self.__dict__.pop("nodes_", None)
         names = row_names(X) if nodes is None else nodes
         self._rows = names if names and all(isinstance(name, str | int) for name in names) else None  # as files hold
         if nodes is not None:
@@ -203,7 +209,8 @@ class SemiSupervised(Composed):
         self._place = None
         if graph is not None:
             return check_adjacency(graph, X.shape[0])
-        self._require_features()
+        if self._is_precomputed:
+            self._require_features()
         W, self._place = built(part_of("graph", self.graph), X)
         return W
 
@@ -259,13 +266,14 @@ class SemiSupervised(Composed):
             return self._finite(in_batches(values, X, len(self.transduction_)))
 
     def _finite(self, scores: FloatArray) -> FloatArray:
-        if not np.isfinite(scores).all():
-            raise SolverError(
-                f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
-                "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
-                f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
-            )
-        return scores
+        return scores if np.isfinite(scores).all() else self._refuse_infinite(scores)
+
+    def _refuse_infinite(self, scores: FloatArray) -> NoReturn:
+        raise SolverError(
+            f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
+            "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
+            f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
+        )
 
 
 def solved_by_cvxpy(problem: Any, solver: Solver, names: str | Sequence[str] | None = None) -> SolveResult:
@@ -328,12 +336,13 @@ def fitting(estimator: Any) -> Iterator[None]:
     before = dict(vars(estimator))
     fits = _FITS.set(_FITS.get() + 1)
     try:
-        with numerical_failures(estimator):
-            yield
-    except BaseException:
+        yield
+    except BaseException as error:
+        if isinstance(error, NUMERICAL):
+            error = _failed(estimator, error)
         vars(estimator).clear()
         vars(estimator).update(before)
-        raise
+        raise error from error.__cause__
     finally:
         _FITS.reset(fits)
 
@@ -343,9 +352,12 @@ def numerical_failures(estimator: Any) -> Iterator[None]:
     """Let a factorisation that fails be the package's error, with what can be done about it."""
     try:
         yield
-    except (np.linalg.LinAlgError, ArpackError, ArithmeticError) as error:
-        raise SolverError(
-            f"{type(estimator).__name__}: a factorisation failed ({type(error).__name__}: {error}); scale the "
-            "features, drop duplicates, and take parameters nearer to 1 (they are "
-            f"{estimator.get_params(deep=False)})."
-        ) from error
+    except NUMERICAL as error:
+        raise _failed(estimator, error) from error
+
+
+def _failed(estimator: Any, error: BaseException) -> SolverError:
+    return SolverError(
+        f"{type(estimator).__name__}: a factorisation failed ({type(error).__name__}: {error}); scale the "
+        f"features, drop duplicates, and take parameters nearer to 1 (they are {estimator.get_params(deep=False)})."
+    )

@@ -47,9 +47,12 @@ __all__ = [
     "dealt_folds",
     "log_losses",
     "nll",
+    "modes",
     "one_left_out",
+    "ridge_left_out",
     "squared_error",
     "squares",
+    "told_alone",
     "wrong",
     "zero_one",
 ]
@@ -137,6 +140,51 @@ def counted(sign: FloatArray, folds: Sequence[Fold]) -> BoolArray:
     return np.concatenate(masks)
 
 
+def told_alone(sign: FloatArray) -> BoolArray:
+    """Return `counted` of leave-one-out: which labelled samples the others can name.
+
+    Examples
+    --------
+    >>> told_alone(np.array([1.0, -1.0, -1.0])).tolist()
+    [False, True, True]
+    """
+    own = _own(sign)
+    counts = np.bincount(own)
+    return (counts[own] > 1) & (np.count_nonzero(counts) > 1)
+
+
+def modes(
+    G: FloatArray, sign: FloatArray, fit_intercept: bool, weights: FloatArray | None, root: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return w, B and B'sign of `RidgePath`, of an exactly symmetric G; `root` are the roots of the weights."""
+    target = sign
+    if root is not None:
+        target = ((less_mean(sign, weights) if fit_intercept else sign).T * root).T
+        G = root[:, None] * G * root
+    if fit_intercept:
+        basis = centred_basis(len(G), weights)
+        w, Q = sla.eigh(basis.T @ G @ basis, check_finite=False)
+        B = basis @ Q
+    else:
+        w, B = sla.eigh(G, check_finite=False)
+    return np.maximum(w, 0.0), B, B.T @ target
+
+
+def ridge_left_out(G: FloatArray, sign: FloatArray, gamma_A: float, fit_intercept: bool = True) -> FloatArray:
+    """Return `RidgePath.leave_one_out` at one gamma_A, shaped like `sign`, of numbers that have been checked.
+
+    Examples
+    --------
+    >>> ridge_left_out(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0]), 0.1).round(12).tolist()
+    [-1.0, 1.0]
+    """
+    w, B, target = modes((G + G.T) / 2, sign, fit_intercept, None, None)
+    weights = 1.0 / (w + gamma_A)
+    v = B @ (target.T * weights).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sign - (v.T / (B**2 @ weights)).T)
+
+
 @dataclass(frozen=True, eq=False)
 class RidgePath:
     """LapRLS at the labelled samples, for every gamma_A at one ratio gamma_I / gamma_A.
@@ -189,18 +237,8 @@ class RidgePath:
 
     @cached_property
     def _modes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Eigenvalues w >= 0 on the complement of 1, their vectors B (l, l - 1), and B'sign; of roots with weights."""
-        G, target, r = self.G, self.sign, self._root
-        if self.weights is not None:
-            apart = less_mean(target, self.weights) if self.fit_intercept else target
-            G, target = r[:, None] * G * r, (apart.T * r).T
-        if self.fit_intercept:
-            basis = centred_basis(len(G), self.weights)
-            w, Q = sla.eigh(basis.T @ G @ basis, check_finite=False)
-            B = basis @ Q
-        else:
-            w, B = sla.eigh(G, check_finite=False)
-        return np.maximum(w, 0.0), B, B.T @ target
+        root = None if self.weights is None else self._root
+        return modes(self.G, self.sign, self.fit_intercept, self.weights, root)
 
     @property
     def unit(self) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.kernels.operators import kernel_trace
 from specmargin.objectives.rounding.products import Image
@@ -22,6 +21,7 @@ from specmargin.typing import FloatArray
 
 __all__ = ["dual_with_error", "penalty_with_error", "primal_with_error", "residual", "residual_bound"]
 
+_CG_TOL, _CG_STEPS = 1e-8, 100
 LapSVM: TypeAlias = Any
 """`specmargin.objectives.LapSVM`, which calls this module and is not imported here."""
 
@@ -161,9 +161,23 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
 
 def _splits(obj: LapSVM, r: FloatArray) -> Iterator[FloatArray]:
     """Yield candidates for the x of `residual_bound`."""
-    if obj.is_reduced and (z := obj.reduction.solve(r)) is not None:
-        yield np.asarray(obj.K @ z)
+    solve = getattr(obj.reduction.damped, "solve", None) if "reduction" in vars(obj) else None
+    if solve is not None:
+        yield np.asarray(obj.K @ np.asarray(solve(r)))
     L, n, shift = obj.products.L, len(r), obj.gamma_A / max(kernel_trace(obj.K), 1e-300)
     assert L is not None
-    A = LinearOperator((n, n), matvec=lambda x: shift * x + obj.gamma_I * (L @ x), dtype=np.float64)
-    yield cg(A, r, rtol=1e-8, maxiter=100)[0]
+    # Conjugate gradients as scipy's, whose overhead would be most of the time on a small graph.
+    x, left, direction, before = np.zeros(n), r.copy(), np.zeros(n), 1.0
+    enough = _CG_TOL * float(np.linalg.norm(r))
+    for _ in range(_CG_STEPS if enough > 0.0 else 0):
+        if float(np.linalg.norm(left)) < enough:
+            break
+        square = float(left @ left)
+        direction *= square / before
+        direction += left
+        image = shift * direction + obj.gamma_I * (L @ direction)
+        step = square / float(direction @ image)
+        x += step * direction
+        left -= step * image
+        before = square
+    yield x

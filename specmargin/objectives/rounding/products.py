@@ -9,7 +9,6 @@ computes the same products with parts of K and L that float64 multiplies exactly
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,10 +18,9 @@ import scipy.sparse as sp
 
 from specmargin.graphs.laplacians import LaplacianOperator
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
-from specmargin.kernels.semidefinite import blocks
 from specmargin.objectives.reduction import Applied
 from specmargin.rounding import UNIT, blocked_depth, blocked_product, exact_dot, gamma, split_product
-from specmargin.typing import FloatArray, IntArray, MatrixLike
+from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["Image", "Products"]
 
@@ -80,18 +78,6 @@ class Image:
         return value, _SAFE * error + 4.0 * UNIT * abs(value)
 
 
-def _tiles(K: Any) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Yield row and column numbers and moduli of the entries of a symmetric matrix, its lower triangle at least."""
-    if sp.issparse(K):
-        entries = sp.coo_array(K)
-        yield entries.row, entries.col, np.abs(entries.data)
-        return
-    tiles, at = blocks(len(K), _TILE), np.arange(len(K))
-    for i, rows in enumerate(tiles):
-        for columns in tiles[: i + 1]:
-            yield at[rows, None], at[columns], np.abs(K[rows, columns])
-
-
 class Products:
     """A kernel and a graph as factors of vectors.
 
@@ -115,14 +101,14 @@ class Products:
         if sp.issparse(matrix):
             matrix = sp.csr_array(matrix)
         self._given: Any = matrix if sp.issparse(matrix) or isinstance(matrix, np.ndarray) else None
-
-    @cached_property
-    def _matrix(self) -> Any:
-        """L, its base where it is a power, or None where it is no matrix and too large for one."""
-        if self._given is not None or self.L is None or len(self.roots) > _STORED:
-            return self._given
-        columns = np.column_stack([np.asarray(self.L @ unit, dtype=float) for unit in np.eye(len(self.roots))])
-        return (columns + columns.T) / 2
+        self._matrix: Any = self._given
+        if self._given is None and L is not None and K.shape[0] <= _STORED:
+            columns = np.column_stack([np.asarray(L @ unit, dtype=float) for unit in np.eye(K.shape[0])])
+            self._matrix = (columns + columns.T) / 2
+        self._terms = 0  # in a row of L
+        if self._matrix is not None:
+            per_row = np.diff(self._matrix.indptr) if sp.issparse(self._matrix) else self._matrix.shape[1]
+            self._terms = int(np.max(per_row, initial=0))
 
     @cached_property
     def roots(self) -> FloatArray:
@@ -136,11 +122,18 @@ class Products:
         if isinstance(self.K, KernelOperator):
             return roots
         over, beyond = np.zeros(len(roots), dtype=bool), 0.0
-        for rows, columns, sizes in _tiles(self.K):
-            outside = sizes > (1.0 + 1e-10) * roots[rows] * roots[columns]  # `_SAFE` covers that
+        entries = sp.coo_array(self.K) if sp.issparse(self.K) else None
+        for start in range(0, len(roots) if entries is None else 1, _TILE):
+            # Of a stored matrix, which is symmetric, the lower triangle at least; `_SAFE` covers the 1e-10.
+            if entries is None:
+                sizes = np.abs(self.K[start : start + _TILE, : start + _TILE])
+                allowed = (1.0 + 1e-10) * roots[start : start + _TILE, None] * roots[: start + _TILE]
+            else:
+                sizes, allowed = np.abs(entries.data), (1.0 + 1e-10) * roots[entries.row] * roots[entries.col]
+            outside = sizes > allowed
             if outside.any():
-                i, j = (np.broadcast_to(at, sizes.shape)[outside] for at in (rows, columns))
-                over[i] = over[j] = True
+                i, j = np.nonzero(outside) if entries is None else (entries.row[outside], entries.col[outside])
+                over[i + start] = over[j] = True
                 beyond = max(beyond, float(sizes[outside].max()))
         return np.sqrt(np.where(over, np.maximum(squares, beyond), squares))
 
@@ -148,16 +141,11 @@ class Products:
     def _sizes(self) -> Any:
         return abs(self._matrix)
 
-    @cached_property
-    def _terms(self) -> int:
-        """Terms in a row of L."""
-        matrix = self._matrix
-        return int(np.diff(matrix.indptr).max(initial=0)) if sp.issparse(matrix) else int(matrix.shape[1])
-
     def kernel(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return K v in float64, and a bound on the rounding of every entry."""
         if isinstance(self.K, np.ndarray):
-            return blocked_product(self.K, v), self.kernel_error(v, gamma(blocked_depth(len(v)) + 1))
+            depth = gamma(blocked_depth(len(v)) + 1)
+            return blocked_product(self.K, v), _SAFE * depth * float(self.roots @ np.abs(v)) * self.roots
         return np.asarray(self.K @ v), self.kernel_error(v)
 
     @cached_property
@@ -168,13 +156,9 @@ class Products:
             return False
         return bool((M != M.T).nnz == 0) if sp.issparse(M) else bool(np.array_equal(M, M.T))
 
-    def kernel_error(self, v: FloatArray, depth: float | None = None) -> FloatArray:
-        """Return a bound on the rounding of every entry of ``K @ v``, each term rounded by depth in all.
-
-        By default it holds for float64 in whichever order it is summed.
-        """
-        if depth is None:
-            depth = self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1)
+    def kernel_error(self, v: FloatArray) -> FloatArray:
+        """Return a bound on the rounding of every entry of ``K @ v`` in float64, in whichever order it is summed."""
+        depth = self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1)
         return np.asarray(_SAFE * depth * float(self.roots @ np.abs(v)) * self.roots)
 
     def length(self, error: FloatArray) -> float:

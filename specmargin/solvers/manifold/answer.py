@@ -66,10 +66,13 @@ def full_space_result(
 
 def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> SolveResult:
     """Return the result, or alpha = 0 with the best intercept under the same bound where that is better."""
+    known = result.certificate
+    if known.is_optimal(tol):
+        return result
     b, zero = obj.constant(), np.zeros(obj.labels.n_samples)
-    value, known = obj.value_at(zero, b, zero), result.certificate
+    value = obj.value_at(zero, b, zero)
     # Where it counts, what was lost to rounding may be all of it.
-    if known.primal_objective + known.rounding <= value * (1.0 + 1e-12) or known.is_optimal(tol):
+    if known.primal_objective + known.rounding <= value * (1.0 + 1e-12):
         return result
     certificate = replace(known, primal_objective=value, rounding=known.rounding + gamma(len(zero) + 8) * value)
     return replace(

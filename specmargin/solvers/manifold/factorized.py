@@ -96,10 +96,15 @@ def factorized(
     >>> sm.solvers.factorized(obj).certificate.is_optimal(1e-9)
     True
     """
-    start = time.perf_counter()
     require("factorized", "LapSVM", obj.loss)
     if dtype is not None and not obj.is_reduced:
         obj = obj.reduced(dtype)
+    return solved(obj, tol, max_iter)
+
+
+def solved(obj: LapSVM, tol: float, max_iter: int = 300) -> SolveResult:
+    """Return the answer of `factorized` to an objective whose loss is known to be taken."""
+    start = time.perf_counter()
     answers: list[SolveResult] = []
     failures: list[str] = []
     for variant in ("factorized", "factorized, pivoted"):
@@ -110,8 +115,8 @@ def factorized(
             continue
         if answers[-1].status is Status.OPTIMAL:
             break
-    result = _best(obj, answers, failures, tol)
-    return replace(result, seconds=time.perf_counter() - start)
+    best = answers[0] if len(answers) == 1 else _best(answers, failures, tol)
+    return replace(never_worse_than_zero(obj, best, tol), seconds=time.perf_counter() - start)
 
 
 def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult:
@@ -171,8 +176,8 @@ def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | 
     return None if step is None or not np.isfinite(step).all() else alpha - step / 2
 
 
-def _best(obj: LapSVM, answers: list[SolveResult], failures: list[str], tol: float) -> SolveResult:
-    """Return the answer of the lowest objective, under the best bound, and never one above that of alpha = 0."""
+def _best(answers: list[SolveResult], failures: list[str], tol: float) -> SolveResult:
+    """Return the answer of the lowest objective, under the best bound."""
     if not answers:
         raise SolverError(
             "neither factorisation is possible: " + "; ".join(failures) + ". Scale kernel and graph, or take gammas "
@@ -190,7 +195,7 @@ def _best(obj: LapSVM, answers: list[SolveResult], failures: list[str], tol: flo
             best = replace(
                 best, certificate=both, status=both.status(tol, stopped), variables={**best.variables, **beta}
             )
-    return never_worse_than_zero(obj, best, tol)
+    return best
 
 
 def _or_infinite(value: float) -> float:
@@ -315,10 +320,12 @@ def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -
 
 def _sequential(G: FloatArray, y: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, float] | None:
     """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
+    from sklearn import config_context
     from sklearn.svm import SVC
 
     svm = SVC(C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
-    with warnings.catch_warnings():
+    # What it is given has been checked.
+    with config_context(skip_parameter_validation=True, assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a search that is cut short
         try:
             svm.fit(G / 2, y, weights)
@@ -389,15 +396,14 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
     The gap comes third, relative to the objective.
     """
     G, y, rows, weights = obj.reduction.G, obj.labels.sign, obj.labeled_rows, obj.labels.weights
-    caps = obj.labels.weights_or_ones
+    caps = 1.0 if weights is None else weights
 
-    def decisions(v: FloatArray) -> FloatArray:
-        # Those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.
-        return rows @ obj.reduction.coefficients(v)
+    coefficients = obj.reduction.coefficients
 
     def measured(v: FloatArray, b: float) -> tuple[float, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
-        f = decisions(v)
+        # Decisions are those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.
+        f = rows @ coefficients(v)
         if obj.fit_intercept:
             b = hinge_intercept(y, f, weights)
         # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
@@ -407,14 +413,14 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
     for _ in range(steps):
-        beta, slack = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
+        beta, slack = 2.0 * y * trial_v, 1.0 - y * (rows @ coefficients(trial_v) + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
         at_zero = beta < -slack
         at_one = (caps - beta < slack) & ~at_zero
         free = ~at_zero & ~at_one
         trial_v = np.where(free, trial_v, np.where(at_one, caps * y / 2, 0.0))
         # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
-        rhs = (y - decisions(trial_v) - trial_b)[free]
+        rhs = (y - rows @ coefficients(trial_v) - trial_b)[free]
         k = int(free.sum())
         if k == 0:
             break

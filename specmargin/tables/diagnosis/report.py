@@ -206,7 +206,7 @@ def diagnose(
     n = X.shape[0] if given is None else given.shape[0]
     labeled, codes, classes = read_labels(y, unlabeled, n)
     if y is not None and len(classes) > 1:
-        warn_of_marker(y, unlabeled, stacklevel=4)
+        warn_of_marker(y, unlabeled)
     k, to_neighbors = 0, None
     if search is not None and search.used.sum() > 1:
         k = min(n_neighbors, int(search.used.sum()) - 1)

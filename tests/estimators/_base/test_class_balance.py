@@ -6,7 +6,7 @@ import pytest
 import specmargin as sm
 from specmargin.estimators._base.class_balance import Balance, in_force, shrunken_cut
 from specmargin.kernels import RBF
-from specmargin.labels.shares import label_counts, sparse_share
+from specmargin.labels.shares import sparse_share
 
 
 def labels_of(*counts, n=1000):
@@ -17,7 +17,7 @@ def labels_of(*counts, n=1000):
 @pytest.mark.parametrize("counts", [(1, 1), (2, 8), (5, 5), (3, 17), (60, 40), (700, 200)])
 def test_the_cut_leaves_the_shrunken_share_above(rng, counts):
     labels, l = labels_of(*counts), sum(counts)
-    assert label_counts(labels).tolist() == list(counts)
+    assert labels.counts.tolist() == list(counts)
     for f in (rng.normal(size=1000), rng.normal(size=1000) - 3.0, rng.exponential(size=1000) - 0.2):
         s, A = sparse_share(f, np.array(counts)), min(1.0, 20.0 / l)
         share = A * s + (1 - A) * np.mean(f > 0)

@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 import specmargin as sm
 from cvxproof.results import INACCURATE_GAP, Certificate, SolveResult, Status
 from specmargin.estimators import LapSVM
-from specmargin.estimators._base.fit_warnings import warn_of_classes, warn_of_scales
+from specmargin.estimators._base.class_balance import codes_of
+from specmargin.estimators._base.fit_warnings import warn_of_classes as warn_of_positions
+from specmargin.estimators._base.fit_warnings import warn_of_scales
 from specmargin.estimators._base.semi_supervised import _DOUBTFUL
 from specmargin.exceptions import (
     ClassShareWarning,
@@ -46,6 +48,10 @@ class Fitted:
     def __init__(self, scores, **params):
         self.scores_ = np.asarray(scores, dtype=float)
         vars(self).update(params)
+
+
+def warn_of_classes(fitted, labels):
+    warn_of_positions(fitted, labels, codes_of(fitted.scores_))
 
 
 def labels_of(known, n):
