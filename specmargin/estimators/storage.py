@@ -29,7 +29,7 @@ KIND = "estimator"
 _CONTENTS_VERSION = 2
 """Version of what such a file holds: raised when a later package could not predict from it."""
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn")
+_PACKAGES = ("specmargin", "numpy", "scipy", "scikit-learn")
 _COMPARED = ("specmargin", "scikit-learn")
 """Packages whose versions decide how an estimator predicts."""
 

@@ -312,7 +312,7 @@ def by_skops(estimator: Any) -> Any:
     skops = pytest.importorskip("skops.io")
     content = skops.dumps(estimator)
     foreign = skops.get_untrusted_types(data=content)
-    assert all(name.startswith(("specmargin.", "numpy.", "scipy.", "sklearn.")) for name in foreign)
+    assert all(name.startswith(("specmargin.", "cvxproof.", "numpy.", "scipy.", "sklearn.")) for name in foreign)
     return skops.loads(content, trusted=foreign)
 
 

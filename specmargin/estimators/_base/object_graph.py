@@ -51,7 +51,8 @@ def known_classes() -> dict[str, type]:
     """Return the classes that a file can hold, by their names in files."""
     classes: dict[str, type] = {}
     for room in ROOMS:
-        for module in _modules(importlib.import_module(f"specmargin.{room}")):
+        home = "cvxproof" if room == "results" else "specmargin"  # where certificates are at home
+        for module in _modules(importlib.import_module(f"{home}.{room}")):
             for value in vars(module).values():
                 own = isinstance(value, type) and value.__module__ == module.__name__
                 if own and not issubclass(value, BaseException) and not getattr(value, "_is_protocol", False):
