@@ -83,7 +83,7 @@ def public_objects() -> Iterator[tuple[str, object]]:
         if not (inspect.isclass(value) or inspect.isroutine(value) or hasattr(value, "__wrapped__")):
             continue
         home = f"{value.__module__}.{value.__qualname__}"
-        if home.startswith("specmargin.") and home not in seen:
+        if home.startswith(("cvxproof.", "specmargin.")) and home not in seen:
             seen.add(home)
             yield home, value
 
