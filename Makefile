@@ -34,7 +34,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers pages golden bench race mutation test test-all test-lowest test-wheel notebooks lessons marimo teacher lint format lock clean house
+.PHONY: help setup figures picture tables docs numbers pages golden bench race mutation test test-all test-lowest test-wheel notebooks lessons marimo teacher lint format lock clean house
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -53,7 +53,7 @@ tables: $(READY) ## compute the tables, beside the published numbers (ARGS as ab
 	@$(BIN)/python -m reproduction tables $(ARGS)
 
 # Notebooks run when their text has changed; figures are those that `make figures` has left in figures/output.
-docs: $(READY) $(VENV)/.ready-docs ## the documentation site in docs/_build/html: warnings and broken links are errors
+docs: $(READY) $(VENV)/.ready-docs ## the documentation site in docs/_build/html, claims and recorded tables among it: warnings and broken links are errors
 	@$(THREADS) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html $(ARGS)
 	@$(BIN)/python docs/_extensions/built_pages.py docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser; it needs no network."
@@ -62,9 +62,6 @@ $(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
 	@echo "Installing what $(DOCS_LOCK) lists ..."
 	@$(INSTALL) $(DOCS_LOCK)
 	@touch $@
-
-report: $(READY) $(VENV)/.ready-docs ## one page of claims, recorded tables and figures: report/index.html (ARGS="--out FOLDER")
-	@$(BIN)/python -m reproduction report $(ARGS)
 
 numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")
 	@$(BIN)/python tests/page_numbers.py $(ARGS)

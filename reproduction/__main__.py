@@ -1,4 +1,4 @@
-"""The papers' figures, tables, report and data: ``python -m reproduction figures | tables | report | datasets``.
+"""The papers' figures, tables and data: ``python -m reproduction figures | tables | datasets``.
 
 Errors and interrupts end a command as those of ``specmargin`` do; ``--debug`` shows tracebacks.
 """
@@ -141,28 +141,6 @@ def tables(
         echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
-
-
-@app.command()
-def report(
-    results: Annotated[
-        Path | None, typer.Option("--results", help="Recorded tables; default: results/recorded of the checkout.")
-    ] = None,
-    figures: Annotated[Path | None, typer.Option("--figures", help="Figures; default: figures/output.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the page and its pictures.")] = Path("report"),
-) -> None:
-    """Make one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
-
-    The page needs no network. What cannot be read is named, there and here, and the exit code is then 1.
-    """
-    from reproduction.site import build_report
-
-    problems = build_report(out, results, figures)
-    echo(f"written: {out / 'index.html'}")
-    for problem in problems:
-        echo(f"amiss: {problem}", err=True)
-    if problems:
-        raise typer.Exit(1)
 
 
 @datasets_app.command("list")

@@ -1,11 +1,9 @@
 """Results as pages of Markdown: claims with verdicts, recorded tables with their provenance, and figures.
 
-`record_pages` and `figure_pages` return texts by name, which the site has in docs/recorded and docs/gallery;
-`build_report` makes one page of all of them by Sphinx. Nothing is computed here. What cannot be read is named, and the
-rest is shown.
+`record_pages` and `figure_pages` return texts by name, which the site has in docs/recorded and docs/gallery. Nothing is
+computed here. What cannot be read is named, and the rest is shown.
 """
 
-import io
 import math
 import os
 import re
@@ -13,20 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from cvxproof.files import parse_json, read_file
 from reproduction import papers
-from reproduction.engine.artifacts import explained, require_folder
 from reproduction.engine.provenance import since_commit
 from reproduction.figure_scripts import described, expected_seconds, figure_scripts
 from reproduction.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
 from reproduction.recorded import RecordedTable, read_record
 from reproduction.verdicts import VERDICTS, Claim, figure_claims, number_counts, parse_claims, tally
-from specmargin.exceptions import InvalidInputError, SpecmarginError
-
-_ROOT = Path(__file__).resolve().parents[1]
+from specmargin.exceptions import InvalidInputError
 
 
 class Pages(NamedTuple):
@@ -341,57 +335,3 @@ def write_pages(folder: Path, texts: Mapping[str, str]) -> None:
             page.write_text(text, encoding="utf-8")
     for stale in {page for page in folder.glob("*.md") if page.stem not in texts}:
         stale.unlink()
-
-
-_SETTINGS = {
-    "extensions": ["myst_parser", "markdown_pages"],
-    "myst_enable_extensions": ["attrs_inline"],
-    "html_title": "specmargin: claims, tables and figures",
-    # There is nothing to search in a single page that a browser does not find.
-    "html_sidebars": {"**": [f"sidebar/{part}.html" for part in ("brand", "scroll-start", "navigation", "scroll-end")]},
-}
-_FRONT = "# Five papers on semi-supervised large-margin learning, made again\n\n"
-_CONTENTS = "```{{toctree}}\n:glob:\n:hidden:\n\n{}\n```\n"
-
-
-def build_report(out: Path, results: Path | None = None, figures: Path | None = None) -> list[str]:
-    """Make one page of all results, ``index.html`` in the folder `out`, which needs no network; return what is amiss.
-
-    Parameters
-    ----------
-    out : path
-        Folder of the page, its style and its pictures.
-    results, figures : path, optional
-        Folders of recorded tables and of figures; ``results/recorded`` and ``figures/output`` of the checkout.
-
-    Raises
-    ------
-    ValueError
-        If a folder that was named is not there, or `out` is a file.
-    SpecmarginError
-        If Sphinx is not installed.
-    """
-    for option, place in (("results", results), ("figures", figures)):
-        if place is not None and not place.is_dir():
-            raise InvalidInputError(f"--{option} {str(place)!r} is not a folder; name the one that holds the {option}.")
-    require_folder(out)
-    try:
-        import furo  # noqa: F401
-        import myst_parser  # noqa: F401
-        from sphinx.application import Sphinx
-    except ImportError as error:
-        remedy = "make report installs it, and so does python -m pip install -r requirements/docs.lock"
-        raise SpecmarginError(f"the report needs Sphinx ({error}): {remedy}.") from None
-    drawn, said = figures or _ROOT / "figures" / "output", io.StringIO()
-    pages = record_pages(results or _ROOT / "results" / "recorded", drawn)
-    with TemporaryDirectory() as work, explained(out, lambda: "What is there may be of an earlier report."):
-        source = Path(work).resolve() / "pages"
-        write_pages(source / "recorded", pages.texts)
-        write_pages(source / "gallery", figure_pages(drawn.resolve(), source / "gallery"))
-        contents = {"index": _FRONT + _CONTENTS.format("recorded/index\ngallery")}
-        write_pages(source, {**contents, "gallery": "# Figures\n\n" + _CONTENTS.format("gallery/*")})
-        builder = Sphinx(
-            source, _ROOT / "docs", out, Path(work) / "doctrees", "singlehtml", _SETTINGS, status=None, warning=said
-        )
-        builder.build()
-    return [*pages.problems, *said.getvalue().splitlines()]

@@ -1,10 +1,8 @@
 """Pages of records and figures: claims, tables, provenance, and what is damaged or missing."""
 
 import gzip
-import importlib.util
 import json
 import math
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,7 +14,6 @@ from reproduction.engine.significance import significance_marks
 from reproduction.engine.sweep import SweepInterruptedError
 from reproduction.report import Line, MarkedRow, MarkedSection, Section
 from reproduction.run import Experiment, Findings, Setup, run_experiment
-from specmargin.exceptions import InvalidInputError, SpecmarginError
 
 LINES = [
     Line("g50c", "svm", "folds", 9.5, 1.25, 10, 9.33, 2.0, "paper table 4", "other <protocol>"),
@@ -220,30 +217,3 @@ def test_pages_that_are_no_longer_any_go_and_equal_ones_are_not_touched(tmp_path
     site.write_pages(tmp_path, {"a": "A"})
     assert [page.name for page in tmp_path.iterdir()] == ["a.md"]
     assert (tmp_path / "a.md").stat().st_mtime_ns == before
-
-
-def test_folders_that_will_not_do_are_named(tmp_path):
-    for option in ("results", "figures"):
-        with pytest.raises(InvalidInputError, match=f"--{option} .* is not a folder"):
-            site.build_report(tmp_path / "out", **{option: tmp_path / "none"})
-    (tmp_path / "file").touch()
-    with pytest.raises(InvalidInputError, match="is a file; name a folder"):
-        site.build_report(tmp_path / "file")
-
-
-def test_without_sphinx_the_remedy_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "furo", None)
-    with pytest.raises(SpecmarginError, match=r"requirements/docs\.lock"):
-        site.build_report(tmp_path / "out")
-
-
-def test_one_page_of_everything(results, drawn, tmp_path):
-    for module in ("sphinx", "furo", "myst_parser"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed; make report installs it")
-    folder = results("lapsvm_svm")
-    assert site.build_report(tmp_path / "out", folder, drawn("two_labels")) == []
-    page = (tmp_path / "out" / "index.html").read_text()
-    assert (tmp_path / "out" / "_images" / "two_labels.png").read_bytes() == PNG
-    assert page.index("claims that recorded tables judge") < page.index("5.55 (0.75)") < page.index("two_labels.png")
-    assert 'src="http' not in page

@@ -362,18 +362,6 @@ def test_verify_without_flint_names_the_remedy(answers, tmp_path):
     assert re.fullmatch(r"Error: .* pip install 'specmargin\[verify\]'\n", result.stderr)
 
 
-def test_report_names_what_it_cannot_read(run, tmp_path, monkeypatch):
-    from reproduction import site
-
-    monkeypatch.setattr(site, "build_report", lambda out, results, figures: [])
-    result = run("report", "--out", "made")
-    assert (result.exit_code, result.stdout) == (0, "written: made/index.html\n")
-    monkeypatch.setattr(site, "build_report", lambda out, results, figures: ["the record 'x' cannot be read"])
-    result = run("report")
-    assert (result.exit_code, result.stdout) == (1, "written: report/index.html\n")
-    assert result.stderr == "amiss: the record 'x' cannot be read\n"
-
-
 # The entry, names that are nearly right, places, controls
 
 
