@@ -6,10 +6,12 @@ table is written to ``<out>/tables``.
 """
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from reproduction.data import available
@@ -86,12 +88,16 @@ class Setup(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a report holds: its body, the protocol, what the numbers say, and lines before the common footer."""
+    """What a report holds: its body, lines below the protocol, what the numbers say, lines before the common footer.
+
+    `facts` fill in the braces of the table's protocol.
+    """
 
     sections: Sequence[Section | MarkedSection]
     header: Sequence[str] = ()
     remarks: Sequence[str] = ()
     footer: Sequence[str] = ()
+    facts: Mapping[str, Any] = MappingProxyType({})
 
 
 def _one_sweep(plan: Any, sweep: Run, data: Path | None) -> list[Row]:
@@ -121,6 +127,8 @@ class Experiment:
         What the header says of the quick table.
     axes : tuple of str
         Parts of the protocol that `Options.choices` may set: ``python -m reproduction tables NAME --set axis=value``.
+    protocol : tuple of str
+        What was done, for the head of the report, in which the `facts` of its findings are filled in.
     """
 
     name: str
@@ -133,6 +141,15 @@ class Experiment:
     solver: str = "numpy"
     quick: str = ""
     axes: tuple[str, ...] = ()
+    protocol: tuple[str, ...] = ()
+
+
+_WORDS = tomllib.loads(Path(__file__).with_name("papers").joinpath("tables.toml").read_text(encoding="utf-8"))
+
+
+def words(name: str) -> dict[str, Any]:
+    """Return the fields of a paper's table that are words, its name among them, as ``papers/tables.toml`` has them."""
+    return {"name": name} | {key: tuple(v) if isinstance(v, list) else v for key, v in _WORDS[name].items()}
 
 
 def measured(work: Callable[..., Mapping[str, Any]], data: Path | None = None) -> Run:
@@ -286,7 +303,7 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
         f"{experiment.name}{options.suffix}",
         experiment.title,
         findings.sections,
-        [*header, *quick, *findings.header],
+        [*header, *quick, *(line.format(**findings.facts) for line in experiment.protocol), *findings.header],
         [*findings.footer, *end],
         findings.remarks,
     )

@@ -38,7 +38,7 @@ from reproduction.papers._protocols.auto_ssl_sets import (
     UNSEEN,
 )
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import Task, available_tasks, samples, splits
 from specmargin.estimators.comparison import compare_errors, error_estimate
 from specmargin.exceptions import InvalidInputError
@@ -251,13 +251,7 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
         alike = [row for row in ok if row["dataset"] not in PUBLISHED and (row["dataset"] in SEVERAL) == several]
         for labels, members in grouped(alike, lambda row: row["param_labels"]).items():
             remarks += _remarks(f"{labels} labels{' a class' if several else ''}", members)
-    header = [
-        "Errors in percent on the unlabelled samples; everything is tuned on the labels alone. Floors: a prototype's, "
-        "on other draws. best: the family of least mean error with hindsight.",
-        f"Sets that may choose constants: {', '.join(CHOOSING)}. All others confirm; those of half=unseen were named "
-        "when the constants stood.",
-    ]
-    return Findings([Section("", lines)], header, remarks)
+    return Findings([Section("", lines)], remarks=remarks, facts={"choosing": ", ".join(CHOOSING)})
 
 
 def _lines(name: str, labels: int, rows: Sequence[Row]) -> list[Line]:
@@ -336,14 +330,5 @@ def _is_worse(rows: Sequence[Row], other: str) -> bool:
     return bool(ttest_rel(a, b, alternative="greater").pvalue < 0.05)
 
 
-AUTO_SSL = Experiment(
-    "auto_ssl",
-    "AutoSSL next to a tuned SVM, its supervised baseline and every family alone, on two dozen sets",
-    "AutoSSL: error on the unlabelled samples in percent, mean (deviation) over the draws",
-    _setup,
-    work,
-    _report,
-    quick="two sets of 300 samples, two draws.",
-    axes=("half", "sets", "labels", "draws", "n", "constants"),
-)
+AUTO_SSL = Experiment(**words("auto_ssl"), setup=_setup, work=work, report=_report)
 """The table by which the constants of AutoSSL are judged."""

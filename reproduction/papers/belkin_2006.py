@@ -64,7 +64,7 @@ from reproduction.engine.records import Cell, Row, worst_gap
 from reproduction.papers._claims import belkin as claims
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import sources_of
 
 FEW_LABELS = (2, 8, 128)
@@ -179,7 +179,7 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
         setting = settings.setdefault((row["param_kernel"], row["param_per_class"]), {})
         setting.setdefault((row["method"], row["param_normalized"]), []).append(row)
     lines = [_line(part, of) for setting in settings.values() for part in fits.PARTS for of in setting.values()]
-    header, remarks = list(_PROTOCOL), []
+    header, remarks = [], []
     if any(row["dataset"].startswith("usps") for row in rows):
         drawn = ", ".join(f"{method} {claims.figure_4_mean(method):.2f}" for method in fits.METHODS)
         header.append(f"With two labels figure 4 draws other means over the pairs than figure 5: {drawn}.")
@@ -217,26 +217,7 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
 
 
 _FIT = "the kernel's scale is fitted to figure 5"
-_PROTOCOL = (
-    "U: unlabelled samples of the fit, T: samples that no fit saw. Means, and deviations, over all pairs and "
-    "draws. Published numbers are read from drawings.",
-    "Labels are counted per class: the paper's l = 2 is read as two of each digit. T of USPS are the images of the "
-    "training file that are left, 3,291.",
-    "Kernels: fitted is (x'z / 340)^3, whose scale is a fit of ours to the means of figure 5: the paper names "
-    "none. Plain is (x'z + 1)^3; unit is the same over the norms in feature space.",
-    "L = D - W is the paper's text; the normalised Laplacian is shown because the drawn numbers of Isolet are its.",
-)
-
-MANIFOLD_REGULARIZATION = Experiment(
-    "manifold_regularization",
-    "RLS, LapRLS, SVM and LapSVM on 45 pairs of USPS digits and on Isolet, the protocol of the manifold paper",
-    "Manifold regularization: error at the precision-recall break-even point in percent, mean (deviation)",
-    _setup,
-    fits.work,
-    _report,
-    solver="factorized",
-    quick="five pairs, three draws, small graphs; for a look, not for the record.",
-)
+MANIFOLD_REGULARIZATION = Experiment(**words("manifold_regularization"), setup=_setup, work=fits.work, report=_report)
 
 
 def means_and_published(rows: Sequence[Row], per_class: int, kernel: str = "plain") -> dict[str, dict[str, float]]:

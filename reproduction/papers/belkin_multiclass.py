@@ -42,7 +42,7 @@ from reproduction.methods import decide
 from reproduction.papers._claims.belkin import PAPER
 from reproduction.papers._protocols import belkin_fits as fits
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import (
     Task,
     available_tasks,
@@ -184,7 +184,7 @@ def _report(rows: list[Row], plan: Plan, options: Options) -> Findings:
         parts = {part: letter for part, letter in fits.PARTS.items() if task.name == "isolet26" or letter == "U"}
         title = f"Table {TABLES[task.name]}: {task.name}" if task.name in TABLES else task.name
         sections.append(Section(title, [_line(part, of) for part in parts for of in lines.values()]))
-    return Findings(sections, _PROTOCOL)
+    return Findings(sections)
 
 
 def _line(part: str, rows: Sequence[Row]) -> Line:
@@ -210,24 +210,4 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
     )
 
 
-_PROTOCOL = (
-    "One class against the rest, the class of the largest decision; nothing is tuned. U: unlabelled samples of the "
-    "fit, T: samples that no fit saw.",
-    "uspst: the ten published splits; kernel, graph and weights of table 8 of the primal paper. That they are those of "
-    "table 3 is a reading: our source for it has no parameters. isolet26: the protocol of figure 6, with all letters.",
-    "Edge weights on uspst and the Laplacian on isolet26 are open: both have their lines.",
-    "Z-scores and true shares, on uspst, are not the paper's: they tell what the comparison of the classes is worth.",
-    "Not here: table 5 and figure 8, of WebKB (Blum & Mitchell 1998, World Wide Knowledge Base of Carnegie Mellon "
-    "University), whose pages and links are not in the data folder.",
-)
-
-MANIFOLD_MULTICLASS = Experiment(
-    "manifold_multiclass",
-    "RLS, LapRLS, SVM, LapSVM and TSVM on ten digits and on 26 letters at once: tables 3 and 4 of the manifold paper",
-    "Manifold regularization, one class against the rest: error in percent, mean (deviation)",
-    _setup,
-    work,
-    _report,
-    solver="factorized",
-    quick="two splits; for a look, not for the record.",
-)
+MANIFOLD_MULTICLASS = Experiment(**words("manifold_multiclass"), setup=_setup, work=work, report=_report)

@@ -1,8 +1,8 @@
 """The papers themselves: title, authors, venue, and which tables and figures of ours belong to each.
 
 A table belongs to the paper whose module it stands in (`Paper.modules`), a figure to the one that names it
-(`Paper.figures`). `PAPERS`, read from ``bibliography.toml``, is in the order of the page of claims. A DOI is given where it
-is known for certain; the Journal of Machine Learning Research assigns none.
+(`Paper.figures`). `PAPERS`, read from ``bibliography.toml``, is in the order of the page of claims. A DOI is given
+where it is known for certain; the Journal of Machine Learning Research assigns none.
 """
 
 import tomllib

@@ -39,7 +39,7 @@ from reproduction.papers._protocols.chapelle_blocks import (
     timed_features,
     work,
 )
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 
 __all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
 
@@ -147,7 +147,7 @@ def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     if not options.quick:  # a few pairs prove nothing
         settings = [(block, block.rows(by_key, options.data)) for block in plan.blocks]
         remarks += ["", *claims.sentences(settings), ""]
-    return Findings(sections, _PROTOCOL, [*remarks, *seconds(by_key.values())])
+    return Findings(sections, remarks=[*remarks, *seconds(by_key.values())])
 
 
 def _claims(plan: Sequence[ContinuationBlock], by_key: Mapping[str, Row], options: Options) -> list[str]:
@@ -179,26 +179,5 @@ def _mean_error(rows: Sequence[Row]) -> str:
     return f"{statistics.fmean(row['error_unlabeled'] for row in rows):.2f} %"
 
 
-_PROTOCOL = (
-    "Fixed hyper-parameters, nothing tuned. Mean label of the unlabelled samples: that of the labelled ones. Means, "
-    "and deviations, over all pairs and splits. Errors are transductive.",
-    "svm: hinge, free intercept. grad_hinge: the hinge that the paper says, smoothed as at the end of continuation; "
-    "grad_s3vm: the squared hinge of Chapelle & Zien (2005); grad_long: grad_hinge with C* from 1e-6 of itself in 100 "
-    "steps.",
-    "COIL-20: our draws, two labelled samples per class; width 1000 in grey values 0 to 255 of 32 x 32 pixels.",
-    "Section 3.3: v_star is the sign of the projection on v*, cut at the mean and signed by the labelled samples.",
-    "Figure 6: gamma_A = 1 / C; the published 2.8 and 1.8 are best values over gamma_I by test error: OPTIMISTIC.",
-    "Figure 7: one sample of 5020 images, five draws of the labelled ones; the paper draws both anew.",
-)
-
-
-CONTINUATION_S3VM = Experiment(
-    "continuation_s3vm",
-    "Tables 1 to 4 and figures 3 to 7 of the continuation paper: S3VMs on pairs of digits and objects, and on text",
-    "Continuation for semi-supervised SVMs: tables 1 to 4 and figures 3 to 7, errors on the unlabelled points",
-    _setup,
-    work,
-    _report,
-    quick="a few pairs, two splits; for a look, not for the record.",
-)
+CONTINUATION_S3VM = Experiment(**words("continuation_s3vm"), setup=_setup, work=work, report=_report)
 """Quick: every 22nd pair, two splits, tables 1 and 3 and figure 6."""

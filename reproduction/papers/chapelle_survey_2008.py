@@ -29,7 +29,7 @@ from reproduction.blocks import Blocks, Published, available_blocks, grouped
 from reproduction.engine.published import published, published_parameters
 from reproduction.engine.records import Row
 from reproduction.papers._protocols.chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
@@ -99,7 +99,7 @@ def _setup(options: Options) -> Setup:
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     by_key = {row["key"]: row for row in rows}
     effects = [*_shift_effects(by_key.values()), *seconds(by_key.values())]
-    return Findings(plan.sections(by_key, options.data), _PROTOCOL, effects)
+    return Findings(plan.sections(by_key, options.data), remarks=effects)
 
 
 def _shift_effects(rows: Iterable[Row]) -> list[str]:
@@ -113,20 +113,4 @@ def _shift_effects(rows: Iterable[Row]) -> list[str]:
     return [f"mean error with decisions shifted to the class ratio (and as fitted): {', '.join(effects)}."]
 
 
-_PROTOCOL = (
-    "sigma and C of the survey's table 5, chosen with all true labels. In tables 8, 11 and 14 the class ratio is that "
-    "of the hidden labels. Both are OPTIMISTIC. There decisions are shifted to the ratio, for every method.",
-    "multiswitch_tsvm and qn_s3vm are not the survey's: next to them stands the nearest published method; da_s3vm is "
-    "that of its table 2, or next to gradient DA.",
-)
-
-
-S3VM_SURVEY = Experiment(
-    "s3vm_survey",
-    "Tables 8, 11, 13 and 14 of the 2008 survey: every semi-supervised SVM solver on g50c, text and uspst",
-    "Semi-supervised SVMs, every solver compared with the survey of 2008: errors on the unlabelled samples in percent",
-    _setup,
-    work,
-    _report,
-    quick="g50c or a few pairs, one split; for a look, not for the record.",
-)
+S3VM_SURVEY = Experiment(**words("s3vm_survey"), setup=_setup, work=work, report=_report)

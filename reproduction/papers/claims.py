@@ -18,7 +18,7 @@ from reproduction.papers._claims import manifold, primal, s3vm, spectrum
 from reproduction.papers._claims import study as of_studies
 from reproduction.papers._protocols.gieseke_fits import SETS as GIESEKE_SETS
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import is_available, missing_data
 from specmargin.exceptions import InvalidInputError
 
@@ -105,7 +105,7 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
             sections.append(Section(paper, [line for study, each in mine.items() for line in _lines(study, each)]))
             frames = {study: frame_of(each, of_studies.DERIVED.get(study)) for study, each in mine.items()}
             remarks += [f"{paper}:", *judge(claims, frames), ""]
-    return Findings(sections, _PROTOCOL, remarks[:-1])
+    return Findings(sections, remarks=remarks[:-1])
 
 
 def _lines(study: str, rows: Sequence[Row]) -> list[Line]:
@@ -120,18 +120,4 @@ def _lines(study: str, rows: Sequence[Row]) -> list[Line]:
     return lines
 
 
-_PROTOCOL = (
-    "Small studies, one for one or a few claims of a paper; a line per set and measured error, its name in the column "
-    "'tuning'. Objectives, iterations and seconds are in the rows. Nothing is tuned; what is best of a grid says so.",
-    "Seconds are those of the processor, on one computer; sets that begin with 'generated' are drawn anew.",
-)
-
-CLAIMS = Experiment(
-    "claims",
-    "Claims of the five papers that need a computation of their own: small studies with verdicts, a quarter of an hour",
-    "Claims of the five papers: small studies, errors in percent",
-    _setup,
-    work,
-    _report,
-    quick="generated sets alone, two draws; for a look, not for the record.",
-)
+CLAIMS = Experiment(**words("claims"), setup=_setup, work=work, report=_report)

@@ -27,7 +27,7 @@ from reproduction.papers._protocols.auto_ssl_sets import SETS, UNSEEN
 from reproduction.papers._protocols.flipped_fits import METHODS, RATES, compared, n_flips
 from reproduction.papers.auto_ssl import draw_labels
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import available_tasks, samples
 from specmargin.checks import among
 from specmargin.exceptions import InvalidInputError
@@ -129,21 +129,7 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
         ),
         Section("Loss of accuracy in points, mean (deviation) over the draws", list(_cells(frame, plan))),
     ]
-    return Findings(sections, _PROTOCOL, [*judge(rows), "", *_told(frame, mean, found, plan)])
-
-
-_PROTOCOL = (
-    "Classifiers as they come, thresholds at zero, SpectralFilterClassifier with normalization='centered'; what they "
-    "choose they choose by the labels that they see. 'kernel ridge' is LapRLS without a graph. Loss: error with "
-    "flipped labels less that with true ones, on samples without a label.",
-    "survive: predictions that no as many false labels can change, by label_robustness of the fit to the true labels, "
-    "parameters held; of LapSVM what is proved, and in brackets where no such labels were found. changed: predictions "
-    "that differ. Held: with the parameters of the fit to the true labels.",
-    "Rank correlations are of what should rise with the loss. 'as many' and 'one': predictions not certified for as "
-    "many false labels as there are, or for one; 'flips': less the mean number of flips that were found to change one. "
-    "'true labels': by the fit to these; 'as given': by that to the flipped ones, which is all that a user has. 'trial "
-    "flips': as many of these flipped at random, three times, and what that changes.",
-)
+    return Findings(sections, remarks=[*judge(rows), "", *_told(frame, mean, found, plan)])
 
 
 def _overall(mean: pd.DataFrame, plan: Plan) -> Iterable[Line]:
@@ -209,14 +195,5 @@ def _told(frame: pd.DataFrame, mean: pd.DataFrame, found: Sequence[Correlation],
         yield f"{method}: what changes is told (area under the curve) by flips {auc:.1f}, by the margin {margin:.1f}"
 
 
-FLIPPED_LABELS = Experiment(
-    "flipped_labels",
-    "False labels, 5 to 30 % of 40, on eleven sets: what is certified, what changes, and whether one tells the other",
-    "Flipped labels: certified predictions and loss of accuracy",
-    _setup,
-    work,
-    _report,
-    quick="two sets of 120 samples, two draws.",
-    axes=("sets", "draws", "labels"),
-)
+FLIPPED_LABELS = Experiment(**words("flipped_labels"), setup=_setup, work=work, report=_report)
 """Shares that are certified, shares that change and losses by set, rate and classifier, and their rank correlations."""

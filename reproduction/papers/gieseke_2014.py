@@ -59,7 +59,7 @@ from reproduction.papers._protocols.gieseke_fits import (
 )
 from reproduction.papers._protocols.s3vm_methods import Setting, fit
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.verdicts import told_numbers
 from specmargin.exceptions import InvalidInputError
 
@@ -285,7 +285,8 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
     concluded = claims.sentences(settings)
     if concluded:
         concluded += told_numbers(sections)
-    return Findings(sections, _protocol(options.choices), [*_ties(rows, by_rule), *concluded])
+    remarks = [*_ties(rows, by_rule), *concluded]
+    return Findings(sections, remarks=remarks, facts=_facts(options.choices))
 
 
 def one_split(values: Sequence[float]) -> str:
@@ -328,28 +329,14 @@ def _ties(rows: Iterable[Row], lines: Sequence[Line]) -> list[str]:
     return remarks
 
 
-def _protocol(choices: Mapping[str, str]) -> list[str]:
-    """Say what was done, and what of it is our reading."""
+def _facts(choices: Mapping[str, str]) -> dict[str, str]:
+    """Say how labels were drawn, and what decides ties."""
     uniform = choices.get("labels") == "uniform"
     labels = "drawn uniformly, one of each class at least" if uniform else "in proportion to the classes"
-    ties = "the first setting" if uniform else "the least hinge loss on what was left out"
-    return [
-        f"Table 2: linear kernel, ten random partitions, labels {labels} (our reading); lam, lam' and the class ratio "
-        f"from the labelled part alone; error on unseen samples. Ties of the cross-validation go to {ties}: our "
-        "choice, the last section shows others. CCCP, multi-switch and annealing try every second lam, which halves "
-        "the hours: ours, too.",
-        "COIL: 32 x 32 pixels from 0 to 1 (the paper: 20 x 20), objects counted from 1. MNIST: 1000 images of a pair. "
-        "g2c, g4c: samples of our generators. Figures 4 to 7 have no published numbers here.",
-    ]
+    return {
+        "labels": labels,
+        "ties": "the first setting" if uniform else "the least hinge loss on what was left out",
+    }
 
 
-QN_S3VM = Experiment(
-    "qn_s3vm",
-    "Table 2 and figures 4 to 7 of the QN-S3VM paper: linear classifiers tuned on the labelled part alone",
-    "Quasi-Newton semi-supervised SVMs: table 2, errors on unseen samples in percent, and figures 4 to 7",
-    _setup,
-    work,
-    _report,
-    quick="digits and a small G2C, two partitions, two settings; nothing is published.",
-    axes=tuple(AXES),
-)
+QN_S3VM = Experiment(**words("qn_s3vm"), setup=_setup, work=work, report=_report)

@@ -74,7 +74,7 @@ from reproduction.papers._protocols.optima_instances import (
 )
 from reproduction.papers._protocols.optima_quantities import ALIKE, PARTS, TOL, intervals, quantities
 from reproduction.papers._protocols.optima_report import answer, sections, unproved
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import is_available, missing_data
 from specmargin.exceptions import SpecmarginError
 from specmargin.optima.bound import s3vm_bound
@@ -231,24 +231,10 @@ def judged(rows: Iterable[Row]) -> list[str]:
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
     ok = [row for row in rows if row["status"] == "ok"]
     frame = quantities(ok)
-    header = [
-        f"{len(plan.sizes)} draws of {len(plan.sets)} pairs of classes, of {', '.join(map(str, plan.sizes))} samples; "
-        "squared hinges, C by five folds of the labels. The optimum is proved to 0.1 % in "
-        f"{len(frame)} of {len(ok)} problems.",
-        unproved(ok),
-        "Answers are judged in one objective, with converged labels. Limits are those of 95 % of 2,000 bootstraps over "
-        "sets, and over draws within each.",
-    ]
-    return Findings(sections(frame, ok), header, [*answer(frame), *judged(ok)])
+    facts = {"draws": len(plan.sizes), "sets": len(plan.sets), "sizes": ", ".join(map(str, plan.sizes))}
+    facts |= {"proved": len(frame), "problems": len(ok), "unproved": unproved(ok)}
+    return Findings(sections(frame, ok), remarks=[*answer(frame), *judged(ok)], facts=facts)
 
 
-S3VM_OPTIMA = Experiment(
-    "s3vm_optima",
-    "Whether the proved optimum of the S3VM errs less than what each local search finds",
-    "Error of the proved S3VM optimum less that of local searches, in points",
-    _setup,
-    work,
-    _report,
-    quick="two pairs of digits, 24 samples, 20 % labels, two draws and two starts",
-)
+S3VM_OPTIMA = Experiment(**words("s3vm_optima"), setup=_setup, work=work, report=_report)
 """The proved optimum against the searches: errors, and how gap and error hang together. Quick: 24 samples of digits."""

@@ -56,7 +56,7 @@ from reproduction.papers._protocols.melacci_belkin_sections import (
     reason_of,
     sections,
 )
-from reproduction.run import Experiment, Findings, Options, Run, Setup
+from reproduction.run import Experiment, Findings, Options, Run, Setup, words
 from reproduction.tasks import Task, splits
 from reproduction.verdicts import told_numbers
 
@@ -199,31 +199,16 @@ def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: O
         theirs = published[task, method]
         note = f"published {_listed(theirs)}" if theirs else "nothing published"
         remarks.append(f"  {task} {method}: {_listed(setting)} ({note})")
-    header = [
-        "FACEMIT (CBCL faces) has the table lapsvm_primal_faces; lapsvm_primal_laplacian compares D - W with the "
-        "normalised Laplacian of this table.",
-        f"Splits: 4 stratified folds x 3, the first {plan.n_splits} (MNIST: its own test set, 3 draws). L and V are "
-        "drawn uniformly until every class is there. The paper's own draws are not published.",
-        "Graph of the training samples only (L and U), symmetric, heat weights of mean width (the paper does "
-        "not name them), normalised Laplacian. No intercept, as in the authors' code; eq. 7 has one, and "
-        "lapsvm_newton_intercept shows what it does.",
-        "COIL20: rows of unit length, since the scaling that sigma = 0.6 belongs to is not stated. With two labels of "
-        "every class, which the paper does not say, SVM and RLS err as published; why LapSVM does not is unknown. "
-        f"MNIST: {MNIST_KERNEL}: our reading, under which SVM and RLSC err alike, as printed.",
-        "gamma_A, gamma_I: least mean error on V over the splits, one setting per task and method, as in tables 8 and "
-        f"9; grid {_listed(plan.gamma_A)} and {_listed(filter(None, plan.gamma_I))}. lapsvm_pcg_safe is ours.",
-    ]
-    return Findings(parts, header, remarks)
+    facts = {"splits": plan.n_splits, "kernel": MNIST_KERNEL, "gamma_A": _listed(plan.gamma_A)}
+    facts["gamma_I"] = _listed(filter(None, plan.gamma_I))
+    return Findings(parts, remarks=remarks, facts=facts)
 
 
 def _report_laplacian(rows: list[Row], plan: Plan, options: Options) -> Findings:
     fits = fits_of(rows)
     parts, remarks = laplacian_findings(fits)
-    header = [
-        "The paper used the normalised Laplacian; heat weights of mean width, no intercept, as in lapsvm_primal.",
-        f"Grid {_listed(_EITHER.gamma_A)} for either gamma, and the published settings.",
-    ]
-    return Findings(parts, header, [*remarks, "", proof_remark(fits)])
+    facts = {"grid": _listed(_EITHER.gamma_A)}
+    return Findings(parts, remarks=[*remarks, "", proof_remark(fits)], facts=facts)
 
 
 def _listed(values: Iterable[float]) -> str:
@@ -233,25 +218,13 @@ def _listed(values: Iterable[float]) -> str:
 _FULL = Plan("lapsvm_primal")
 _QUICK = replace(_FULL, gamma_A=(1e-4, 1e-1), gamma_I=(0.0, 1e-2, 1.0), n_splits=2)
 LAPSVM_PRIMAL = Experiment(
-    "lapsvm_primal",
-    "Tables 3 to 11 of the primal-LapSVM paper: errors, iterations and times on its six smaller data sets",
-    "Laplacian support vector machines trained in the primal: tables 3 to 11",
-    partial(_setup, SMALL, _FULL, _QUICK),
-    work,
-    _report,
-    _measure,
-    quick="two tasks, two splits, four settings; for a look, not for the record.",
+    **words("lapsvm_primal"), setup=partial(_setup, SMALL, _FULL, _QUICK), work=work, report=_report, measure=_measure
 )
+_MNIST: Any = replace(_FULL, experiment="lapsvm_primal_mnist", protocol={"kernel": MNIST_KERNEL})
 LAPSVM_PRIMAL_MNIST = replace(
     LAPSVM_PRIMAL,
-    name="lapsvm_primal_mnist",
-    summary="The same on MNIST, 3 against 8: 11,902 training samples, hours",
-    setup=partial(
-        _setup,
-        LARGE,
-        replace(_FULL, experiment="lapsvm_primal_mnist", protocol={"kernel": MNIST_KERNEL}),
-        replace(_QUICK, experiment="lapsvm_primal_mnist"),
-    ),
+    **words("lapsvm_primal_mnist"),
+    setup=partial(_setup, LARGE, _MNIST, replace(_QUICK, experiment="lapsvm_primal_mnist")),
 )
 """Three splits of 11,902 training samples; quick on the bundled digits, whatever data are there."""
 
@@ -260,12 +233,8 @@ _EITHER = Plan(
     "lapsvm_primal_laplacian", _HALF_GRID, _HALF_GRID, laplacians=(False, True), published=METHODS_WITH_GRAPH
 )
 LAPSVM_PRIMAL_LAPLACIAN = Experiment(
-    "lapsvm_primal_laplacian",
-    "Table 4 of the primal-LapSVM paper with either Laplacian, normalised and D - W",
-    "Laplacian support vector machines trained in the primal: table 4 with either Laplacian",
-    partial(_setup, SMALL, _EITHER, replace(_EITHER, gamma_A=(1e-4, 1e-2), gamma_I=(1e-4, 1e-2), n_splits=2)),
-    work,
-    _report_laplacian,
-    solver="factorized",
-    quick=LAPSVM_PRIMAL.quick,
+    **words("lapsvm_primal_laplacian"),
+    setup=partial(_setup, SMALL, _EITHER, replace(_EITHER, gamma_A=(1e-4, 1e-2), gamma_I=(1e-4, 1e-2), n_splits=2)),
+    work=work,
+    report=_report_laplacian,
 )

@@ -51,7 +51,7 @@ from reproduction.papers._protocols.optima_quantities import PARTS as PARTS_OF_O
 from reproduction.papers._protocols.optima_quantities import TOL, intervals
 from reproduction.recorded import read_record, recorded_folder
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import checksums, dataset, is_available, missing_data
 from specmargin.exceptions import SpecmarginError
 from specmargin.optima.boxes.margin_boxes import MarginBox
@@ -306,12 +306,8 @@ def _report(rows: Sequence[Row], plan: Any, options: Options) -> Findings:
         Section("Mean share of the plain gap that is closed, in percent", closed),
         Section("Median CPU seconds up to the end of a stage", [_cost(frame, name) for name in STAGES]),
     ]
-    header = [
-        f"{len(frame)} proved problems of {frame['dataset'].nunique()} pairs of classes; optimum and incumbent are "
-        "those of the table s3vm_optima, each stage comes on top of the one before.",
-        "Limits are those of 95 % of 2,000 bootstraps over sets, and over draws within each.",
-    ]
-    return Findings(sections, header, _answer(frame, told[0][2]))
+    facts = {"problems": len(frame), "sets": frame["dataset"].nunique()}
+    return Findings(sections, remarks=_answer(frame, told[0][2]), facts=facts)
 
 
 def _line(part: str, name: str, of: Interval, note: str = "") -> Line:
@@ -353,13 +349,5 @@ def _answer(frame: pd.DataFrame, told: Mapping[str, Interval]) -> list[str]:
     return [first, second, third]
 
 
-S3VM_TIGHTNESS = Experiment(
-    "s3vm_tightness",
-    "How tight the root of the exact S3VM search is, in stages of its relaxation",
-    "Gap of the exact S3VM search at its root, in percent of the proved optimum",
-    _setup,
-    work,
-    _report,
-    quick="two pairs of digits, 24 samples, 20 % labels, two draws, solved on the way",
-)
+S3VM_TIGHTNESS = Experiment(**words("s3vm_tightness"), setup=_setup, work=work, report=_report)
 """The root of the exact search in stages: plain relaxation, boxes, diagonal cuts, products of box sides, triangles."""

@@ -40,7 +40,7 @@ from reproduction.engine.significance import Errors, significance_marks
 from reproduction.papers._claims import shivaswamy_jebara as claims
 from reproduction.papers._protocols import shivaswamy_jebara_fits as fits
 from reproduction.report import MarkedRow, MarkedSection
-from reproduction.run import Experiment, Findings, Options, Run, Setup
+from reproduction.run import Experiment, Findings, Options, Run, Setup, words
 from specmargin.exceptions import InvalidInputError
 
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
@@ -196,9 +196,10 @@ def _report(results: Any, plan: Plan, options: Options) -> Findings:
     remarks = claims.sentences([(task, cell) for (task, _), cell in errors.items()], plan.methods)
     return Findings(
         [_marked(results, plan)],
-        _protocol(plan),
+        [] if "Poisson" in plan.methods else ["Poisson learning is missing: pip install graphlearning"],
         [*remarks, *claims.certified([*tuning, *fresh]), *claims.told_wins(tuning)],
         [_fits([*tuning, *fresh]), _at_ends_of_grids(plan, chosen)],
+        _facts(plan),
     )
 
 
@@ -239,31 +240,17 @@ def _report_mutual(results: Any, plan: Plan, options: Options) -> Findings:
     }
     listed = "; ".join(f"{task} with {k} labels {error:.1f}" for (task, k), error in least.items())
     remarks.append(f"Least mean error of the paper's methods: {listed}.")
-    return Findings([_marked(results, plan)], _protocol(plan)[:4], remarks)
+    return Findings([_marked(results, plan)], remarks=remarks, facts=_facts(plan))
 
 
 _ZERO = 1e-9
 """Share of the largest degree below which an eigenvalue counts as zero."""
 
 
-def _protocol(plan: Plan) -> list[str]:
-    """Say what was done, and what the paper did otherwise."""
+def _facts(plan: Plan) -> dict[str, Any]:
     grid = "; ".join(f"{name} {', '.join(f'{value:g}' for value in values)}" for name, values in plan.grid.items())
-    return [
-        f"{plan.n} samples per task, or all there are; {plan.graph} 5-NN graph with binary weights, combinatorial "
-        f"Laplacian, q = {plan.q}, eps = {plan.eps:g}.",
-        "OPTIMISTIC: hyper-parameters by the least mean error on the unlabelled points, that is by hidden labels of "
-        f"the same samples, over {plan.n_tuning} tuning splits. Errors over {plan.n_fresh} fresh splits: other draws "
-        "of the labelled points, which took no part in the choice. Splits share samples, so that the t-test is bolder "
-        "than its 5 %; the corrected resampled t-test, counted with it, is far more cautious.",
-        "Not as in the paper: its mutual graph falls apart on these data (--set graph=mutual shows it); eps = 1e-6 "
-        "there (--set eps=1e-6); our grids. Xu is its [9], tuned over C and w; 'Xu w=1' is its order alone. From "
-        "'diffusion' on the columns are ours. The paper's own tables are not available: nothing published to compare.",
-        f"Grids: {grid}. C per unit mean kernel diagonal; loss_weight is SGT's C; width is sigma^2 of diffusion and "
-        "Gaussian field over the mean eigenvalue; w is the ratio of consecutive weights (at least that for Xu); "
-        "penalty is ridge's.",
-        *([] if "Poisson" in plan.methods else ["Poisson learning is missing: pip install graphlearning"]),
-    ]
+    facts = {"n": plan.n, "graph": plan.graph, "q": plan.q, "eps": f"{plan.eps:g}", "grid": grid}
+    return facts | {"tuning": plan.n_tuning, "fresh": plan.n_fresh}
 
 
 def _fits(rows: Iterable[Row]) -> str:
@@ -287,24 +274,9 @@ def _at_ends_of_grids(plan: Plan, chosen: Mapping[Where, fits.Setting]) -> str:
 
 
 SPECTRUM_LEARNING = Experiment(
-    "spectrum_learning",
-    "Methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
-    "Laplacian spectrum learning: error on the unlabelled points in percent",
-    _setup,
-    fits.work,
-    _report,
-    measure,
-    quick="two tasks, few splits, few settings; for a look, not for the record.",
-    axes=("graph", "eps"),
+    **words("spectrum_learning"), setup=_setup, work=fits.work, report=_report, measure=measure
 )
 
-SPECTRUM_MUTUAL = replace(
-    SPECTRUM_LEARNING,
-    name="spectrum_mutual",
-    summary="The same on the paper's mutual graph as it is, on few splits: its lowest eigenvalues are zero",
-    title="Laplacian spectrum learning on the literal mutual graph: error on the unlabelled points in percent",
-    setup=_setup_mutual,
-    report=_report_mutual,
-    axes=(),
-)
+_MUTUAL: dict[str, Any] = {**words("spectrum_mutual"), "setup": _setup_mutual, "report": _report_mutual, "axes": ()}
+SPECTRUM_MUTUAL = replace(SPECTRUM_LEARNING, **_MUTUAL)
 """Twenty and a hundred labels, two tuning and ten fresh splits, small grids; no claim is judged by it."""

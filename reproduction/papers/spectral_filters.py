@@ -37,7 +37,7 @@ from reproduction.papers._protocols.node_sets import (
     node_splits,
 )
 from reproduction.report import Line, Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import missing_data
 from specmargin.exceptions import InvalidInputError
 
@@ -122,7 +122,7 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
             [line for place in by_name.values() for line in _differences(place)],
         ),
     ]
-    return Findings(sections, _PROTOCOL, [*judge(rows), "", _FILTERS, *map(_weights, by_name.values())])
+    return Findings(sections, remarks=[*judge(rows), "", _FILTERS, *map(_weights, by_name.values())])
 
 
 def _accuracies(place: Place) -> list[Line]:
@@ -164,22 +164,4 @@ def _weights(place: Place) -> str:
 _TUNING = "training labels alone"
 _MORE = "500 validation labels"
 _FILTERS = f"Median weights of the filters over the splits, percent, g = {', '.join(w.split()[1] for w in WEIGHTS)}:"
-_PROTOCOL = (
-    "Everything is chosen by the labels of the training nodes; validation nodes have no label for anybody. One recipe "
-    "for all graphs. 'alignment' is SpectralFilterClassifier as it is by default, 'graph' the same without features, "
-    "'margin', 'ordered', 'single' and 'mean' are its other rules. gcn and appnp: the mean of three seeds.",
-    "Texas and Cornell share one file of features and labels, and differ in edges and splits: two tasks, not two "
-    "independent sets.",
-    "Lines 'as published' are numbers of their authors; those 'with 500 more labels' stopped or tuned by them.",
-)
-
-
-SPECTRAL_FILTERS = Experiment(
-    "spectral_filters",
-    "Learned spectra over node features on Cora, Texas, Cornell and a sweep of homophily, next to graph networks",
-    "Learned spectra over node features: accuracy on the test nodes in percent",
-    _setup,
-    work,
-    _report,
-    quick="three small generated graphs and two splits of Texas; for a look, not for the record.",
-)
+SPECTRAL_FILTERS = Experiment(**words("spectral_filters"), setup=_setup, work=work, report=_report)

@@ -50,7 +50,7 @@ def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS) -
 
     plan = SimpleNamespace(cells=lambda data: cells)
     given = {"setup": lambda options: Setup(plan, ()), "work": work, "report": report, "measure": Experiment.measure}
-    return replace(papers.tables()[name], **given)
+    return replace(papers.tables()[name], protocol=(), **given)
 
 
 @pytest.fixture

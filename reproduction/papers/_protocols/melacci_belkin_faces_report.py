@@ -22,7 +22,7 @@ from reproduction.papers._protocols.melacci_belkin_faces import FACEMIT, GRID, F
 from reproduction.papers._protocols.melacci_belkin_fits import PAPER, RULES, Setting, fits_of
 from reproduction.papers._protocols.melacci_belkin_sections import PARTS, fixed_lines, per_class
 from reproduction.report import Section
-from reproduction.run import Experiment, Findings, Options, Setup
+from reproduction.run import Experiment, Findings, Options, Setup, words
 from reproduction.tasks import splits
 
 _THREE = "where the paper's table 6 stops"
@@ -127,33 +127,16 @@ def _report(rows: list[Row], plan: FacemitPlan, options: Options) -> Findings:
     parts = ("labeled", "unlabeled", "validation", "test")
     sizes = (f"{len(getattr(split, part))} {part.replace('labeled', 'labelled')}" for part in parts)
     published = published_sizes(PAPER, "2", "facemit")["value"]
-    header = [
-        f"Sizes (table 2): {', '.join(sizes)}; published "
-        f"{', '.join(published)}, of 31,022 images (table 1), whose original sets have 24,045 and 6,977.",
-        f"{plan.n_draws} draws of L and V; other gammas and D - W on the first 1. Heat weights of mean "
-        "width, no intercept. The kernel is stored in single precision and multiplied in double.",
-        f"lapsvm_pcg_3: after three iterations, {_THREE}. lapsvm_exact: the optimum, proved by its certificate.",
-        "Nothing is chosen on V: of its 50 images one or two are faces, so that a single one decides (tables 8, 9).",
-        "The stopping rules look at the decisions every round(sqrt(n) / 2) iterations, the paper's; they end before "
-        "where the mixed product has fallen to 1e-8 of its start.",
-    ]
+    facts = {"sizes": ", ".join(sizes), "published": ", ".join(published), "draws": plan.n_draws, "three": _THREE}
     fits = fits_of(row for row in rows if row["method"] == "all")
     curves = [
         f"  {t:2d}: {u:5.2f} {v:5.2f} {test:5.2f}   {objective:.5f}"
         for t, (u, v, test, objective) in figure_12(rows, plan)[0]
     ]
     title = "Figure 12: errors on U, V and T after each iteration, and the objective over the dual bound:"
-    return Findings(sections(fits, plan), header, [*verdicts(fits, plan), *_many(rows), "", title, *curves])
+    remarks = [*verdicts(fits, plan), *_many(rows), "", title, *curves]
+    return Findings(sections(fits, plan), remarks=remarks, facts=facts)
 
 
-LAPSVM_PRIMAL_FACES = Experiment(
-    "lapsvm_primal_faces",
-    "The same on FACEMIT, the CBCL faces: 24,044 training samples, two labels, macro error; 5 GB, most of an hour",
-    "Laplacian support vector machines trained in the primal: FACEMIT, macro error rates",
-    _setup,
-    work,
-    _report,
-    solver="conjugate gradients",
-    quick="two draws of scikit-learn's digits, 8 against others.",
-)
+LAPSVM_PRIMAL_FACES = Experiment(**words("lapsvm_primal_faces"), setup=_setup, work=work, report=_report)
 """On scikit-learn's digits where the faces are missing, and always in the quick table. A process takes 5 GB."""

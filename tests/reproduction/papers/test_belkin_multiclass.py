@@ -191,8 +191,7 @@ def test_missing_data_are_named_and_digits_stand_in(nowhere, tmp_path):
         "zscore": 2,
         "shares": 2,
     }
-    findings = table.MANIFOLD_MULTICLASS.report([], plan, Options(tmp_path))
-    assert any("WebKB" in line and "not in the data folder" in line for line in findings.header)
+    assert any("WebKB" in line and "not in the data folder" in line for line in table.MANIFOLD_MULTICLASS.protocol)
 
 
 @pytest.mark.data
