@@ -17,8 +17,7 @@ from reproduction.engine.protocol import Tuning, select
 from reproduction.engine.published import published
 from reproduction.engine.records import Row
 from reproduction.report import Line
-from specmargin.checks import members, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.exceptions import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -131,10 +130,7 @@ def compare(
     ValueError
         If a protocol that chooses by `column` does not call itself optimistic.
     """
-    rows = members("rows", rows, dict, "pass those of run_sweep")
-    tunings = members("tunings", tunings, Tuning, "pass LabeledFolds(), ValidationSet(), ...")
-    if not isinstance(references, Mapping):
-        raise InvalidTypeError(f"references={shown(references)}; pass a dict from methods to lists of Reference.")
+    rows, tunings = list(rows), list(tunings)
     for tuning in tunings:
         if tuning.criterion == column and not tuning.optimistic:
             raise InvalidInputError(

@@ -9,35 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reproduction.engine.protocol import LabeledFolds, Tuning, ValidationSet, labeled_folds
+from reproduction.engine.protocol import LabeledFolds, Tuning, labeled_folds
 from reproduction.engine.splits import Split
-from specmargin.checks import checked, flag, instance, maybe, members, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
+from specmargin.exceptions import MarkerWarning
 from specmargin.labels import label_vector
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 
-def _estimator(name: str, value: Any) -> Any:
-    if isinstance(value, type) or not hasattr(value, "get_params"):
-        raise InvalidTypeError(
-            f"{name}={shown(value)} is no classifier; pass one of scikit-learn's kind, e.g. LapSVM()."
-        )
-    return value
-
-
-def _matrix(name: str, value: Any) -> Any:
-    if len(getattr(value, "shape", ())) != 2:
-        raise InvalidTypeError(f"{name}={shown(value)} is no matrix; pass an array or a sparse matrix.")
-    return value
-
-
-@checked(
-    estimator=_estimator,
-    X=_matrix,
-    split=instance(Split, "take one of random_splits or published_splits"),
-    graph=maybe(_matrix),
-    labeled_only=flag,
-)
 def evaluate(
     estimator: Any,
     X: Matrix,
@@ -75,11 +53,6 @@ def evaluate(
         `LabeledFolds`. Where the estimator has a ``result_``, also ``solver`` and ``relative_gap``: the worst of all
         fits and classes, inf where nothing is proved.
 
-    Raises
-    ------
-    ValueError
-        If the graph is not of the training samples, or a protocol asks for samples that the split does not have.
-
     Examples
     --------
     >>> from sklearn.svm import SVC
@@ -89,27 +62,6 @@ def evaluate(
     {'error_unlabeled': 0.0, 'error_2fold_seed0': 0.0}
     """
     codes = np.unique(label_vector(y), return_inverse=True)[1]
-    tunings = members("tunings", tunings, Tuning, "pass LabeledFolds(), ValidationSet(), ...")
-    if X.shape[0] != len(codes):
-        raise InvalidInputError(
-            f"X has {X.shape[0]} rows, but y has {len(codes)} labels; pass the features and labels of all samples."
-        )
-    last = max(part.max(initial=-1) for part in (split.train, split.validation, split.test))
-    if last >= len(codes):
-        raise InvalidInputError(
-            f"{shown(split)} names sample {last}, but there are {len(codes)} samples; draw the split for these."
-        )
-    for tuning in tunings:
-        if isinstance(tuning, ValidationSet) and split.validation.size == 0:
-            raise InvalidInputError(
-                f"the split {split.name!r} has no validation samples; draw it with n_validation=, "
-                "or tune by LabeledFolds."
-            )
-    if graph is not None and graph.shape[0] != len(split.train):
-        raise InvalidInputError(
-            f"the graph has {graph.shape[0]} nodes, but the split {split.name!r} trains on {len(split.train)} samples; "
-            "build it on X[split.train], so that it does not see the others."
-        )
     fit = _Fitter(estimator, X, codes, split, graph, labeled_only)
     parts = {part: getattr(split, part) for part in ("unlabeled", "validation", "test") if getattr(split, part).size}
     predictions = fit(split.labeled, list(parts.values()))

@@ -14,11 +14,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import count, instance, members, shown
+from specmargin.checks import count
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import IntArray
-
-_NEEDED = ("experiment", "method", "dataset", "split", "parameters", "status")
 
 
 @dataclass(frozen=True)
@@ -166,12 +164,6 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
     >>> [row["parameters"] for row in select(rows, UnlabeledPoints())]
     ['b']
     """
-    instance(Tuning, "pass LabeledFolds(), ValidationSet(), ...")("tuning", tuning)
-    rows = members("rows", rows, Mapping, "pass those of run_sweep")
-    for k, row in enumerate(rows):
-        lacking = [name for name in _NEEDED if name not in row]
-        if lacking:
-            raise InvalidInputError(f"rows[{k}]={shown(dict(row))} has no {lacking[0]!r}; pass those of run_sweep.")
     groups: dict[tuple[Any, ...], dict[str, dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
         group = groups.setdefault((row["experiment"], row["method"], row["dataset"]), {})
