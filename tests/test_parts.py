@@ -349,7 +349,9 @@ def test_graphs_that_differ_in_their_neighbours_alone_share_one_search(moons, mo
     parts = [KNN(5), KNN(9), KNN(5, kind="mutual"), KNN(4, weight="heat"), Ball(0.4), KNN(500), KNN(119)]
     alone = [part(X) for part in [*parts[:5], KNN(119)]]
     searches = []
-    monkeypatch.setattr(KNN, "search", lambda self, X, search=KNN.search: searches.append(self) or search(self, X))
+    monkeypatch.setattr(
+        KNN, "search", lambda self, X, search=KNN.search, **given: searches.append(self) or search(self, X)
+    )
     made = built_each(parts, X)
     assert searches == [KNN(), KNN(weight="heat")]
     assert [part for part, _, _ in made] == [*parts[:5], KNN(119)]

@@ -33,6 +33,9 @@ PROJECTED_METRICS = ("euclidean", "l2", "cosine")
 
 _EUCLIDEAN = ("l2", "sqeuclidean", "minkowski", "nan_euclidean")  # other names of one order
 _MORE = 4  # neighbours to search in addition, which tell most ties
+_FEW = 6  # queries that show how many are tied
+_THIN = 0.9  # of the rows: where copies leave less, they are left out
+_TREE_COLUMNS, _LEAF = 7, 30  # columns up to which a tree is quicker than all pairs, and its usual leaves
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 _BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
 _COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
@@ -89,47 +92,98 @@ def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray
     ``|x|^2 - 2x'y + |y|^2`` rounds as the number of threads and the place in a block have it: distances that it cannot
     tell apart are computed again, from differences.
     """
-    from sklearn.neighbors import NearestNeighbors
     from sklearn.preprocessing import normalize
 
     metric = "euclidean" if metric in _EUCLIDEAN else metric
+    sparse = sp.issparse(X)
     if metric == "cosine":
         X, queries = directions(X), directions(queries)
-    sparse, m, n = sp.issparse(X), queries.shape[0], X.shape[0]
-    if metric == "cosine" and not sparse and n > LARGE:
-        # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
-        X, queries, metric = normalize(X), normalize(queries), "euclidean"
+        if not sparse and X.shape[0] > LARGE:
+            # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
+            X, queries, metric = normalize(X), normalize(queries), "euclidean"
+    if sparse or metric not in ("euclidean", "cosine"):
+        # A graph of distances holds no more than it was asked for, in an order of its own.
+        more = 0 if metric == "precomputed" and sparse else _MORE
+        return _first_neighbors(X, queries, k, metric, k + more)
+    width = _enough(X, queries, k, metric)
+    if width > 2 * k:
+        # Of equal rows no query lists more than the first k, and equal queries list the same.
+        _, before = _copies(X)
+        few = np.flatnonzero(before < k)
+        if len(few) < _THIN * len(X):
+            some, number = np.unique(_copies(queries)[0], return_inverse=True)
+            X, queries = X[few], queries[some]
+            return few[_first_neighbors(X, queries, k, metric, _enough(X, queries, k, metric))[number]]
+    return _first_neighbors(X, queries, k, metric, width)
+
+
+def _first_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any, width: int) -> IntArray:
+    """Return what `exact_neighbors` does, of rows prepared for a metric, by lists of `width` that hold most ties."""
+    from scipy.spatial import cKDTree
+    from sklearn.neighbors import NearestNeighbors
+
+    sparse, m, (n, d) = sp.issparse(X), queries.shape[0], X.shape
+    find: Any
     if sparse and metric in PROJECTED_METRICS:
         find = partial(_sparse_rows, X, metric=metric)
+    elif metric == "euclidean" and d <= _TREE_COLUMNS:
+        tree = cKDTree(X, leafsize=_LEAF, balanced_tree=False)  # balanced, it is slow where coordinates agree
+
+        def find(rows: Matrix, width: int) -> tuple[FloatArray, IntArray]:
+            return tuple(found.reshape(-1, width) for found in tree.query(rows, width))
     else:
         find = NearestNeighbors(metric=metric).fit(X).kneighbors
     indices = np.empty((m, k), dtype=np.intp)
-    # A graph of distances holds no more than it was asked for, in an order of its own.
-    rows, width = np.arange(m), k if metric == "precomputed" and sparse else min(k + _MORE, n)
+    rows, width = np.arange(m), min(width, n)
     lengths = row_norms(queries) if metric == "euclidean" else np.ones(m)
     while len(rows):
-        undecided = []
+        undecided = [rows[:0]]
         for part in np.split(rows, range(step := max(1, _BLOCK // width), len(rows), step)):
             distances, listed = find(queries if len(part) == m else queries[part], width)
             values = distances**2 if metric == "euclidean" else distances
-            slack = tie_slack(lengths[part], values[:, -1], X.shape[1], metric)[:, None]
-            equal = np.pad(np.diff(values) <= slack, ((0, 0), (1, 1)))
-            equal = equal[:, 1:] | equal[:, :-1]  # with the one before or after
-            ties = equal.any(axis=1)
-            indices[part[~ties]] = listed[~ties, :k]
+            indices[part] = listed[:, :k]
+            slack = tie_slack(lengths[part], values[:, -1], d, metric)[:, None]
+            alike = values[:, 1:] - values[:, :-1] <= slack
+            if not alike.any():
+                continue
             last = values[:, k - 1 : k] + slack
-            cut = ties & (values[:, -1:] <= last)[:, 0] & (k < width < n)
+            cut = (values[:, -1] <= last[:, 0]) & (k < width < n)
             undecided.append(part[cut])
-            at = np.flatnonzero(ties & ~cut)
-            near = values[at] <= last[at]
-            exact, own = np.where(near, distances[at], np.inf), listed[at]
+            at = np.flatnonzero(alike.any(axis=1) & ~cut)
+            near, own = values[at] <= last[at], listed[at]
+            exact = np.where(near, distances[at], np.inf)
             if metric in ("euclidean", "cosine"):
-                i, j = np.nonzero(near & equal[at])
+                tied = np.pad(alike[at], ((0, 0), (1, 1)))
+                i, j = np.nonzero(near & (tied[:, 1:] | tied[:, :-1]))  # with the one before or after
                 exact[i, j] = pair_distances(queries, X, part[at[i]], own[i, j], metric)
             order = np.lexsort((own, exact), axis=1)[:, :k]
             indices[part[at]] = np.take_along_axis(own, order, axis=1)
         rows, width = np.concatenate(undecided), min(4 * width, n)
     return indices
+
+
+def _enough(X: FloatArray, queries: FloatArray, k: int, metric: str) -> int:
+    """Return the length of lists of which most show where a list of k ends, by the ties of a few queries."""
+    from sklearn.preprocessing import normalize
+
+    some = queries[np.linspace(0, len(queries) - 1, _FEW).astype(np.intp)]
+    if metric == "cosine":
+        X, some = normalize(X), normalize(some)
+    values = row_norms(X, squared=True) - 2.0 * (some @ X.T) + row_norms(some, squared=True)[:, None]
+    last = np.maximum(np.partition(values, k - 1, axis=1)[:, k - 1], 0.0)
+    last += tie_slack(row_norms(some), last, X.shape[1], "euclidean")
+    return int(np.count_nonzero(values <= last[:, None], axis=1).max()) + 1
+
+
+def _copies(X: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return for every row the first one that equals it, and how many of these come before."""
+    n, columns = X.shape
+    order = np.argsort(np.einsum("ij,j->i", X, np.random.default_rng(0).random(columns)), kind="stable")
+    new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))
+    starts = np.maximum.accumulate(np.where(new, np.arange(n), 0))
+    first, before = np.empty((2, n), dtype=np.intp)
+    first[order], before[order] = order[starts], np.arange(n) - starts
+    return first, before
 
 
 def tie_slack(lengths: FloatArray, farthest: FloatArray, n_features: int, metric: Any) -> FloatArray:
@@ -203,7 +257,7 @@ class NeighborDescent:
     """
 
     def __init__(self, X: Matrix, k: int, metric: str, seed: Any) -> None:
-        self._X, self._metric = X, metric
+        self.k, self._X, self._metric = k, X, metric
         self._candidates = min(math.ceil(1.5 * k) + 1, X.shape[0])
         self._index: Any = None
         if X.shape[0] > _EXACT_ROWS:

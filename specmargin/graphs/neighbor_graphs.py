@@ -30,15 +30,20 @@ from specmargin.graphs.weights import (
     TINY,
     WEIGHT,
     Edges,
-    listed_pairs,
-    mean_distance,
-    neighbor_scales,
     weights_without,
 )
 from specmargin.rounding import directions
-from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
+from specmargin.typing import Matrix, SparseArray
 
-__all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma", "with_graph_sections"]
+__all__ = [
+    "knn_graph",
+    "neighbor_graph",
+    "neighbor_weights",
+    "radius_graph",
+    "resolve_sigma",
+    "warn_of_zero_rows",
+    "with_graph_sections",
+]
 
 _DEFAULTS = {"metric": "euclidean", "reduce": None, "search": "exact"}
 
@@ -148,10 +153,14 @@ def knn_graph(
     """
     KIND("kind", kind)
     searched = _open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
-    k = searched.count(n_neighbors, own=True)
-    rows, cols = listed_pairs(searched, k)
-    listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(searched.n_samples,) * 2)
-    return _weighted(searched, KINDS[kind](listed, searched, k), k, weight, sigma, rows, cols)
+    return neighbor_graph(searched, searched.count(n_neighbors, own=True), kind, weight, sigma)
+
+
+def neighbor_graph(search: NeighborSearch, k: int, kind: str, weight: str, sigma: float | None = None) -> SparseArray:
+    """Return the graph of `knn_graph` over a search, by checked options."""
+    rows, cols = search.pairs(k)
+    listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(search.n_samples,) * 2)
+    return _weighted(search, KINDS[kind](listed, search, k), k, weight, sigma)
 
 
 def radius_graph(
@@ -199,10 +208,7 @@ def radius_graph(
             f"{weights_without('neighbors')}."
         )
     searched = _open_search(X, weight, sigma, metric=metric)
-    index = np.flatnonzero(searched.used)
-    inside = searched.rows if len(index) == searched.n_samples else searched.rows[index]
-    if searched.metric == "cosine":
-        inside = directions(inside)
+    inside = directions(searched.searched) if searched.metric == "cosine" else searched.searched
     # The search squares first: what its rounding may put on the wrong side is measured again.
     metric, squared = searched.metric, searched.metric in PROJECTED_METRICS[:2]
     limit = float(radius) ** 2 if squared else float(radius)
@@ -215,12 +221,10 @@ def radius_graph(
     kept, unsure = values <= limit, np.flatnonzero(np.abs(values - limit) <= slack)
     if slack:
         kept[unsure] = pair_distances(inside, inside, pairs.row[unsure], pairs.col[unsure], metric) <= radius
-    edges = sp.csr_array((np.ones(kept.sum()), (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
-    edges = edges.maximum(edges.T)
-    if len(index) < searched.n_samples:
-        inner = edges.tocoo()
-        edges = sp.csr_array((inner.data, (index[inner.row], index[inner.col])), shape=(searched.n_samples,) * 2)
-    return _weighted(searched, edges, 0, weight, sigma)
+    index = np.flatnonzero(searched.used)
+    ends = (index[pairs.row[kept]], index[pairs.col[kept]])
+    edges = sp.csr_array((np.ones(kept.sum()), ends), shape=(searched.n_samples,) * 2)
+    return _weighted(searched, edges.maximum(edges.T), 0, weight, sigma)
 
 
 def resolve_sigma(
@@ -256,7 +260,7 @@ def resolve_sigma(
     1.3333333333333333
     """
     searched = _open_search(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
-    return mean_distance(searched, *listed_pairs(searched, searched.count(n_neighbors, own=True)))
+    return searched.mean_distance(searched.count(n_neighbors, own=True))
 
 
 def neighbor_weights(
@@ -318,26 +322,17 @@ def neighbor_weights(
     k = searched.count(n_neighbors)
     m, largest = queries.shape[0], int(searched.used.sum()) - 1
     indices = searched.nearest(queries, k)
-    rows, cols = np.repeat(np.arange(m), k), indices.ravel()
-    distances = searched.distances(queries, rows, cols)
-
-    def width() -> float:
-        if sigma is not None:
-            return sigma
-        return mean_distance(searched, *listed_pairs(searched, min(k, largest))) if largest else 1.0
-
-    def scales() -> tuple[FloatArray, FloatArray]:
-        own = distances.reshape(m, k).max(axis=1)
-        return np.where(own > 0, own, 1.0), neighbor_scales(searched, min(k, largest))
-
-    values = EDGE_WEIGHTS[weight].values(Edges(searched, queries, rows, cols, width, scales, distances))
+    if not largest and sigma is None:
+        sigma = 1.0
+    edges = Edges(searched, queries, np.repeat(np.arange(m), k), indices.ravel(), min(k, largest), sigma, False)
+    values = EDGE_WEIGHTS[weight].values(edges)
     values = np.where(values > TINY, values, 0.0).reshape(m, k)
     values[~values.any(axis=1)] = 1.0
     # A zero row is at cosine distance 1/2 from everything in pair_distances, hence never coincident.
-    coincident = searched.coincident(queries, indices, distances.reshape(m, k))
+    coincident = searched.coincident(queries, indices, edges.distances.reshape(m, k))
     at = coincident.any(axis=1)
     values[at] = coincident[at]
-    weights = sp.csr_array((values.ravel(), (rows, cols)), shape=(m, searched.n_samples))
+    weights = sp.csr_array((values.ravel(), (edges.rows, edges.cols)), shape=(m, searched.n_samples))
     weights.eliminate_zeros()
     weights.sort_indices()
     return weights
@@ -347,23 +342,11 @@ def _is_finite(value: Any) -> bool:
     return isinstance(value, float | int | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _weighted(
-    searched: NeighborSearch, edges: SparseArray, k: int, weight: str, sigma: float | None, *listed: IntArray
-) -> SparseArray:
-    """Return the graph with each of the symmetric `edges` weighted once, and mirrored.
-
-    Without `sigma` heat weights are as wide as the `listed` pairs, or else the edges, are long in the mean.
-    """
+def _weighted(search: NeighborSearch, edges: SparseArray, k: int, weight: str, sigma: float | None) -> SparseArray:
+    """Return the graph with each of the symmetric `edges` weighted once, and mirrored."""
     upper = sp.triu(edges, 1).tocoo()
     rows, cols = upper.row.astype(np.intp), upper.col.astype(np.intp)
-
-    def width() -> float:
-        return mean_distance(searched, *(listed or (rows, cols))) if sigma is None else sigma
-
-    def scales() -> tuple[FloatArray, FloatArray]:
-        return (neighbor_scales(searched, k),) * 2
-
-    values = EDGE_WEIGHTS[weight].values(Edges(searched, searched.rows, rows, cols, width, scales))
+    values = EDGE_WEIGHTS[weight].values(Edges(search, search.rows, rows, cols, k, sigma))
     # Indices as those of `check_adjacency`: sparse arrays keep int64, which SuperLU does not take.
     half = sp.csr_array((values, (rows.astype(np.int32), cols.astype(np.int32))), shape=edges.shape)
     W = sp.csr_array(half + half.T)
@@ -401,10 +384,15 @@ def _open_search(
         raise InvalidInputError(
             f"weight={weight!r} needs the rows, not their distances; take one of {weights_without('angles')}."
         )
+    warn_of_zero_rows(search)
+    return search
+
+
+def warn_of_zero_rows(search: NeighborSearch) -> None:
+    """Warn of rows that have no direction where angles are taken."""
     if not search.used.all():
         zero = np.flatnonzero(~search.used)
         warn(
             f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
             "no edges under the cosine. Drop them, or take metric='euclidean' with another weight."
         )
-    return search

@@ -10,13 +10,13 @@ rows; it first compiles for a minute, so that it is worthwhile from about 100,00
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows, finite_numbers
-from specmargin.checks import among, seed, shown
+from specmargin.checks import among, choice, seed, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs._nearest import (
     LARGE,
@@ -30,9 +30,8 @@ from specmargin.graphs._nearest import (
 )
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["METRIC", "REDUCE", "NeighborSearch"]
+__all__ = ["METRIC", "REDUCE", "NeighborSearch", "mean_length"]
 
-_SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
 _FAR = 100.0  # standard deviations from the origin, beyond which rows are centred
@@ -138,10 +137,7 @@ class NeighborSearch:
         angles: bool | None = None,
         random_state: Any = 0,
     ) -> None:
-        from sklearn.decomposition import PCA, TruncatedSVD
-
-        if not isinstance(search, str) or search not in _SEARCHES:
-            raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(_SEARCHES)}.")
+        choice("exact", "approximate")("search", search)
         METRIC("metric", metric)
         if search == "approximate":
             if metric not in PROJECTED_METRICS:
@@ -158,6 +154,18 @@ class NeighborSearch:
         X = _check_rows(X)
         if metric == "precomputed":
             _check_distances(X)
+        self._open(X, metric, reduce, search, angles, random_state)
+
+    @classmethod
+    def of(cls, X: Matrix, metric: Any, reduce: int | str | None, angles: bool, random_state: Any) -> Self:
+        """Return the exact search among checked rows, by checked options."""
+        search = cls.__new__(cls)
+        search._open(X, metric, reduce, "exact", angles, random_state)
+        return search
+
+    def _open(
+        self, X: Matrix, metric: Any, reduce: int | str | None, search: str, angles: bool | None, random_state: Any
+    ) -> None:
         self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
         self.angles = metric == "cosine" if angles is None else bool(angles)
         self.n_samples, self.n_features = X.shape
@@ -167,6 +175,8 @@ class NeighborSearch:
         self._centre: AnyArray | None = None
         self._rounding = 0.0
         if self.n_components is not None:
+            from sklearn.decomposition import PCA, TruncatedSVD
+
             if self.angles or self._sparse:
                 self._projection = TruncatedSVD(self.n_components, random_state=random_state)
             else:
@@ -179,19 +189,19 @@ class NeighborSearch:
             self._projection.components_ = self._projection.components_.copy(order="K")
             unit = _ROUNDING * float(np.finfo(X.dtype).eps)
             self._rounding = unit**2 / 2.0 if metric == "cosine" else unit * float(row_norms(X).max())
+            X = self._projected(X)
         elif metric in ("euclidean", "l2") and not self.angles and not self._sparse and len(X) > 1:
             mean = X.mean(axis=0, dtype=np.float64)
             if mean @ mean > _FAR**2 * X.var(axis=0, dtype=np.float64).sum():
                 # The search squares first, which would lose the distances.
                 self._centre = mean.astype(X.dtype)
                 X = self._centred(X)
-        self.rows: Matrix = self._projected(X)
-        self.used: BoolArray = nonzero_rows(self.rows) if self.angles else np.ones(self.n_samples, dtype=bool)
+        self.rows: Matrix = X
+        self.used: BoolArray = nonzero_rows(X) if self.angles else np.ones(self.n_samples, dtype=bool)
         self._index = np.flatnonzero(self.used)
-        self._searched = self.rows if len(self._index) == self.n_samples else self.rows[self.used]
-        self._lists: dict[int, IntArray] = {}
-        self._reserved = 0
-        self._descents: dict[int, NeighborDescent] = {}
+        self.searched: Matrix = X if len(self._index) == self.n_samples else X[self._index]
+        self._lists: IntArray | None = None
+        self._descent: NeighborDescent | None = None
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
         """Return the distances and the indices of the nearest rows, in the order that the search computed.
@@ -232,48 +242,37 @@ class NeighborSearch:
         else:
             X_new = X_new.toarray() if sp.issparse(X_new) else X_new
             X_new = X_new.astype(self._dtype, order="C" if self.n_samples > LARGE else "K", copy=False)
-        return self._projected(self._centred(X_new))
+        X_new = self._centred(X_new)
+        return X_new if self._projection is None else self._projected(X_new)
 
     def lists(self, k: int) -> IntArray:
-        """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
-        if k not in self._lists and k < self._reserved:
-            self._lists[k] = np.ascontiguousarray(self._lists[self._reserved][:, :k])
-        if k not in self._lists:
-            searched = self._searched
-            indices = self._find(searched, k + 1, k)
-            own = indices == np.arange(searched.shape[0])[:, None]
+        """Return the k nearest others of every row that can have neighbours, by their numbers in `X`.
+
+        The longest lists are kept: shorter ones are their beginnings, and cost no search.
+        """
+        if self._lists is None or self._lists.shape[1] < k:
+            indices = self._find(self.searched, k + 1)
+            own = indices == np.arange(len(indices))[:, None]
             # Among duplicates a row may be missing from its own list, whose last entry is then dropped instead.
             own[~own.any(axis=1), -1] = True
-            self._lists[k] = self._index[indices[~own].reshape(-1, k)]
-        return self._lists[k]
+            self._lists = self._index[indices[~own].reshape(-1, k)]
+        return self._lists[:, :k]
 
-    def reserve(self, k: int) -> None:
-        """Search the k nearest others now; all shorter lists are then their beginnings, and cost no search.
+    def pairs(self, k: int) -> tuple[IntArray, IntArray]:
+        """Return the two ends of the edges from every row to its k nearest others."""
+        return np.repeat(self._index, k), self.lists(k).ravel()
 
-        Parameters
-        ----------
-        k : int
-            Number, at most the rows that there are to list.
-
-        Examples
-        --------
-        >>> search = NeighborSearch([[0.0], [1.0], [3.0]])
-        >>> search.reserve(2)
-        >>> search.lists(1).ravel().tolist()
-        [1, 0, 1]
-        """
-        k = self.count(k, own=True)
-        self.lists(k)
-        self._reserved = max(k, self._reserved)
+    def mean_distance(self, k: int) -> float:
+        """Return the mean distance of the rows to their k nearest others; 1 where it is 0."""
+        return mean_length(self.distances(self.rows, *self.pairs(k)))
 
     def forget(self) -> None:
         """Drop the neighbours of the rows among themselves; they are searched again when they are needed."""
-        self._lists.clear()
-        self._reserved = 0
+        self._lists = None
 
     def nearest(self, queries: Matrix, k: int) -> IntArray:
         """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""
-        return self._index[self._find(queries, k, k)]
+        return self._index[self._find(queries, k)]
 
     def distances(self, queries: Matrix, rows: IntArray, cols: IntArray) -> FloatArray:
         """Return the distance between ``queries[rows[i]]``, transformed, and row ``cols[i]`` of `X`, for every i."""
@@ -316,25 +315,31 @@ class NeighborSearch:
             raise InvalidInputError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
         return int(n_neighbors)
 
-    def _find(self, queries: Matrix, k: int, n_neighbors: int) -> IntArray:
-        """Return the k rows nearest to every query; an approximate index is built for `n_neighbors` per row."""
+    def _find(self, queries: Matrix, k: int) -> IntArray:
+        """Return the k rows of those that are searched nearest to every query."""
         if self.search == "exact":
-            return exact_neighbors(self._searched, queries, k, self.metric)
-        if n_neighbors not in self._descents:
-            self._descents[n_neighbors] = NeighborDescent(self._searched, n_neighbors, self.metric, self.random_state)
-        return self._descents[n_neighbors](queries, k)
+            return exact_neighbors(self.searched, queries, k, self.metric)
+        if self._descent is None or self._descent.k < k - (queries is self.searched):
+            self._descent = NeighborDescent(
+                self.searched, k - (queries is self.searched), self.metric, self.random_state
+            )
+        return self._descent(queries, k)
 
     def _centred(self, X: Matrix) -> Matrix:
         return X if self._centre is None else X - self._centre
 
     def _projected(self, X: Matrix) -> Matrix:
-        if self._projection is None:
-            return X
         rows = np.ascontiguousarray(self._projection.transform(X))
         if self.angles:
             # Of a row that lies outside of the components only rounding is left in them: no direction.
             rows[row_norms(rows) <= _ROUNDING * np.finfo(rows.dtype).eps * row_norms(X)] = 0.0
         return rows
+
+
+def mean_length(distances: FloatArray) -> float:
+    """Return the mean of lengths of edges; 1 where there are none, or all are 0."""
+    mean = float(distances.mean()) if len(distances) else 0.0
+    return mean if mean > 0 else 1.0
 
 
 def _check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:

@@ -16,7 +16,13 @@ from specmargin.checks import choice, count, flag, maybe, seed, shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.graphs.laplacians import POWERS, LaplacianOperator
-from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, with_graph_sections
+from specmargin.graphs.neighbor_graphs import (
+    knn_graph,
+    neighbor_graph,
+    neighbor_weights,
+    warn_of_zero_rows,
+    with_graph_sections,
+)
 from specmargin.graphs.neighbors import METRIC, REDUCE, NeighborSearch
 from specmargin.graphs.weights import KIND, WEIGHT
 from specmargin.parts import Part, from_number, require_part
@@ -74,12 +80,15 @@ class KNN(Part):
         """Return the number of neighbours among n samples."""
         return min(_USUAL, max(1, n // 2)) if self.n_neighbors is None else self.n_neighbors
 
-    def search(self, X: Matrix) -> NeighborSearch:
-        """Return the search for neighbours among the rows of X, which a graph and new samples can share."""
-        angles = self.weight == "cosine" or (isinstance(self.metric, str) and self.metric == "cosine")
-        return NeighborSearch(
-            X, metric=self.metric, reduce=self.reduce, angles=angles, random_state=whole_seed(self.random_state)
-        )
+    def search(self, X: Matrix, *, checked: bool = False) -> NeighborSearch:
+        """Return the search for neighbours among the rows of X, which a graph and new samples can share.
+
+        Checked rows are finite and float64, in the order that scikit-learn's fast search needs of many.
+        """
+        angles, start = self.weight == "cosine" or self.metric == "cosine", whole_seed(self.random_state)
+        if checked and self.metric != "precomputed":
+            return NeighborSearch.of(X, self.metric, self.reduce, angles, start)
+        return NeighborSearch(X, metric=self.metric, reduce=self.reduce, angles=angles, random_state=start)
 
     def __call__(self, X: Matrix | NeighborSearch) -> SparseArray:
         """Return the adjacency (n, n) of the rows of X, or of those of a search."""
@@ -160,12 +169,14 @@ def graph_of(name: str, value: Any) -> Any:
     return value
 
 
-def built(part: Any, X: Matrix) -> tuple[SparseArray, Matrix | NeighborSearch]:
-    """Return the adjacency that a part makes of samples, and what new samples find their neighbours in."""
-    if isinstance(part, KNN):
-        search = part.search(X)
-        return part(search), search
-    return check_adjacency(part(X), X.shape[0]), X
+def built(part: Any, X: Matrix, search: NeighborSearch | None = None) -> tuple[SparseArray, Matrix | NeighborSearch]:
+    """Return the adjacency that a part makes of checked samples, and what new samples find their neighbours in."""
+    if not isinstance(part, KNN):
+        return check_adjacency(part(X), X.shape[0]), X
+    search = part.search(X, checked=True) if search is None else search
+    warn_of_zero_rows(search)
+    k = search.count(part.count(search.n_samples), own=True)
+    return neighbor_graph(search, k, part.kind, part.weight), search
 
 
 def built_each(parts: Iterable[Any], X: Matrix) -> list[tuple[Any, SparseArray, Matrix | NeighborSearch]]:
@@ -176,18 +187,13 @@ def built_each(parts: Iterable[Any], X: Matrix) -> list[tuple[Any, SparseArray, 
     n = X.shape[0]
     least = [part.with_(n_neighbors=min(part.count(n), n - 1)) if isinstance(part, KNN) else part for part in parts]
     distinct = [part for at, part in enumerate(least) if part not in least[:at]]
-    most: dict[KNN, int] = {}
-    for part in distinct:
-        if isinstance(part, KNN):
-            most[_searched(part)] = max(most.get(_searched(part), 1), part.count(n))
-    searches = {part: part.search(X) for part in most}
-    for part, k in most.items():
-        searches[part].reserve(k)
-    made = []
-    for part in distinct:
-        search = searches[_searched(part)] if isinstance(part, KNN) else None
-        made.append((part, *built(part, X)) if search is None else (part, part(search), search))
-    return made
+    searches: dict[KNN, NeighborSearch] = {}
+    longest = sorted((part for part in distinct if isinstance(part, KNN)), key=lambda part: -part.count(n))
+    for part in longest:
+        if _searched(part) not in searches:
+            search = searches[_searched(part)] = _searched(part).search(X, checked=True)
+            search.lists(search.count(part.count(n), own=True))
+    return [(part, *built(part, X, searches[_searched(part)] if isinstance(part, KNN) else None)) for part in distinct]
 
 
 def _searched(part: KNN) -> KNN:

@@ -27,7 +27,7 @@ from scipy.sparse import csgraph
 
 from specmargin.checks import choice
 from specmargin.graphs._nearest import exact_neighbors, nonzero_rows, pair_distances
-from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.neighbors import NeighborSearch, mean_length
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = [
@@ -39,8 +39,6 @@ __all__ = [
     "KIND",
     "KINDS",
     "edge_weight",
-    "listed_pairs",
-    "mean_distance",
     "neighbor_kind",
     "neighbor_scales",
     "weights_without",
@@ -61,22 +59,22 @@ class Edges:
     queries : ndarray or csr_array of shape (m, d)
         The samples at the other end, transformed by the search; its own rows in a graph.
     rows, cols : ndarray of shape (e,)
-        Edge k joins ``queries[rows[k]]`` and row ``cols[k]`` of the search.
-    find_width : callable
-        Returns the width of heat weights.
-    find_scales : callable
-        Returns the distances of the queries (m,) and of the rows (n,) to their k-th neighbours.
-    known_distances : ndarray of shape (e,), optional
-        Lengths of the edges, where they have been computed.
+        Edge i joins ``queries[rows[i]]`` and row ``cols[i]`` of the search.
+    k : int
+        Neighbours that every row of the search lists; 0 in a graph of a radius.
+    sigma : float, optional
+        Width of heat weights that the user gives.
+    is_graph : bool
+        Whether the queries are the rows of the search; of others each has as many edges.
     """
 
     search: NeighborSearch
     queries: Matrix
     rows: IntArray
     cols: IntArray
-    find_width: Callable[[], float]
-    find_scales: Callable[[], tuple[FloatArray, FloatArray]]
-    known_distances: FloatArray | None = None
+    k: int
+    sigma: float | None
+    is_graph: bool = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -84,8 +82,6 @@ class Edges:
     @cached_property
     def distances(self) -> FloatArray:
         """Lengths of the edges, (e,), in units of the metric."""
-        if self.known_distances is not None:
-            return self.known_distances
         return self.search.distances(self.queries, self.rows, self.cols)
 
     @cached_property
@@ -99,14 +95,19 @@ class Edges:
 
     @cached_property
     def width(self) -> float:
-        """The user's ``sigma``, or else the mean length of the edges to listed neighbours."""
-        return self.find_width()
+        """The user's ``sigma``, or else the mean length of the edges to listed neighbours, or of these edges."""
+        if self.sigma is not None:
+            return self.sigma
+        return self.search.mean_distance(self.k) if self.k else mean_length(self.distances)
 
     @cached_property
     def scales(self) -> tuple[FloatArray, FloatArray]:
         """Distance of either end to its own k-th neighbour, (e,) each; for ``neighbors=True``."""
-        of_queries, of_rows = self.find_scales()
-        return of_queries[self.rows], of_rows[self.cols]
+        of_rows = neighbor_scales(self.search, self.k)
+        if self.is_graph:
+            return of_rows[self.rows], of_rows[self.cols]
+        farthest = self.distances.reshape(self.queries.shape[0], -1).max(axis=1)
+        return np.where(farthest > 0, farthest, 1.0)[self.rows], of_rows[self.cols]
 
 
 Values: TypeAlias = Callable[[Edges], FloatArray]
@@ -160,23 +161,11 @@ def weights_without(requirement: str) -> str:
     return ", ".join(name for name, weight in EDGE_WEIGHTS.items() if not getattr(weight, requirement))
 
 
-def listed_pairs(search: NeighborSearch, k: int) -> tuple[IntArray, IntArray]:
-    """Directed edges from every row to its k nearest others."""
-    return np.repeat(np.flatnonzero(search.used), k), search.lists(k).ravel()
-
-
-def mean_distance(search: NeighborSearch, rows: IntArray, cols: IntArray) -> float:
-    """Mean length of edges between rows; 1 where there are none, or all have length 0."""
-    mean = float(search.distances(search.rows, rows, cols).mean()) if len(rows) else 0.0
-    return mean if mean > 0 else 1.0
-
-
 def neighbor_scales(search: NeighborSearch, k: int) -> FloatArray:
     """Distance of every row to its k-th neighbour; the median of the positive ones where k copies leave 0."""
     scales = np.zeros(search.n_samples)
     if k:
-        rows, cols = listed_pairs(search, k)
-        scales[search.used] = search.distances(search.rows, rows, cols).reshape(-1, k).max(axis=1)
+        scales[search.used] = search.distances(search.rows, *search.pairs(k)).reshape(-1, k).max(axis=1)
     positive = scales > 0
     scales[~positive] = np.median(scales[positive]) if positive.any() else 1.0
     return scales
@@ -262,59 +251,37 @@ def _spanning_edges(search: NeighborSearch, n_neighbors: int) -> tuple[IntArray,
     Exact up to 3000 rows. Beyond, the forest of a neighbour graph, whose trees are then joined by the
     shortest edges between them (Boruvka's rounds): always spanning, and minimal within the neighbour graph.
     """
-    index = np.flatnonzero(search.used)
-    n, metric = len(index), search.metric
-    X = search.rows if n == search.n_samples else search.rows[index]
+    index, X, metric = np.flatnonzero(search.used), search.searched, search.metric
+    n = len(index)
     if n <= _DENSE_ROWS or metric == "precomputed":
         from sklearn.metrics import pairwise_distances
 
         distances = np.array(pairwise_distances(X, metric=metric), dtype=np.float64)
         np.maximum(distances, TINY, out=distances)  # scipy reads 0 as no edge, which loses duplicates
         np.fill_diagonal(distances, 0.0)
-        rows, cols = _tree_edges(sp.csr_array(distances))
+        rows, cols = csgraph.minimum_spanning_tree(sp.csr_array(distances)).nonzero()
         return index[rows], index[cols]
     k = min(max(2 * n_neighbors, 15), n - 1)
-    place = np.empty(search.n_samples, dtype=np.intp)
-    place[index] = np.arange(n)
-    rows, cols = np.repeat(np.arange(n), k), place[search.lists(k)].ravel()
-    rows, cols = _tree_edges(_distance_graph(X, rows, cols, metric))
-    while len(rows) < n - 1:
-        extra = _joining_edges(X, rows, cols, metric)
-        rows, cols = np.concatenate([rows, extra[0]]), np.concatenate([cols, extra[1]])
-        rows, cols = _tree_edges(_distance_graph(X, rows, cols, metric))
-    return index[rows], index[cols]
+    rows, cols = np.repeat(np.arange(n), k), np.searchsorted(index, search.lists(k).ravel())
+    while True:
+        pairs = np.unique(np.stack([np.minimum(rows, cols), np.maximum(rows, cols)]).astype(np.int32), axis=1)
+        distances = np.maximum(pair_distances(X, X, pairs[0], pairs[1], metric), TINY)
+        tree = csgraph.minimum_spanning_tree(sp.csr_array((distances, tuple(pairs)), shape=(n, n)))
+        rows, cols = tree.nonzero()
+        if len(rows) == n - 1:
+            return index[rows], index[cols]
+        more = _joining_edges(X, tree, metric)
+        rows, cols = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
 
 
-def _joining_edges(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> tuple[IntArray, IntArray]:
-    """Shortest edge out of every component but the largest."""
-    n = X.shape[0]
-    forest = sp.coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n))
+def _joining_edges(X: Matrix, forest: SparseArray, metric: Any) -> tuple[IntArray, IntArray]:
+    """Shortest edge out of every tree but the largest."""
     count, index = csgraph.connected_components(forest, directed=False)
-    largest = int(np.bincount(index).argmax())
     start, end = [], []
-    for k in range(count):
-        if k == largest:
-            continue
+    for k in set(range(count)) - {int(np.bincount(index).argmax())}:
         inside, outside = np.flatnonzero(index == k), np.flatnonzero(index != k)
         closest = outside[exact_neighbors(X[outside], X[inside], 1, metric)[:, 0]]
         at = int(pair_distances(X, X, inside, closest, metric).argmin())
         start.append(inside[at])
         end.append(closest[at])
     return np.array(start, dtype=np.intp), np.array(end, dtype=np.intp)
-
-
-def _distance_graph(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> sp.csr_array:
-    """One stored distance per undirected edge."""
-    n = X.shape[0]
-    pairs = np.unique(np.stack([np.minimum(rows, cols), np.maximum(rows, cols)]), axis=1)
-    distances = np.maximum(pair_distances(X, X, pairs[0], pairs[1], metric), TINY)
-    return sp.csr_array((distances, (pairs[0], pairs[1])), shape=(n, n))
-
-
-def _tree_edges(graph: sp.csr_array) -> tuple[IntArray, IntArray]:
-    """Return the ends of the edges of a minimum spanning tree, or forest, of a graph."""
-    if max(graph.nnz, *graph.shape) < 2**31:  # of scipy's versions, those before 1.15 take no other indices
-        indices, indptr = (part.astype(np.int32, copy=False) for part in (graph.indices, graph.indptr))
-        graph = sp.csr_array((graph.data, indices, indptr), shape=graph.shape)
-    tree = csgraph.minimum_spanning_tree(graph).tocoo()
-    return tree.row.astype(np.intp), tree.col.astype(np.intp)

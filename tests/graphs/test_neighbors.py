@@ -111,10 +111,11 @@ def test_of_equally_near_rows_the_first_ones_are_listed(n, d, values, unit, metr
         search = NeighborSearch(as_input(given), metric=metric)
         for k in (1, 6, 25):
             np.testing.assert_array_equal(search.lists(k), expected[:, :k])
+            search.forget()
         if metric != "precomputed":
             nearest = search.kneighbors(as_input(new), 7)[1]
             np.testing.assert_array_equal(nearest, lowest_first(pair_by_pair(new, rows, metric))[:, :7])
-        search.reserve(30)
+        search.lists(30)
         np.testing.assert_array_equal(search.lists(9), expected[:, :9])
 
 
@@ -415,16 +416,14 @@ def test_a_generator_is_a_seed():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_reserved_neighbours_begin_with_those_of_every_shorter_list(rng, sparse):
+def test_long_lists_begin_with_those_of_every_shorter_list(rng, sparse):
     X = rng.normal(size=(40, 3))
     X = sp.csr_array(X) if sparse else X
     search = NeighborSearch(X)
-    search.reserve(12)
+    search.lists(12)
     for k in (1, 5, 12, 20):
         np.testing.assert_array_equal(search.lists(k), NeighborSearch(X).lists(k))
     copies = NeighborSearch(np.repeat(rng.normal(size=(4, 2)), 6, axis=0))
-    copies.reserve(10)
+    copies.lists(10)
     assert (copies.distances(copies.rows, np.repeat(np.arange(24), 5), copies.lists(5).ravel()) == 0).all()
     assert (copies.lists(5) != np.arange(24)[:, None]).all()
-    with pytest.raises(ValueError, match="n_neighbors=24, but X has 24 rows"):
-        copies.reserve(24)
