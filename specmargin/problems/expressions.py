@@ -224,12 +224,19 @@ def expansion_of(K: FloatArray, f: FloatArray, start: FloatArray) -> FloatArray:
 
 
 def root_of(K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return R with K = R R', of the numerical rank of K, and the pseudo-inverse of its transpose.
+    """Return R with K = R R', of the numerical rank of K, and a matrix of its shape that gives coefficients.
 
-    With w of as many entries, K a = R w for a = (the second) w.
+    With w of as many entries, K a = R w for a = (the second) w. R is the Cholesky factor with pivots, a tenth of the
+    time of eigenvectors; a has the pivots of K only.
     """
-    eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
-    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
-    kept[-1] = True  # of a kernel of zeros, too: CVXPY has no variables of size zero
-    root = np.sqrt(np.maximum(eigenvalues[kept], 0.0))
-    return V[:, kept] * root, V[:, kept] * np.divide(1.0, root, out=np.zeros(len(root)), where=root > 0)
+    from scipy.linalg import lapack
+
+    n = len(K)
+    factor, pivots, rank, _ = lapack.dpstrf((K + K.T) / 2, lower=1, tol=1e-13 * float(np.linalg.norm(K)))
+    rank = rank if K.any() else 0  # of a kernel of zeros LAPACK reports none reliably
+    R, inverse = np.zeros((2, n, max(rank, 1)))  # CVXPY has no variables of size zero
+    if rank:
+        R[pivots - 1] = np.tril(factor)[:, :rank]
+        inverse[pivots[:rank] - 1] = lapack.dtrtri(factor[:rank, :rank], lower=1)[0].T
+        inverse[pivots[:rank] - 1] = np.triu(inverse[pivots[:rank] - 1])
+    return R, inverse

@@ -171,10 +171,10 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     """
     data = _label_data(obj)
     R, inverse = root_of(np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K))
-    rates = np.zeros(R.shape[1])
+    rates, turn = np.zeros(R.shape[1]), np.eye(0)
     if obj.L is not None:  # a diagonal quadratic form: that is where solvers of cones are fast
-        rates, Q = np.linalg.eigh(R.T @ (obj.L @ R))
-        R, inverse, rates = R @ Q, inverse @ Q, np.maximum(rates, 0.0)
+        rates, turn = np.linalg.eigh(R.T @ (obj.L @ R))
+        R, rates = R @ turn, np.maximum(rates, 0.0)
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
     t = cp.Variable(obj.labels.n_labeled, name="t")
@@ -201,7 +201,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         value = value + gamma_I * expressions["smoothness"]
 
     def expansion(weights: FloatArray) -> FloatArray:
-        return np.asarray(inverse @ weights)
+        return np.asarray(inverse @ (weights if obj.L is None else turn @ weights))
 
     def derived(current: LapSVM) -> dict[str, AnyArray]:
         alpha = expansion(w.value)
