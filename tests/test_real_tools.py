@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import io
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -234,6 +235,36 @@ def derived_bounds_close_the_hinge() -> bool:
         told = True
     honest(sm.solve(svm(), "HIGHS"), optimum)
     return bool(told)
+
+
+@surprise(
+    "cvxpy 1.9.3, clarabel 0.11.1",
+    "`optimal`, -.1265, for the minimum of `loggamma`",
+    "log(Gamma) is never below -.1215: `loggamma` is the largest of ten simpler functions, up to .036 below it",
+    "CONDITIONAL, supposing that it is exact",
+)
+def loggamma_is_another_function() -> bool:
+    problem = cp.Problem(cp.Minimize(cp.loggamma(cp.Variable())))
+    value = problem.solve(cp.CLARABEL)
+    result = sm.solve(problem)
+    assert result.status is Status.CONDITIONAL
+    assert "loggamma" in result.certificate.assumptions[0]
+    return problem.status == cp.OPTIMAL and value < -0.126 < math.lgamma(1.4616321449683622)
+
+
+@surprise(
+    "cvxpy 1.9.3, clarabel 0.11.1, scs 3.3.1",
+    "`optimal` by Clarabel, no answer by SCS, for the minimum of x over x >= 1 and x <= inf",
+    "a bound of infinity bounds nothing; it is in the data that CVXPY hands to solvers",
+    "refuses such a constraint by name, and says how to leave it out",
+)
+def bounds_of_infinity() -> bool:
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [x >= 1, x <= np.inf])
+    problem.solve(cp.CLARABEL)
+    with pytest.raises(InvalidInputError, match="constraint_1 holds inf"):
+        sm.solve(problem)
+    return problem.status == cp.OPTIMAL
 
 
 @surprise(

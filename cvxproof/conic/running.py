@@ -165,7 +165,9 @@ def _is_known_to_highs(name: str) -> bool:
     """Whether HiGHS has an option that its object of options does not list."""
     import highspy
 
-    return bool(highspy.Highs().getOptionValue(name)[0] == highspy.HighsStatus.kOk)
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)  # it would print that it has none of this name
+    return bool(highs.getOptionValue(name)[0] == highspy.HighsStatus.kOk)
 
 
 def run(solver: str, chain: Any, data: dict[str, Any], inverse: list[Any], options: Mapping[str, Any]) -> Any:

@@ -11,10 +11,12 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any, Literal
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.constraints import FiniteSet
 
 from cvxproof.conic.attempts import Attempt, attempted, feasible_point, proved_upper_end
@@ -166,6 +168,15 @@ def require_convex(problem: Any) -> None:
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if empty:
         raise InvalidInputError(f"the parameters {empty} have no values; assign parameter.value before.")
+    for name, part in {"the objective": problem.objective, **named_constraints(problem)}.items():
+        for leaf in (*part.constants(), *part.parameters()):
+            held = leaf.value.data if sp.issparse(leaf.value) else np.asarray(leaf.value)
+            if len(bad := held[~np.isfinite(held)]):
+                raise InvalidInputError(
+                    f"{name} holds {bad[0]}: {shorten(str(part), 80)}. Solvers take no such number. A bound of "
+                    "infinity bounds nothing: leave it out, of a vector u as x[k] <= u[k], k = numpy.isfinite(u), or "
+                    "declare it, cvxpy.Variable(n, bounds=[None, u])."
+                )
     if not problem.is_dcp():
         wrong = [part for part in [problem.objective, *problem.constraints] if not part.is_dcp()]
         raise InvalidInputError(
@@ -304,7 +315,15 @@ def _approximations(problem: cp.Problem) -> tuple[str, ...]:
             told[f"that the exponents of {name}, which CVXPY rounds by {error:.0e}, are exact"] = None
         elif points:
             told[f"that CVXPY's quadrature of {name} is exact"] = None
+        elif isinstance(part, cp.maximum) and _is_loggamma(part):
+            told["that CVXPY's loggamma, the largest of ten simpler functions, is exact"] = None
     return tuple(told)
+
+
+def _is_loggamma(part: cp.maximum) -> bool:
+    """Whether a maximum is what CVXPY writes for loggamma, which has no atom of its own."""
+    of = next((one.args[0] for one in nodes(part.args) if isinstance(one, cp.log)), None)
+    return of is not None and str(part) == str(cp.loggamma(of))
 
 
 def _is_finite(value: AnyArray | None) -> bool:
