@@ -172,7 +172,8 @@ def _enough(X: FloatArray, queries: FloatArray, k: int, metric: str) -> int:
     values = row_norms(X, squared=True) - 2.0 * (some @ X.T) + row_norms(some, squared=True)[:, None]
     last = np.maximum(np.partition(values, k - 1, axis=1)[:, k - 1], 0.0)
     last += tie_slack(row_norms(some), last, X.shape[1], "euclidean")
-    return int(np.count_nonzero(values <= last[:, None], axis=1).max()) + 1
+    most = int(np.count_nonzero(values <= last[:, None], axis=1).max())
+    return k + 1 if most == k else max(most, k + _MORE) + 1
 
 
 def _copies(X: FloatArray) -> tuple[IntArray, IntArray]:
