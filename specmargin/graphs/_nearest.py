@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -37,8 +36,8 @@ _FEW = 6  # queries that show how many are tied
 _THIN = 0.9  # of the rows: where copies leave less, they are left out
 _TREE_COLUMNS, _LEAF = 7, 30  # columns up to which a tree is quicker than all pairs, and its usual leaves
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
-_BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
-_COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
+_BLOCK = 4_000_000  # of listed distances that are looked through at a time: 32 MB
+_MEMORY = 64  # MB of distances held at a time: of documents nearly every product is positive, so that X X' is dense
 _EXACT_ROWS = 4000  # rows among which the exact search is quicker than any index
 
 
@@ -120,13 +119,12 @@ def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray
 def _first_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any, width: int) -> IntArray:
     """Return what `exact_neighbors` does, of rows prepared for a metric, by lists of `width` that hold most ties."""
     from scipy.spatial import cKDTree
+    from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
 
     sparse, m, (n, d) = sp.issparse(X), queries.shape[0], X.shape
     find: Any
-    if sparse and metric in PROJECTED_METRICS:
-        find = partial(_sparse_rows, X, metric=metric)
-    elif metric == "euclidean" and d <= _TREE_COLUMNS:
+    if metric == "euclidean" and not sparse and d <= _TREE_COLUMNS:
         tree = cKDTree(X, leafsize=_LEAF, balanced_tree=False)  # balanced, it is slow where coordinates agree
 
         def find(rows: Matrix, width: int) -> tuple[FloatArray, IntArray]:
@@ -139,7 +137,8 @@ def _first_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any, width: int
     while len(rows):
         undecided = [rows[:0]]
         for part in np.split(rows, range(step := max(1, _BLOCK // width), len(rows), step)):
-            distances, listed = find(queries if len(part) == m else queries[part], width)
+            with config_context(working_memory=_MEMORY):
+                distances, listed = find(queries if len(part) == m else queries[part], width)
             values = distances**2 if metric == "euclidean" else distances
             indices[part] = listed[:, :k]
             slack = tie_slack(lengths[part], values[:, -1], d, metric)[:, None]
@@ -197,42 +196,6 @@ def tie_slack(lengths: FloatArray, farthest: FloatArray, n_features: int, metric
     if metric == "euclidean":
         return unit * (2.0 * lengths + np.sqrt(farthest)) ** 2
     return np.full(len(lengths), 8.0 * unit if metric == "cosine" else 0.0)
-
-
-def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> tuple[FloatArray, IntArray]:
-    """Search block by block: of documents nearly every product is positive, so that X X' is dense."""
-    from sklearn.preprocessing import normalize
-
-    m, n = queries.shape[0], X.shape[0]
-    if metric == "cosine":
-        X, queries = normalize(X), normalize(queries)
-    else:
-        squares, query_squares = row_norms(X, squared=True), row_norms(queries, squared=True)
-    parts = [X[at : at + _COLUMNS].T.tocsr() for at in range(0, n, _COLUMNS)]
-    values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
-    step = max(1, _BLOCK // n)
-    for start in range(0, m, step):
-        rows = slice(start, min(start + step, m))
-        distances = np.empty((rows.stop - start, n))
-        for at, part in enumerate(parts):
-            distances[:, at * _COLUMNS : (at + 1) * _COLUMNS] = (queries[rows] @ part).toarray()
-        if metric == "cosine":
-            np.subtract(1.0, distances, out=distances)
-        else:
-            distances *= -2.0
-            distances += query_squares[rows, None]
-            distances += squares
-        np.clip(distances, 0.0, 2.0 if metric == "cosine" else None, out=distances)
-        values[rows], indices[rows] = _smallest(distances, k)
-    return (values if metric == "cosine" else np.sqrt(values)), indices
-
-
-def _smallest(distances: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """Return the k smallest entries of every row, in their order, and their columns."""
-    columns = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    values = np.take_along_axis(distances, columns, axis=1)
-    order = np.argsort(values, axis=1)
-    return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
 
 
 def load_pynndescent() -> Any:

@@ -133,7 +133,6 @@ def test_cosines_of_copies_and_multiples(large, rng, monkeypatch):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_sparse_blocks_find_what_dense_rows_do(metric, rng, monkeypatch):
     monkeypatch.setattr(_nearest, "_BLOCK", 1000)
-    monkeypatch.setattr(_nearest, "_COLUMNS", 37)
     rows = np.abs(rng.normal(size=(200, 30))) * (rng.random((200, 30)) < 0.4) + 1e-3
     sparse, dense = NeighborSearch(sp.csr_array(rows), metric=metric), NeighborSearch(rows, metric=metric)
     np.testing.assert_array_equal(sparse.lists(8), dense.lists(8))
@@ -145,10 +144,10 @@ def test_sparse_blocks_find_what_dense_rows_do(metric, rng, monkeypatch):
 
 
 def test_sparse_blocks_never_hold_all_products(rng, monkeypatch):
-    n = 2500
+    n = 3000
     rows = documents(n, 1000, rng)
     assert (rows @ rows.T).nnz > 0.9 * n * n
-    monkeypatch.setattr(_nearest, "_BLOCK", n * n // 50)
+    monkeypatch.setattr(_nearest, "_MEMORY", 2)
     search = NeighborSearch(rows, metric="cosine")
     tracemalloc.start()
     search.lists(10)
