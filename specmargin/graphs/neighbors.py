@@ -154,18 +154,19 @@ class NeighborSearch:
         X = _check_rows(X)
         if metric == "precomputed":
             _check_distances(X)
-        self._open(X, metric, reduce, search, angles, random_state)
+        self.open(X, metric, reduce, search, angles, random_state)
 
     @classmethod
     def of(cls, X: Matrix, metric: Any, reduce: int | str | None, angles: bool, random_state: Any) -> Self:
         """Return the exact search among checked rows, by checked options."""
         search = cls.__new__(cls)
-        search._open(X, metric, reduce, "exact", angles, random_state)
+        search.open(X, metric, reduce, "exact", angles, random_state)
         return search
 
-    def _open(
+    def open(
         self, X: Matrix, metric: Any, reduce: int | str | None, search: str, angles: bool | None, random_state: Any
     ) -> None:
+        """Project checked rows, or move them, by checked options, as they are then compared."""
         self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
         self.angles = metric == "cosine" if angles is None else bool(angles)
         self.n_samples, self.n_features = X.shape
