@@ -42,7 +42,7 @@ BINS, GOAL, N, FRESH = 15, 0.5, 500, 3
 LABELED = (20, 100)
 NAMES = ("g50c", "breast_cancer", "mnist 3-8", "mac-windows", "four clusters", "digits")
 CLASSIFIERS = (
-    *("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "RMM", "SpectralRidge", "SpectralGraphTransducer", "KTA", "STORM"),
+    *("LapRLS", "LabelSearch", "LapSVM", "RMM", "SpectralRidge", "SpectralGraphTransducer", "KTA", "STORM"),
     *("STOAM", "MKL", "SpectralKernelSVM", "XuSpectralSVM", "AutoSSL", "ContinuationS3VM", "GradientS3VM"),
     *("QuasiNewtonS3VM", "MultiSwitchTSVM", "AnnealedS3VM", "CCCPS3VM", "LabelSwitchingS3VM"),
 )

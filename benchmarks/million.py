@@ -41,7 +41,7 @@ GAMMAS = np.logspace(-8, 1, 19)
 COMPONENTS, DRAWS, BLOCK, SIDE = 50, 5, 10_000, 28
 STRENGTH, SMOOTHNESS, SHIFT = 6.0, 4.0, 2.0  # of the displacements: their factor, deviation and largest shift in pixels
 MINUTES, GIGABYTES = 30.0, 12.0
-DEFAULTS = ("LapRLS", "LapSVM", "SpectralRidge", "STORM", "KTA", "LapRLSCV", "QuasiNewtonS3VM", "AutoSSL")
+DEFAULTS = ("LapRLS", "LapSVM", "SpectralRidge", "STORM", "KTA", "LabelSearch", "QuasiNewtonS3VM", "AutoSSL")
 
 
 def deformed(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -42,6 +42,7 @@ OF_NO_MODULE = {
     "estimators/test_search_and_storage.py": "all estimators: grid search, pickle, clone",
     "estimators/test_repeated_eigenvalues.py": "all estimators over graphs with symmetries",
     "estimators/test_reused_spectrum.py": "all estimators over a spectrum that was computed before",
+    "estimators/_search/test_numbers.py": "searches for estimators of numbers",
     "estimators/test_several_graphs.py": "all estimators that take a list of graphs",
     "estimators/test_signatures.py": "all estimators: the words and defaults of their parameters",
     "estimators/test_sklearn_tools.py": "all estimators under scikit-learn's tools",
@@ -127,13 +128,13 @@ PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
     "specmargin.estimators._base.label_robustness": "of the estimator whose labels are false",
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
-    "specmargin.estimators._base.manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
     "specmargin.estimators.lapsvm": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
-    "specmargin.estimators._base.label_search": "of the estimator whose parameters it chooses",
-    "specmargin.estimators.spectral_filter_cv": "of the estimator whose parameters it chooses",
-    "specmargin.estimators.spectrum_cv": "of the candidates of the class that it derives from",
+    "specmargin.estimators._search.candidates": "of the estimator whose parameters it chooses",
+    "specmargin.estimators._search.filters": "of the estimator whose parameters it chooses",
+    "specmargin.estimators._search.manifold": "of the estimator whose parameters it chooses, before that is fitted",
+    "specmargin.estimators.label_search": "of the estimator whose parameters it chooses",
     "specmargin.estimators._base.spectrum_classifier": "of a clone of the same estimator",
 }
 
@@ -561,7 +562,6 @@ def test_a_method_that_lost_its_name_is_noticed(copy: Path) -> None:
     path.write_text(path.read_text().replace("LapRLS", "squares", 1))
     regressor = path.with_name("laprls_regressor.py").rename(path.with_name("numbers.py"))
     regressor.write_text(regressor.read_text().replace("LapRLS", "squares", 2))
-    search = path.with_name("laprls_regressor_cv.py").rename(path.with_name("search.py"))
-    for other in (path.with_name("manifold_cv.py"), search):
-        other.write_text(other.read_text().replace("LapRLS", "squares"))
+    other = path.with_name("label_search.py")
+    other.write_text(other.read_text().replace("LapRLS", "squares"))
     assert not_found(copy) - NOT_THERE.keys() == {("LapRLS", "estimators")}

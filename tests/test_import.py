@@ -35,9 +35,9 @@ NAMES = {
     "labels": ["encode_labels", "hide_labels"],
     "problems": ["certify", "solve"],
     "estimators": [
-        *("LapSVM", "LapSVMCV", "LapRLS", "LapRLSCV", "LapRLSRegressor", "LapRLSRegressorCV"),
-        *("KTA", "KTACV", "MKL", "RMM", "S3VM", "STOAM", "STORM", "STORMCV", "SpectralGraphTransducer"),
-        *("SpectralFilterCV", "SpectralFilterClassifier", "SpectralFilterRegressor", "SpectralKernelSVM"),
+        *("LapSVM", "LapRLS", "LapRLSRegressor", "LabelSearch"),
+        *("KTA", "MKL", "RMM", "S3VM", "STOAM", "STORM", "SpectralGraphTransducer"),
+        *("SpectralFilterClassifier", "SpectralFilterRegressor", "SpectralKernelSVM"),
         *("SpectralRidge", "XuSpectralSVM", "RegularizedSpectralClustering", "RegularizedEigenmaps"),
     ],
     "tables.auto_ssl": ["AutoSSL"],

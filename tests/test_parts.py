@@ -125,7 +125,7 @@ def test_nested_names_reach_into_short_forms_and_searches() -> None:
     assert svm.laplacian == Laplacian(2, False)
     assert svm.functions == Landmarks(7)
     assert svm.solver == Solver("newton", tol=1e-3)
-    search = sm.STORMCV().set_params(estimator__graph__weight="heat", estimator__C=3.0)
+    search = sm.LabelSearch(sm.STORM()).set_params(estimator__graph__weight="heat", estimator__C=3.0)
     assert (search.estimator.graph, search.estimator.C) == (KNN(weight="heat"), 3.0)
     piped = make_pipeline(StandardScaler(), sm.STORM()).set_params(storm__graph__n_neighbors=3)
     assert piped[-1].graph == KNN(3)
@@ -153,7 +153,7 @@ def test_nested_names_that_do_not_exist(names: dict[str, Any], message: str) -> 
         (sm.LapSVM, {"normalized": False}, "laplacian__normalized=False"),
         (sm.LapSVM, {"gamma": 2.0}, "kernel__gamma=2.0"),
         (sm.S3VM, {"max_iter": 9}, "search__max_iter=9"),
-        (sm.LapRLSCV, {"weight": "heat"}, "estimator__graph__weight='heat'"),
+        (sm.LabelSearch, {"weight": "heat"}, "estimator__graph__weight='heat'"),
     ],
 )
 def test_a_parameter_of_a_part_is_answered_by_its_nested_name_and_that_works(cls, given, nested):
@@ -202,7 +202,7 @@ def test_parts_of_a_stranger(moons: Any) -> None:
     same = sm.STORM(q=12).fit(X, y, graph=[W, KNN(5)(X)])
     np.testing.assert_array_equal(storm.scores_, same.scores_)
     assert storm.decision_function(X[:3] + 0.01).shape == (3,)
-    choosing = sm.LapRLSCV(grid={"kernel": [Laplace(1.0), 4.0], "graph": [Ball(0.4), 6]}).fit(X, more)
+    choosing = sm.LabelSearch(sm.LapRLS(), grid={"kernel": [Laplace(1.0), 4.0], "graph": [Ball(0.4), 6]}).fit(X, more)
     again = sm.LapRLS(**choosing.best_params_).fit(X, more)
     np.testing.assert_array_equal(again.scores_, choosing.scores_)
 

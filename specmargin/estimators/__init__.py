@@ -4,29 +4,23 @@ from specmargin.estimators.alignment import KTA
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
+from specmargin.estimators.label_search import LabelSearch
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
-from specmargin.estimators.laprls_regressor_cv import LapRLSRegressorCV
 from specmargin.estimators.lapsvm import LapSVM
-from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.relative_margin import RMM
 from specmargin.estimators.s3vm import S3VM
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
-from specmargin.estimators.spectral_filter_cv import SpectralFilterCV
 from specmargin.estimators.spectral_filter_regressor import SpectralFilterRegressor
 from specmargin.estimators.spectral_ridge import SpectralRidge
-from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
     "KTA",
-    "KTACV",
+    "LabelSearch",
     "LapRLS",
-    "LapRLSCV",
     "LapRLSRegressor",
-    "LapRLSRegressorCV",
     "LapSVM",
-    "LapSVMCV",
     "MKL",
     "RMM",
     "RegularizedEigenmaps",
@@ -34,8 +28,6 @@ __all__ = [
     "S3VM",
     "STOAM",
     "STORM",
-    "STORMCV",
-    "SpectralFilterCV",
     "SpectralFilterClassifier",
     "SpectralFilterRegressor",
     "SpectralGraphTransducer",

@@ -1,7 +1,7 @@
 """Laplacian regularised least squares: `LapRLS`, LapSVM with the squared loss.
 
 One linear system for all classes where the support vector machine has a problem per class. ``gamma_I=0`` is
-regularised least-squares classification (kernel ridge regression on the labels). `LapRLSCV` chooses the parameters.
+regularised least-squares classification (kernel ridge regression on the labels). `LabelSearch` chooses the parameters.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other;
         - the parameters were fixed without these targets. ``gamma_A="auto"`` is in units of all training samples here,
           and the graph that ``gamma_I="auto"`` may leave out takes part, so that the defaults keep the proof;
-          parameters that these targets chose, as by `LapRLSRegressorCV`, do not;
+          parameters that these targets chose, as by `LabelSearch`, do not;
         - for new samples, too, nothing is taken from the training samples: a kernel with a number for its width, no
           rule such as "median" (the default), no ``gamma_A="auto"``.
 

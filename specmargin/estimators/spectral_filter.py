@@ -58,7 +58,7 @@ class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassif
     filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`, default "resolvents"
         Filters h_b. A resolvent keeps a part of each node's own features. Where these are mostly noise and the graph is
         large, all weight goes to the smoothest one, ``filter_weights_[-1]``, and that is too rough: powers, which
-        average over more neighbours, err less. `SpectralFilterCV` tries both.
+        average over more neighbours, err less. `LabelSearch` tries both.
     loss : {"squared", "squared_hinge", "hinge"}, default "squared"
         Loss of the margin, where one is solved.
     C : float or "loo", default "loo"

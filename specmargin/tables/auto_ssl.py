@@ -177,7 +177,7 @@ class AutoSSL(SemiSupervisedClassifier):
 
     **No weights.** It takes neither `sample_weight` nor `class_weight`: labels count as labels in the shrunken means
     and pseudo-labels that hold the intercepts, in the threshold and in the expected error, and there is no one meaning
-    that weights would have in all of these. The candidates take them one by one: `LapRLSCV`, `SpectralRidge`, `RMM`.
+    that weights would have in all of these. The candidates take them one by one: `LabelSearch`, `SpectralRidge`, `RMM`.
 
     References
     ----------

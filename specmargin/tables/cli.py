@@ -164,7 +164,7 @@ def compare(
         echo(f"written: {path}")
 
 
-@app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LapRLSCV --out model.npz")
+@app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LabelSearch-LapRLS --out model.npz")
 def fit(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
     target: Target,

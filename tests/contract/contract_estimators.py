@@ -38,28 +38,28 @@ MANIFOLD: dict[str, Any] = {"kernel": [1.0], "graph": [5], "laplacian": [1], "ga
 SPECTRUM: dict[str, Any] = {"graph": [5], "q": [10], "B": [1.5], "C": [1.0]}
 SMALL: dict[str, dict[str, Any]] = {
     "AutoSSL": {"constants": FEW},
-    "KTACV": {"grid": SPECTRUM, "cv": 2},
-    "LapRLSCV": {"grid": MANIFOLD},
-    "LapSVMCV": {"grid": MANIFOLD},
-    "LapRLSRegressorCV": {"grid": MANIFOLD},
+    "LabelSearch": {"grid": MANIFOLD},
+    "LabelSearch LapRLSRegressor": {"grid": MANIFOLD},
+    "LabelSearch SpectralFilterClassifier": {"grid": {"learn": ["alignment", "single"]}, "cv": 2},
+    "LabelSearch SpectralRidge": {"grid": {"penalty": [0.1]}, "cv": 2},
+    "LabelSearch STORM": {"grid": SPECTRUM, "cv": 2},
     "RegularizedSpectralClustering": {"random_state": 0},
     "S3VM": {"search": Search("continuation", options={"n_steps": 2})},
     "S3VM annealing": {"search": Search("annealing", max_iter=5)},
     "S3VM label_switching": {"search": Search("label_switching", options={"rate": 8.0})},
-    "SpectralFilterCV": {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}, "cv": 2},
-    "STORMCV": {"grid": SPECTRUM, "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV", "SpectralFilterRegressor")
+REGRESSORS = ("LapRLSRegressor", "LabelSearch LapRLSRegressor", "SpectralFilterRegressor")
 OTHERS = [f"S3VM {search}" for search in SEARCHES if search not in ("continuation", "branch_and_bound")]
-NAMES = [*(name for name in all_estimators.NAMES if name != "S3VM"), "S3VM", *OTHERS]
+SEARCHED = [name for name in SMALL if name.startswith("LabelSearch ")]
+NAMES = [*(name for name in all_estimators.NAMES if name != "S3VM"), "S3VM", *OTHERS, *SEARCHED]
 CLASSIFIERS = [name for name in NAMES if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
-OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
-LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralFilterCV")
+OVER_SPECTRA = (*SPECTRAL, "LabelSearch STORM", "SpectralRidge")
+LAPLACIAN = ("AutoSSL", "LabelSearch", "LabelSearch STORM", "LapRLS", "LapSVM")
 LAPLACIAN += ("SpectralFilterClassifier", "SpectralRidge", *SPECTRAL)
 WEIGHTED = tuple(
     name for name in CLASSIFIERS if has_fit_parameter(getattr(sm, name.partition(" ")[0]), "sample_weight")
@@ -89,8 +89,9 @@ def each(
 def make(name: str, **parameters: Any) -> Any:
     """Return a small estimator; an S3VM may have the name of a search, and "with a graph" makes a hybrid of it."""
     name, _, graph = name.partition(" with a ")
-    cls, _, search = name.partition(" ")
-    more = {**({"search": search} if search else {}), **SMALL.get(name, {}), **({"gamma_I": 1.0} if graph else {})}
+    cls, _, inner = name.partition(" ")
+    own = {"estimator": getattr(sm, inner)()} if cls == "LabelSearch" and inner else {"search": inner}
+    more = {**(own if inner else {}), **SMALL.get(name, {}), **({"gamma_I": 1.0} if graph else {})}
     if "unlabeled" in parameters and "grid" in more:
         parameters["estimator__unlabeled"] = parameters.pop("unlabeled")
     return getattr(sm, cls)(**more).set_params(**parameters)
@@ -154,7 +155,7 @@ def target_cells() -> Iterator[Cell]:
     numbers = np.where(Y == -1, np.nan, Y)
     hidden = np.isnan(numbers)
     for name in REGRESSORS:
-        alone = refused("fewer than 2 labelled samples", "label more") if name.endswith("CV") else ANSWERED
+        alone = refused("fewer than 2 labelled samples", "label more") if name.startswith("LabelSearch") else ANSWERED
         cases = (
             ("None", None, refused("the target y is None")),
             ("a number", 3, refused(r"shape \(\)")),
@@ -257,14 +258,13 @@ def spectrum_cells() -> Iterator[Cell]:
         ]
         if name not in OVER_SPECTRA:
             cases = [(*case[:2], refused("the adjacency itself is needed", "pass the W")) for case in cases]
-        at_most = {} if name not in OVER_SPECTRA or name.endswith("CV") else {"q": 10}
+        at_most = {} if name not in OVER_SPECTRA or name.startswith("LabelSearch") else {"q": 10}
         run = lambda value, name=name, at_most=at_most: fit(name, X, Y, graph=value, at=X, **at_most)
         yield from each(f"{name}.fit", "eigenpairs as graphs", cases, run)
 
 
 def _methods(name: str) -> list[str]:
-    cls = getattr(sm, name.partition(" ")[0])
-    return [method for method in METHODS if hasattr(cls, method)]
+    return [method for method in METHODS if hasattr(make(name), method)]
 
 
 def _call(name: str, method: str, rows: Any) -> Any:

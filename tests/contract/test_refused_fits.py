@@ -52,7 +52,7 @@ def test_what_was_learned_is_still_there(name: str, monkeypatch: pytest.MonkeyPa
         else:
             monkeypatch.setattr(SemiSupervised, "_warn_of_gaps", _raising(error))
             monkeypatch.setattr(type(estimator), "_warn_of_gaps", _raising(error))
-        monkeypatch.setattr("specmargin.estimators._base.label_search.LabelSearch._record", _raising(error))
+        monkeypatch.setattr("specmargin.estimators.label_search.LabelSearch._record", _raising(error))
         with pytest.raises(BaseException, match=r"^$|no answer"):
             fit(estimator, X[::-1])
         unchanged()

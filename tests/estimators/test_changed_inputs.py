@@ -125,7 +125,7 @@ def test_unlabelled_samples_that_are_changed_after_fit():
     assert answers(estimator, NEW) == answers(kept, NEW)
 
 
-@pytest.mark.parametrize("method", [sm.LapSVM, sm.LapSVMCV, sm.STORM, sm.SpectralRidge])
+@pytest.mark.parametrize("method", [sm.LapSVM, sm.LabelSearch, sm.STORM, sm.SpectralRidge])
 def test_features_are_kept_once(method):
     wide = np.hstack([X, np.zeros((40, 4_000))])
     fitted = method().fit(wide, labels_of(method)["y"])

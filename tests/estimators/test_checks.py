@@ -63,13 +63,13 @@ CLASSIFIERS = [
     (sm.RMM, {}),
     (sm.RMM, {"B": "auto"}),
     (sm.LapRLS, {"class_balance": "zscore"}),
-    (sm.LapRLSCV, SMALL),
-    (sm.STORMCV, {"grid": {"graph": [3], "q": [5], "C": [1.0, 10.0]}}),
-    (sm.KTACV, {"grid": {"graph": [5], "q": [5, 10], "C": [10.0]}}),
-    (sm.LapSVMCV, {"grid": {**SMALL["grid"], "gamma_A": [0.1]}}),
+    (sm.LabelSearch, SMALL),
+    (sm.LabelSearch, {"estimator": sm.STORM(), "grid": {"graph": [3], "q": [5], "C": [1.0, 10.0]}}),
+    (sm.LabelSearch, {"estimator": sm.LapSVM(), "grid": {**SMALL["grid"], "gamma_A": [0.1]}}),
+    (sm.LabelSearch, {"estimator": sm.SpectralRidge(), "grid": {"q": [5, 8]}, "cv": 2}),
     (sm.SpectralFilterClassifier, {}),
     (sm.SpectralFilterClassifier, {"learn": "margin", "loss": "squared_hinge", "class_balance": "shrunk"}),
-    (sm.SpectralFilterCV, {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}}),
+    (sm.LabelSearch, {"estimator": sm.SpectralFilterClassifier(), "grid": {"learn": ["alignment", "single"]}}),
     (sm.SpectralRidge, {}),
     (sm.SpectralRidge, {"refine": "kmeans"}),
     (sm.SpectralRidge, {"penalty": 0.1, "class_balance": None}),
@@ -93,13 +93,12 @@ BALANCED = (
     sm.LapSVM,
     sm.SpectralFilterClassifier,
     sm.SpectralRidge,
-    sm.LapRLSCV,
-    sm.LapSVMCV,
+    sm.LabelSearch,
     sm.STORM,
     sm.STOAM,
     sm.MKL,
 )
-BALANCED += (sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.SpectralGraphTransducer, sm.STORMCV, sm.KTACV)
+BALANCED += (sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.SpectralGraphTransducer)
 
 
 def by_design(estimator):
@@ -118,8 +117,8 @@ def by_design(estimator):
 
 MANY_FITS = {"check_classifiers_train", "check_regressors_train", "check_estimator_sparse_array"}
 MATRIX = "check_estimator_sparse_matrix"
-# Their X is that of one of the FAMILIES, or they learn anew in every fold.
-ALIKE = (sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.STORMCV, sm.KTACV, sm.LapSVMCV)
+# Their X is that of one of the FAMILIES.
+ALIKE = (sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM)
 
 
 def sized(estimators, **options):
@@ -174,7 +173,7 @@ def test_with_the_default_marker(estimator, check):
 
 REGRESSORS = [
     sm.LapRLSRegressor(),
-    sm.LapRLSRegressorCV(**SMALL),
+    sm.LabelSearch(sm.LapRLSRegressor(), **SMALL),
     sm.SpectralFilterRegressor(),
     sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
     sm.LapRLSRegressor(gamma_A=1e-4, gamma_I=1e-4, graph=3, functions=Eigenvectors(150)),

@@ -70,7 +70,7 @@ def test_eigenpairs_of_all_serve_those_of_some(blocks):
     np.testing.assert_allclose(whole.scores_[:80], sm.STOAM(q=80).fit(None, y, graph=W).scores_, atol=1e-4)
 
 
-@pytest.mark.parametrize("cls", [sm.STORMCV, sm.KTACV])
+@pytest.mark.parametrize("cls", [sm.STORM, sm.KTA])
 def test_a_search_leaves_them_out_too(cls):
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 0], [40, 40, 30])
@@ -78,7 +78,8 @@ def test_a_search_leaves_them_out_too(cls):
     y = np.full(110, -1)
     y[[0, 1, 2, 3, 40, 41, 42, 43]] = [0] * 4 + [1] * 4
     grid = {"graph": [KNN(10)], "q": [30], "B": [np.inf], "C": [1.0, 10.0]}
-    fitted, alone = cls(grid=grid, cv=4).fit(X, y), cls(grid=grid, cv=4).fit(X[:80], y[:80])
+    search = sm.LabelSearch(cls(), grid, cv=4)
+    fitted, alone = clone(search).fit(X, y), search.fit(X[:80], y[:80])
     assert fitted.best_params_["C"] == alone.best_params_["C"]
     np.testing.assert_allclose(fitted.scores_[:80], alone.scores_, atol=1e-4)
     np.testing.assert_allclose(fitted.decision_function(X[:5] + 0.01), alone.decision_function(X[:5] + 0.01), atol=1e-4)

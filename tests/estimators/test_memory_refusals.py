@@ -22,6 +22,6 @@ def test_rmm(small_computer):
 def test_filters_of_sparse_features_with_many_columns(small_computer):
     X = sp.random(50, 20_000, density=0.01, random_state=0, format="csr")
     W = sm.graphs.knn_graph(np.arange(50.0)[:, None], n_neighbors=2)
-    for estimator in (sm.SpectralFilterClassifier(), sm.SpectralFilterCV()):
+    for estimator in (sm.SpectralFilterClassifier(), sm.LabelSearch(sm.SpectralFilterClassifier())):
         with pytest.raises(MemoryError, match=r"filtering 20000 features of 50 nodes.*dense.*TruncatedSVD"):
             estimator.fit(X, np.arange(50) % 2, graph=W)

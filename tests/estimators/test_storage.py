@@ -45,14 +45,18 @@ CONFORMAL = {
 CV: dict[str, Any] = {
     "grid": {"kernel": [RBF(4.0)], "graph": np.array([5]), "laplacian": [1], "gamma_I": ["100 gamma_A"]}
 }
-SPECTRUM_CV: dict[str, Any] = {"grid": {"q": [20], "graph": [5], "C": [1.0]}, "cv": 3}
-KINDS = {"LapRLSRegressor": "targets", "LapRLSRegressorCV": "targets", "SpectralFilterRegressor": "targets"}
-KINDS["SpectralFilterClassifier"] = "few"  # its conformal sets learn anew for every sample and class
-SMALL = {
-    **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
-    **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
-    "SpectralFilterCV": {"grid": {"learn": ["alignment", "single"], "filters": ["resolvents"]}, "cv": 3},
+SEARCHES_OF: dict[str, tuple[dict[str, Any], str]] = {
+    "spectra": ({"estimator": sm.STORM(), "grid": {"q": [20], "graph": [5], "C": [1.0]}, "cv": 3}, "moons"),
+    "filters": ({"estimator": sm.SpectralFilterClassifier(), "grid": {"learn": ["single"]}, "cv": 3}, "moons"),
+    "numbers": ({"estimator": sm.LapRLSRegressor(), **CV}, "targets"),
+    "refits": ({"estimator": sm.SpectralRidge(q=50), "grid": {"penalty": [0.1, 1.0]}, "cv": 3}, "moons"),
+    "texts": ({"estimator": sm.LapRLS(unlabeled="?"), **CV}, "search of texts"),
+    "sklearn folds": ({**CV, "cv": StratifiedKFold(3)}, "moons"),
+    "our folds": ({"estimator": sm.LapSVM(), **CV, "cv": sm.LabeledKFold(3)}, "moons"),
 }
+KINDS = {"LapRLSRegressor": "targets", "SpectralFilterRegressor": "targets"}
+KINDS["SpectralFilterClassifier"] = "few"  # its conformal sets learn anew for every sample and class
+SMALL = {"LabelSearch": CV}
 
 LOCAL = [name for name in SEARCHES if name not in ("branch_and_bound", "continuation")]
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -66,7 +70,7 @@ VARIANTS |= {
     for kind, functions in FUNCTIONS.items()
 }
 VARIANTS |= {
-    f"LapRLSCV, {kind}": ("LapRLSCV", {"estimator": sm.LapRLS(functions=functions), **CV}, "moons")
+    f"LabelSearch, {kind}": ("LabelSearch", {"estimator": sm.LapRLS(functions=functions), **CV}, "moons")
     for kind, functions in FUNCTIONS.items()
 }
 VARIANTS |= {
@@ -74,8 +78,7 @@ VARIANTS |= {
     for kind, functions in FUNCTIONS.items()
 }
 VARIANTS |= {
-    f"{name}, texts": (name, VARIANTS[name][1], "texts")
-    for name in ("LapSVM", "LapRLSCV", "STORM", "SpectralRidge", "S3VM", "RMM")
+    f"{name}, texts": (name, VARIANTS[name][1], "texts") for name in ("LapSVM", "STORM", "SpectralRidge", "S3VM", "RMM")
 }
 VARIANTS |= {
     "S3VM, gradient, texts": ("S3VM", {"search": "gradient"}, "texts"),
@@ -97,8 +100,7 @@ VARIANTS |= {
     ),
     "the loss itself": ("LapSVM", {"loss": sm.losses.HuberHinge(0.5)}, "moons"),
     "by CVXPY": ("LapSVM", {"solver": ("CLARABEL",), "graph": 5}, "few"),
-    "folds": ("LapRLSCV", {**CV, "cv": StratifiedKFold(3)}, "moons"),
-    "folds of the package": ("LapSVMCV", {**CV, "cv": sm.LabeledKFold(3)}, "moons"),
+    **{f"LabelSearch, {name}": ("LabelSearch", *one) for name, one in SEARCHES_OF.items()},
     "a mixture of texts": (
         "AutoSSL",
         {"constants": replace(CONSTANTS, graph_neighbors=(5,), landmarks=50), "families": ["sup", "graph"]},
@@ -111,7 +113,7 @@ COPIED = [
     *all_estimators.NAMES,
     *(f"S3VM, {name}" for name in LOCAL),
     *(name for name in VARIANTS if "landmarks" in name or "eigenvectors" in name),
-    "folds",
+    "LabelSearch, sklearn folds",
 ]
 
 
@@ -120,7 +122,7 @@ def data(kind: str) -> tuple[Any, Any, Any]:
     n = 60 if kind == "few" else N
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
     y, new = sm.hide_labels(truth, per_class=6, random_state=0), X[:50] + 0.01
-    if kind in ("texts", "sparse"):
+    if kind in ("texts", "search of texts", "sparse"):
         names = np.array(["a", "b", "float"])[truth + (X[:, 0] > 1.0)]
         y = sm.hide_labels(names, per_class=6, unlabeled="?", random_state=0)
     if kind == "sparse":
@@ -150,7 +152,7 @@ def fitted(variant: str) -> tuple[Any, Any]:
     if hasattr(getattr(sm, name)(), "q"):
         params.setdefault("q", 50)  # of the eigenvectors that are kept; the default would be half of n
     if kind in ("texts", "sparse"):
-        params |= {"estimator": sm.LapRLS(unlabeled="?")} if name == "LapRLSCV" else {"unlabeled": "?"}
+        params["unlabeled"] = "?"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = getattr(sm, name)(**params).fit(X, y)
@@ -257,7 +259,7 @@ def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
         "large": 10**400,
     }
     template = sm.LapRLS(unlabeled="?/\n\ud800", solver=Solver(options={"é/\\": [1.5] * 20}))
-    estimator = sm.LapRLSCV(template, params, criterion=np.str_("nll"))
+    estimator = sm.LabelSearch(template, params, criterion=np.str_("nll"))
     sm.save(estimator, tmp_path / "model.npz")
     require_same(estimator, sm.load(tmp_path / "model.npz"), "", {})
 
@@ -358,12 +360,12 @@ def own_kernel(X: Any, Y: Any) -> Any:
             r"^graph/random_state=.*numpy.*set a whole number",
         ),
         (
-            "LapRLSCV",
+            "LabelSearch",
             {"grid": {"kernel": ["linear", own_kernel]}},
             r"^grid/kernel/1=<function own_kernel.*is a function",
         ),
         ("LapSVM", {"loss": OwnLoss(0.5)}, r"^loss=.*OwnLoss.*not among those that files hold"),
-        ("LapRLSCV", {"cv": GroupKFold(2)}, r"^cv=.*GroupKFold.*not among"),
+        ("LabelSearch", {"cv": GroupKFold(2)}, r"^cv=.*GroupKFold.*not among"),
         ("LapSVM", {"solver": Solver(options={"callback": print})}, r"^solver/options/callback=.*function"),
         ("LapSVM", {"unlabeled": nx.path_graph(3)}, r"^unlabeled=.*networkx.*from_networkx"),
     ],

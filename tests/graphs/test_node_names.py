@@ -105,7 +105,7 @@ def test_weights_of_samples_follow_the_nodes():
 
 
 def test_features_are_needed_by_those_who_learn_from_them():
-    for estimator in (sm.LapSVM(), sm.AutoSSL(), sm.STORMCV()):
+    for estimator in (sm.LapSVM(), sm.AutoSSL(), sm.LabelSearch(sm.STORM())):
         with pytest.raises(TypeError, match=f"X=None, but {type(estimator).__name__} learns from features, too; pass"):
             estimator.fit(None, Y, graph=CLUB)
     with pytest.raises(ValueError, match=r"X=None"):
@@ -288,7 +288,7 @@ HALF = pd.Series(np.where(np.isin(np.arange(34), [0, 3, 9, 32, 33, 30]), TRUTH, 
 
 
 @pytest.mark.parametrize("graph", [None, NAMED])
-@pytest.mark.parametrize("method", [sm.LapRLS, sm.RMM, sm.STORM, sm.AutoSSL, sm.LapSVMCV])
+@pytest.mark.parametrize("method", [sm.LapRLS, sm.RMM, sm.STORM, sm.AutoSSL, sm.LabelSearch])
 def test_a_score_is_that_of_the_names(method, graph):
     """The truth in another order, as a mapping, and in parts: the share that numpy counts of predictions by name."""
     given = {} if graph is None or method is sm.RMM else {"graph": graph}

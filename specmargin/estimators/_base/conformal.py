@@ -76,9 +76,8 @@ class ConformalSets:
         - the parameters were fixed without these labels. What an estimator chooses itself is chosen here so that the
           proof holds, which need not be as `fit` chose: ``penalty="loo"`` and learned weights of filters anew with
           every sample and candidate; ``gamma_A="auto"`` in units of all training samples, with the graph that
-          ``gamma_I="auto"`` may leave out. Parameters that these labels chose elsewhere, by a search such as
-          `LapRLSCV` or by hand, have no proof; the searches, `AutoSSL` and `LapSVM` have no sets therefore, or because
-          they are no least squares;
+          ``gamma_I="auto"`` may leave out. Parameters that these labels chose elsewhere, by `LabelSearch`
+          or by hand, have no proof; `AutoSSL` and `LapSVM` have no sets therefore, or for want of least squares;
         - for new samples, too, nothing is taken from the training samples: a kernel with a number for its width, no
           rule such as "median", no ``gamma_A="auto"``.
 

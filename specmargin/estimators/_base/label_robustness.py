@@ -61,11 +61,6 @@ def count_flips(estimator: Any, X: Matrix | None, max_flips: int | None) -> Labe
     parameters in use.
     """
     linear = hasattr(estimator, "_smoother")
-    if hasattr(estimator, "best_params_"):
-        raise InvalidInputError(
-            f"{type(estimator).__name__} chooses by the labels, and false ones may choose otherwise; fit its estimator "
-            "with best_params_, and ask that: parameters are held fixed."
-        )
     if not linear and not hasattr(estimator, "_refits"):
         raise InvalidInputError(
             f"{type(estimator).__name__} decides by no linear map of the labels: the worst false labels are not "

@@ -31,7 +31,7 @@ def told_false_labels(estimator: Any, title: str) -> str:
     >>> told_false_labels(clf, "SpectralRidge")[:35]
     'False labels: 3 of 6 labels (rows 3'
     """
-    own = getattr(estimator, "estimator_", estimator) if hasattr(estimator, "best_params_") else estimator
+    own = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(own, LapRLS | SpectralRidge | SpectralFilterClassifier):
         return _NONE.format(title)
     try:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 BASELINE = "baseline"
-STANDARD = ("majority", BASELINE, "AutoSSL", "svm", "SpectralRidge", "S3VM-quasi_newton", "LapRLSCV")
+STANDARD = ("majority", BASELINE, "AutoSSL", "svm", "SpectralRidge", "S3VM-quasi_newton", "LabelSearch-LapRLS")
 """In the order in which they run: what matters most first, then what costs least."""
 _INNER, _INNER_S3VM = 5, 3
 """Folds that parameters are chosen by: fewer for S3VMs, which take longest."""
@@ -65,7 +65,7 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     "SpectralGraphTransducer": ({"C": 1e4}, {"C": 1e2}, {"C": 1.0}),
 }
 """Parameters that folds of the labels choose from; the first counts where errors are equal."""
-_DENSE = ("LapRLSCV", "LapSVMCV", "LapSVM", "LapRLS")
+_DENSE = ("LabelSearch-LapRLS", "LabelSearch-LapSVM", "LapSVM", "LapRLS")
 """Estimators with matrices of all pairs of rows."""
 
 
@@ -240,7 +240,10 @@ def _families(weights: dict[str, float]) -> str:
 
 
 class Named(Method):
-    """An estimator of the package by its name, tuned by folds of the labels or by itself; of `S3VM` a search, too."""
+    """An estimator of the package by its name, tuned by folds of the labels or by itself.
+
+    Of `S3VM` with a search, such as "S3VM-cccp", of `LabelSearch` with what it searches for: "LabelSearch-LapRLS".
+    """
 
     def __init__(self, name: str) -> None:
         self.name = self.title = name
@@ -263,8 +266,9 @@ class Named(Method):
 
     def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
         """Choose by folds of the labels, and fit to all of them."""
-        name, _, search = self.name.partition("-")
-        make = partial(getattr(estimators, name), **({"search": search} if search else {}))
+        name, _, inner = self.name.partition("-")
+        own: list[Any] = [getattr(estimators, inner)()] if name == "LabelSearch" else []
+        make = partial(getattr(estimators, name), *own, **({"search": inner} if inner and not own else {}))
         options = self.grid[0]
         if len(self.grid) > 1:
             folds = inner_folds(codes, seed, _INNER_S3VM if self.grid is _S3VM else _INNER)
@@ -348,6 +352,7 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
         names = ["AutoSSL", *estimators_of(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]
+        names += ("LabelSearch-LapRLS", "LabelSearch-LapSVM", "LabelSearch-STORM", "LabelSearch-KTA")
         known = {name.lower(): name for name in names}
         if one.lower() not in known:
             listed = among(one, ["majority", "svm", BASELINE, *sorted(known.values())])

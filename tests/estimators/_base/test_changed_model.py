@@ -283,8 +283,6 @@ def test_what_follows_from_the_usual_model_is_refused(moons, tmp_path):
     X, _, y = moons
     with pytest.raises(ValueError, match="conformal sets of LapRLS follow from its own model"):
         made("LapRLS", model=fair).fit(X, y).conformal_sets()
-    with pytest.raises(ValueError, match="LapSVMCV decides about left-out samples by the model of LapSVM"):
-        sm.LapSVMCV(sm.LapSVM(model=fair)).fit(X, y)
     with pytest.raises(TypeError, match="model"):
         sm.save(made("LapSVM", model=fair).fit(X, y), tmp_path / "fair.npz")
 

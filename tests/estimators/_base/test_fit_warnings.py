@@ -30,12 +30,10 @@ MANIFOLD = {"kernel": [RBF(2.0)], "graph": [8], "laplacian": [2], "gamma_I": ["1
 CLASSIFIERS = {
     "LapSVM": {"kernel": RBF(2.0)},
     "LapRLS": {"kernel": RBF(2.0)},
-    "LapRLSCV": {"grid": MANIFOLD},
-    "LapSVMCV": {"grid": MANIFOLD},
+    "LabelSearch": {"grid": MANIFOLD},
     "SpectralRidge": {},
     "STORM": {},
     "KTA": {},
-    "KTACV": {"grid": {"graph": [8], "q": [20], "C": [1.0]}},
     "SpectralGraphTransducer": {},
     "RMM": {},
     "S3VM": {"search": "quasi_newton"},

@@ -155,8 +155,8 @@ def test_what_is_not_linear_is_refused():
         sm.SpectralRidge(q=10, model=lambda built: built).fit(X, y).label_robustness()
     with pytest.raises(InvalidInputError, match="label_flips"):
         sm.LapRLS(gamma_I=0.0, kernel="precomputed").fit(X @ X.T, y).label_robustness()
-    with pytest.raises(InvalidInputError, match=r"LapRLSCV chooses by the labels.*with best_params_"):
-        sm.LapRLSCV(grid={"graph": [5]}).fit(X, y).label_robustness()
+    with pytest.raises(AttributeError, match="'label_robustness'; best_estimator_ has it"):
+        sm.LabelSearch(sm.LapRLS(), grid={"graph": [5]}).fit(X, y).label_robustness()
     for clf in (sm.KTA(), sm.AutoSSL()):
         with pytest.raises(InvalidInputError, match=f"{type(clf).__name__}.*SpectralRidge"):
             clf.fit(X, truth).label_robustness()

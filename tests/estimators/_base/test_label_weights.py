@@ -10,6 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
 from specmargin import solvers
+from specmargin.estimators._search.candidates import folds_of
 from specmargin.exceptions import SolverError
 from specmargin.kernels import RBF
 from specmargin.objectives import LapSVM
@@ -267,14 +268,14 @@ SMALL = {
 FIVE = {"graph": [5], "C": [0.3, 3.0], "q": [12]}
 PRECISE = Solver(tol=1e-9)
 SEARCHES = {
-    "LapRLSCV": sm.LapRLSCV(grid=SMALL),
-    "LapRLSCV, folds": sm.LapRLSCV(grid=SMALL, criterion="sq", cv=2),
-    "LapSVMCV": sm.LapSVMCV(grid=SMALL),
-    "LapSVMCV, hinge": sm.LapSVMCV(
+    "LapRLS": sm.LabelSearch(sm.LapRLS(), grid=SMALL),
+    "LapRLS, folds": sm.LabelSearch(sm.LapRLS(), grid=SMALL, criterion="sq", cv=2),
+    "LapSVM": sm.LabelSearch(sm.LapSVM(loss="squared_hinge"), grid=SMALL),
+    "LapSVM, hinge": sm.LabelSearch(
         estimator=sm.LapSVM(loss="hinge"), grid={**SMALL, "gamma_A": [1.0, 4.0]}, criterion="01"
     ),
-    "STORMCV": sm.STORMCV(estimator=sm.STORM(solver=PRECISE), grid={**FIVE, "B": [1.3, np.inf]}),
-    "KTACV": sm.KTACV(estimator=sm.KTA(solver=PRECISE), grid={**FIVE, "B": [1.3]}, criterion="sq", cv=2),
+    "STORM": sm.LabelSearch(estimator=sm.STORM(solver=PRECISE), grid={**FIVE, "B": [1.3, np.inf]}),
+    "KTA": sm.LabelSearch(estimator=sm.KTA(solver=PRECISE), grid={**FIVE, "B": [1.3]}, criterion="sq", cv=2),
 }
 searches = pytest.mark.parametrize("name", SEARCHES)
 
@@ -297,13 +298,13 @@ def test_searches_weigh_what_they_leave_out(name, data, request):
     search.fit(X, y, sample_weight=weights)
     at = np.flatnonzero(y != marker)
     labels = sm.encode_labels(y, marker)
-    folds = search._folds(X, labels)
+    folds = folds_of("loo" if "Lap" in name and search.cv == "auto" else search.cv, X, labels)
     tested = np.concatenate([fold.test for fold in folds])
     graph = None
     if "Lap" not in name:  # whose estimator would take the eigenvectors of fewer neighbours
         graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=True)
     for k in (0, len(search.cv_results_["params"]) - 1):
-        model, held = type(search.estimator_)(**search.cv_results_["params"][k]), []
+        model, held = type(search.best_estimator_)(**search.cv_results_["params"][k]), []
         for left, test in folds:
             hidden = y.copy()
             hidden[at[left]] = marker
@@ -323,7 +324,7 @@ def test_searches_weigh_what_they_leave_out(name, data, request):
         }
         for criterion, value in expected.items():
             assert search.cv_results_[criterion][k] == pytest.approx(value, rel=1e-3, abs=1e-4), criterion
-    values = search.cv_results_[search.criterion]
+    values = -search.cv_results_["mean_test_score"]
     assert search.best_index_ == (values <= values.min() * (1.0 + 1e-9)).argmax()  # the first of equally good ones
 
 
@@ -337,10 +338,10 @@ def test_a_search_hands_its_weights_on(name, moons):
     )
     search.fit(X, y, sample_weight=weights)
     assert search.best_params_["class_weight"] == {1: 3.0}
-    again = type(search.estimator_)(**search.best_params_).fit(X, y, sample_weight=weights)
+    again = type(search.best_estimator_)(**search.best_params_).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(again.scores_, search.scores_, atol=1e-6)
     both = np.where(y == 1, 3.0, 1.0) * weights
-    apart = type(search.estimator_)(**{**search.best_params_, "class_weight": None}).fit(X, y, sample_weight=both)
+    apart = type(search.best_estimator_)(**{**search.best_params_, "class_weight": None}).fit(X, y, sample_weight=both)
     np.testing.assert_allclose(apart.scores_, search.scores_, atol=1e-6)
     base = search.baseline_.get_params(deep=False)
     expected = type(search.baseline_)(**{**base, "class_weight": None}).fit(X, y, sample_weight=both)
@@ -376,7 +377,7 @@ def test_numbers_with_weights_are_searched(several):
     known = np.arange(60) < 12
     z[~known] = np.nan
     y, weights = z if several else z[:, 0], np.where(known, rng.uniform(0.1, 4.0, 60), np.nan)
-    search = sm.LapRLSRegressorCV(grid=SMALL).fit(X, y, sample_weight=weights)
+    search = sm.LabelSearch(sm.LapRLSRegressor(), grid=SMALL).fit(X, y, sample_weight=weights)
     for params, found in zip(search.cv_results_["params"], search.cv_results_["sq"], strict=True):
         left_out = sm.LapRLSRegressor(**params).fit(X, y, sample_weight=weights).leave_one_out_
         squares = (left_out - y[known]) ** 2

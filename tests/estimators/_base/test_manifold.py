@@ -132,17 +132,17 @@ def test_the_search_takes_the_same_words_and_gives_the_same_classifier(moons):
     for kernel in (RBF("median"), Linear()):
         given = {"kernel": kernel, "gamma_I": "100 gamma_A"}
         expected = sm.LapRLS(**given).fit(X, y)
-        search = sm.LapRLSCV(grid={"kernel": [kernel], **one}).fit(X, y)
+        search = sm.LabelSearch(sm.LapRLS(), grid={"kernel": [kernel], **one}).fit(X, y)
         np.testing.assert_allclose(search.scores_, expected.scores_, rtol=0, atol=1e-8)
         assert (search.gamma_A_, search.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-10)
-        svm = sm.LapSVMCV(sm.LapSVM(loss="hinge"), {"kernel": [kernel], **one}).fit(X, y)
+        svm = sm.LabelSearch(sm.LapSVM(loss="hinge"), {"kernel": [kernel], **one}).fit(X, y)
         np.testing.assert_allclose(svm.scores_, sm.LapSVM(**given).fit(X, y).scores_, rtol=0, atol=1e-6)
-    mixed = sm.LapRLSCV(grid={**one, "kernel": [RBF("median")], "gamma_A": ["auto", 0.5]}).fit(X, y)
+    mixed = sm.LabelSearch(sm.LapRLS(), grid={**one, "kernel": [RBF("median")], "gamma_A": ["auto", 0.5]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_A"].tolist() == [mixed.cv_results_["param_gamma_A"][0], 0.5]
     again = sm.LapRLS(**mixed.best_params_).fit(X, y)
     np.testing.assert_array_equal(again.scores_, mixed.scores_)
     with pytest.raises(ValueError, match=r"=\[1.0\] holds numbers, which need numbers for gamma_A in the grid"):
-        sm.LapRLSCV(grid={"gamma_A": ["auto"], "gamma_I": [1.0]}).fit(X, y)
+        sm.LabelSearch(sm.LapRLS(), grid={"gamma_A": ["auto"], "gamma_I": [1.0]}).fit(X, y)
 
 
 def test_every_solver_and_span_takes_them(moons):

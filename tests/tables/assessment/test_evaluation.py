@@ -104,12 +104,12 @@ def test_named_methods_choose_by_the_labels(data) -> None:
     (method,) = choose_methods("STORM")[1:]
     chosen = method.fit(X, np.where(codes == 2, -1, codes), 0).chosen
     assert chosen in {f"C = {C}" for C in ("1", "10", "100", "0.1")}
-    dense = choose_methods("LapRLSCV")[1]
+    dense = choose_methods("LabelSearch-LapRLS")[1]
     assert "all pairs" in dense.refuses(Size(50_000, 100, 500_000))
     assert dense.bytes_needed(Size(50_000, 100, 500_000)) > 8 * 50_000**2
     with pytest.raises(InvalidInputError, match="'LapRSL', which is unknown; take some of majority"):
         choose_methods(["LapRSL"])
-    for no_classifier in ("LapRLSRegressor", "LapRLSRegressorCV", "RegularizedEigenmaps"):
+    for no_classifier in ("LapRLSRegressor", "LabelSearch-LapRLSRegressor", "RegularizedEigenmaps"):
         with pytest.raises(InvalidInputError, match="which is unknown"):
             choose_methods([no_classifier])
     with pytest.raises(InvalidTypeError, match="methods holds 3 of the type int; pass names"):

@@ -52,7 +52,7 @@ def test_labels_that_decide_nothing_and_searches():
     y[::4] = -1
     assert "none of the 30 labels changes" in told_false_labels(sm.SpectralRidge(q=2).fit(X, y), "ours")
     X, y = moons()
-    line = told_false_labels(sm.LapRLSCV(grid={"graph": [5]}).fit(X, y), "the search")
+    line = told_false_labels(sm.LabelSearch(sm.LapRLS(), grid={"graph": [5]}).fit(X, y), "the search")
     assert ", its parameters held fixed" in line
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from specmargin.estimators._base.trials import Trials, judged
+from specmargin.estimators._search.trials import Settings, Trials
 from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import RBF, Kernel, Linear, resolve_gamma
 from specmargin.kernels.matrices import near_origin
@@ -56,20 +57,20 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
         Weights of the loss per unit mean diagonal of the centred kernel.
     criterion : {"nll", "sq", "01"}
     """
-    kept = loo.counted(labels.sign, folds)
-    tested = np.concatenate([fold.test for fold in folds])[kept]
     median = resolve_gamma(X, "median")
     kernels: list[Kernel] = [Linear(), *(RBF(median / width**2) for width in _WIDTHS)]
-    X, trials = X[labels.labeled], Trials(criterion, tested)
-    for kernel in kernels:
-        K = kernel(near_origin(X)[0] if isinstance(kernel, Linear) else X)
-        unit = mean_eigenvalue(K, centred=True) or 1.0
-        decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
-        own = None if labels.weights is None else labels.weights[tested]
-        judgement = judged(decisions, decisions, labels.sign[tested], criterion, own)
-        trials.add([{"kernel": kernel, "C": float(C / unit)} for C in Cs], judgement, common={})
+    X = X[labels.labeled]
+
+    def settings() -> Iterator[Settings]:
+        for kernel in kernels:
+            K = kernel(near_origin(X)[0] if isinstance(kernel, Linear) else X)
+            unit = mean_eigenvalue(K, centred=True) or 1.0
+            decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))
+            yield Settings([{"kernel": kernel, "C": float(C / unit)} for C in Cs], decisions, decisions)
+
+    trials = Trials(settings(), labels, folds, criterion)
     best = trials.best()
-    return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
+    return Twin(trials.tried[best], -float(trials.values[criterion][best]), trials.wrong_when_chosen_by_others())
 
 
 def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], Cs: FloatArray) -> FloatArray:

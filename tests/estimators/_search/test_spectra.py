@@ -1,4 +1,4 @@
-"""STORMCV and KTACV: the choice is that of brute force, over graphs that are decomposed once."""
+"""STORM and KTA by their labels: the choice is that of brute force, over graphs that are decomposed once."""
 
 import pickle
 import warnings
@@ -7,22 +7,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.estimators._base import spectrum_grid
-from specmargin.estimators._base.label_search import judged
-from specmargin.estimators._base.spectrum_grid import _Path
-from specmargin.estimators._base.supervised_twin import supervised_twin
+from specmargin.estimators._search import spectra
+from specmargin.estimators._search.candidates import folds_of
+from specmargin.estimators._search.spectra import AlignedCandidates, Path, SpectrumCandidates
+from specmargin.estimators._search.trials import judged
+from specmargin.estimators._search.twin import supervised_twin
 from specmargin.estimators.comparison import compare_errors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian, neighbors, parts
 from specmargin.solvers import Solver
 
-both = pytest.mark.parametrize("cls", [sm.STORMCV, sm.KTACV])
+both = pytest.mark.parametrize("cls", [sm.STORM, sm.KTA])
 GRID = {"graph": [5, 8], "q": [6, 15], "B": [1.2, np.inf], "C": [10.0, 0.5]}
 ONE = {"graph": [5], "q": [12], "B": [1.3], "C": [2.0]}
-REFITTED = {sm.STORMCV: sm.STORM, sm.KTACV: sm.KTA}
 
 
 def left_out(estimator, X, y, marker, splits, graph):
@@ -38,7 +37,7 @@ def left_out(estimator, X, y, marker, splits, graph):
 
 @pytest.mark.parametrize(
     ("cls", "balance", "several"),
-    [(sm.STORMCV, None, False), (sm.KTACV, "shrunk", False), (sm.STORMCV, "shrunk", True), (sm.KTACV, None, True)],
+    [(sm.STORM, None, False), (sm.KTA, "shrunk", False), (sm.STORM, "shrunk", True), (sm.KTA, None, True)],
 )
 def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several):
     X, _, y = blobs if several else moons
@@ -46,7 +45,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     Cs = GRID["C"] if several else [10.0]
     more = {"class_balance": balance, "unlabeled": marker, "solver": Solver(tol=1e-9), "laplacian": Laplacian(1, False)}
     grid = {**GRID, "C": Cs, "q": [12], "graph": [5]}
-    cv = cls(REFITTED[cls](**more), grid, cv=3 if several else "auto").fit(X, y)
+    cv = sm.LabelSearch(cls(**more), grid, cv=3 if several else "auto").fit(X, y)
     labels = sm.encode_labels(y, marker)
     known = y[y != marker]
     splits = (
@@ -59,26 +58,26 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
     found = []
     for at, params in enumerate(cv.cv_results_["params"]):
-        own = REFITTED[cls](**params)
+        own = cls(**params)
         compared = raw = left_out(own, X, y, marker, splits, graph)
         if balance is not None:
             raw = left_out(own.set_params(class_balance=None), X, y, marker, splits, graph)
-        found.append(judged(raw[None], compared[None], labels.sign[tested], cv.criterion))
+        found.append(judged(raw[None], compared[None], labels, "nll", tested))
         for name, value in found[-1].values.items():
             assert cv.cv_results_[name][at] == pytest.approx(value[0], abs=2e-4), name
     losses, wrong = (np.concatenate([getattr(one, name) for one in found]) for name in ("losses", "wrong"))
     chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(len(tested))]
-    twin = supervised_twin(X, labels, cv._folds(X, labels), tuple(Cs), cv.criterion)
+    twin = supervised_twin(X, labels, folds_of(cv.cv, X, labels), tuple(Cs), "nll")
     n_wrong = wrong[chosen, np.arange(len(tested))].sum()
     assert cv.comparison_.gains - cv.comparison_.losses == twin.wrong.sum() - n_wrong
 
 
 @pytest.mark.parametrize(
-    ("cls", "criterion"), [(sm.STORMCV, "nll"), (sm.KTACV, "sq"), (sm.KTACV, "01")], ids=lambda one: str(one)
+    ("cls", "criterion"), [(sm.STORM, "nll"), (sm.KTA, "sq"), (sm.KTA, "01")], ids=lambda one: str(one)
 )
 def test_the_choice_is_the_best_of_the_grid_and_reproduces_the_fit(moons, cls, criterion):
     X, _, y = moons
-    cv = cls(grid=GRID, criterion=criterion, cv=3).fit(X, y)
+    cv = sm.LabelSearch(cls(), grid=GRID, criterion=criterion, cv=3).fit(X, y)
     assert len(cv.cv_results_["params"]) == 16
     assert {(p["graph"].n_neighbors, p["q"], p["B"], p["C"]) for p in cv.cv_results_["params"]} == {
         (k, q, B, C) for k in (5, 8) for q in (6, 15) for B in (1.2, np.inf) for C in (0.5, 10.0)
@@ -87,7 +86,7 @@ def test_the_choice_is_the_best_of_the_grid_and_reproduces_the_fit(moons, cls, c
     assert cv.best_index_ == values.argmin()
     assert cv.best_score_ == -values.min()
     assert cv.best_params_ == cv.cv_results_["params"][cv.best_index_]
-    again = REFITTED[cls](**cv.best_params_).fit(X, y)
+    again = cls(**cv.best_params_).fit(X, y)
     for name in ("scores_", "delta_", "eigenvectors_", "transduction_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(cv, name))
     new = X[:9] + 0.02
@@ -104,16 +103,17 @@ def test_best_parameters_hold_every_word_that_is_not_the_default(moons, cls):
     W = sm.graphs.knn_graph(X, n_neighbors=7)
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=False)
     words = {"class_balance": "zscore", "solver": Solver(tol=1e-8), "unlabeled": np.nan}
-    template = REFITTED[cls](**words, graph=KNN(weight="heat"), laplacian=Laplacian(1, False))
+    template = cls(**words, graph=KNN(weight="heat"), laplacian=Laplacian(1, False))
     grid = {"q": [6, 15], "B": [1.2], "C": [2.0], "graph__n_neighbors": [6]}
     for graph in (None, W, spectrum):
-        cv = cls(template, grid, cv=2).fit(X, y, graph=graph)
+        cv = sm.LabelSearch(template, grid, cv=2).fit(X, y, graph=graph)
         assert words.items() <= cv.best_params_.items()
         assert cv.best_params_["graph"] == KNN(6 if graph is None else None, weight="heat")
         again = clone(template).set_params(**cv.best_params_).fit(X, y, graph=graph)
         np.testing.assert_array_equal(again.scores_, cv.scores_)
         np.testing.assert_array_equal(again.decision_function(X + 0.01), cv.decision_function(X + 0.01))
-    assert set(cls(grid=ONE, cv=2).fit(X, np.nan_to_num(y, nan=-1)).best_params_) == {"graph", "q", "B", "C"}
+    usual = sm.LabelSearch(cls(), ONE, cv=2).fit(X, np.nan_to_num(y, nan=-1))
+    assert usual.best_params_.keys() == ONE.keys()
 
 
 @both
@@ -122,47 +122,48 @@ def test_laplacians_are_searched_as_if_each_were_alone(moons, cls):
     X, _, y = moons
     words, W = [Laplacian(), Laplacian(2), Laplacian(1, False)], sm.graphs.knn_graph(X, n_neighbors=7)
     for graph in (None, W):
-        cv = cls(grid={**ONE, "laplacian": words}, cv=2).fit(X, y, graph=graph)
+        cv = sm.LabelSearch(cls(), grid={**ONE, "laplacian": words}, cv=2).fit(X, y, graph=graph)
         assert [one["laplacian"] for one in cv.cv_results_["params"]] == words
-        alone = [cls(REFITTED[cls](laplacian=word), ONE, cv=2).fit(X, y, graph=graph) for word in words]
+        alone = [sm.LabelSearch(cls(laplacian=word), ONE, cv=2).fit(X, y, graph=graph) for word in words]
         for name in ("nll", "sq", "01"):
             np.testing.assert_array_equal(cv.cv_results_[name], [one.cv_results_[name][0] for one in alone])
         assert cv.cv_results_["nll"][0] == pytest.approx(cv.cv_results_["nll"][1], abs=1e-6)
         assert cv.cv_results_["nll"][0] != pytest.approx(cv.cv_results_["nll"][2], abs=1e-6)
-        again = REFITTED[cls](**cv.best_params_).fit(X, y, graph=graph)
+        again = cls(**cv.best_params_).fit(X, y, graph=graph)
         np.testing.assert_array_equal(again.scores_, cv.scores_)
-        powers = cls(grid={**ONE, "laplacian__power": [1, 2]}, cv=2).fit(X, y, graph=graph)
+        powers = sm.LabelSearch(cls(), grid={**ONE, "laplacian__power": [1, 2]}, cv=2).fit(X, y, graph=graph)
         np.testing.assert_array_equal(powers.cv_results_["nll"], cv.cv_results_["nll"][:2])
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=True)
-    given = cls(grid={**ONE, "laplacian": words[:2]}, cv=2).fit(X, y, graph=spectrum)
+    given = sm.LabelSearch(cls(), grid={**ONE, "laplacian": words[:2]}, cv=2).fit(X, y, graph=spectrum)
     assert [one["laplacian"] for one in given.cv_results_["params"]] == words[:2]
     np.testing.assert_allclose(given.cv_results_["nll"], cv.cv_results_["nll"][:2], atol=1e-6)
     with pytest.raises(ValueError, match="that of the normalized Laplacian, but normalized=False"):
-        cls(grid={**ONE, "laplacian": words[2:]}, cv=2).fit(X, y, graph=spectrum)
+        sm.LabelSearch(cls(), grid={**ONE, "laplacian": words[2:]}, cv=2).fit(X, y, graph=spectrum)
 
 
 @both
 def test_a_left_out_label_is_not_looked_at(moons, cls):
     """Turned around, it changes nothing that is decided about its sample: not the spectrum either."""
     X, _, y = moons
-    labels = sm.encode_labels(y)
-    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15, normalized=False)
-    search = cls().set_params(estimator__class_balance="shrunk")
-    search._Cs, search._Bs = [1.0, 10.0], [1.5, "auto"]
-    for fold in search._folds(X, labels)[2:4]:
-        turned = sm.labels.Labels(labels.sign.copy(), labels.labeled, labels.classes, labels.n_samples)
-        turned.sign[fold.left_out] *= -1.0
-        found = (search._left_out_decisions(spectrum, each, [fold]) for each in (labels, turned))
-        for one, other in zip(*found, strict=True):
-            assert one.shape == (4, 1)
-            np.testing.assert_array_equal(one, other)
+    grid = {**ONE, "B": [1.5, "auto"], "C": [1.0, 10.0]}
+    for i in np.flatnonzero(y != -1)[2:4]:
+        turned, each = np.where(np.arange(len(y)) == i, 1 - y, y), []
+        for seen in (y, turned):
+            labels = sm.encode_labels(seen)
+            kind = AlignedCandidates if cls is sm.KTA else SpectrumCandidates
+            one = kind(cls(class_balance="shrunk"), grid, X, seen, labels, None, None, "loo")
+            one.folds = [one.folds[np.flatnonzero(labels.labeled == i)[0]]]
+            each.append(next(iter(one.settings())))
+        assert each[0].raw.shape == (4, 1)
+        np.testing.assert_array_equal(each[0].raw, each[1].raw)
+        np.testing.assert_array_equal(each[0].compared, each[1].compared)
 
 
 @both
 def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
     X, _, y = moons
     calls = []
-    for place, name in ((neighbors, "_n_components"), (parts, "neighbor_graph"), (spectrum_grid, "labeled_eigenpairs")):
+    for place, name in ((neighbors, "_n_components"), (parts, "neighbor_graph"), (spectra, "labeled_eigenpairs")):
         genuine = getattr(place, name)
 
         def spy(*args, name=name, genuine=genuine, **options):
@@ -170,7 +171,7 @@ def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
             return genuine(*args, **options)
 
         monkeypatch.setattr(place, name, spy)
-    cls(grid={**GRID, "C": [1.0], "B": [np.inf]}, cv=2).fit(X, y)
+    sm.LabelSearch(cls(), grid={**GRID, "C": [1.0], "B": [np.inf]}, cv=2).fit(X, y)
     assert (calls.count("_n_components"), calls.count("neighbor_graph"), calls.count("labeled_eigenpairs")) == (1, 2, 2)
 
 
@@ -182,7 +183,7 @@ def test_a_path_has_the_answers_of_every_C_alone(moons, monkeypatch, given, B):
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15, normalized=False)
     delta = np.linspace(1.0, 0.1, 15) if given else None
     objective = sm.objectives.SpectrumMargin(spectrum, labels, delta=delta)
-    Cs, path, solved = np.logspace(-2, 3, 6), _Path(objective), []
+    Cs, path, solved = np.logspace(-2, 3, 6), Path(objective), []
     genuine = sm.solvers.spectrum_margin
 
     def spy(obj, **options):
@@ -201,49 +202,18 @@ def test_a_path_of_light_labels_has_the_answers_of_every_C_alone(moons):
     X, _, y = moons
     labels = sm.encode_labels(y).weighted(np.full(8, 0.05))
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12, normalized=False)
-    search = sm.STORMCV()
-    search._Cs, search._Bs = [0.1, 1.0, 1e3, 1e4], [np.inf]
-    found = search._decisions(spectrum, labels)
-    for C, f in zip(search._Cs, found, strict=True):
+    Cs = [0.1, 1.0, 1e3, 1e4]
+    one = SpectrumCandidates(sm.STORM(), {}, X, y, labels, None, None, 2)
+    for C, f in zip(Cs, one._decisions(spectrum, labels, [np.inf], Cs), strict=True):
         alone = sm.solvers.spectrum_margin(sm.objectives.SpectrumMargin(spectrum, labels, C=C, B=np.inf), tol=1e-9)
         np.testing.assert_allclose(f, alone.variables["f"], atol=1e-3)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_twin_is_the_best_svm_of_its_grid(blobs, weighted):
-    X, _, y = blobs
-    c = np.random.default_rng(0).uniform(0.2, 5.0, 9) if weighted else np.ones(9)
-    labels = sm.encode_labels(y, "?").weighted(c) if weighted else sm.encode_labels(y, "?")
-    folds = sm.STORMCV(cv=3)._folds(X, labels)
-    twin = supervised_twin(1e3 * X, labels, folds, (0.1, 10.0), "nll")
-    known, median = X[labels.labeled], sm.kernels.resolve_gamma(X, "median")
-    kernels = [{"kernel": "linear"}] + [{"kernel": "rbf", "gamma": median / m**2} for m in (0.5, 1.0, 2.0)]
-    found, tested = [], np.concatenate([fold.test for fold in folds])
-    for kernel in kernels:
-        K = sm.kernels.gram(known, **kernel)
-        unit = np.trace(K - K.mean(axis=0)) / 9
-        for C in (0.1, 10.0):
-            parts = []
-            for left, test in folds:
-                train = np.setdiff1d(np.arange(9), left)
-                svms = [SVC(C=C / unit, **kernel).fit(known[train], s[train], c[train]) for s in labels.sign.T]
-                parts.append(np.column_stack([svm.decision_function(known[test]) for svm in svms]))
-            f = np.concatenate(parts)[None]
-            found.append(judged(f, f, labels.sign[tested], "nll", c[tested]))
-    losses, wrong = np.concatenate([one.losses for one in found]), np.concatenate([one.wrong for one in found])
-    assert -twin.score == pytest.approx(min(one.values["nll"][0] for one in found), abs=2e-3)
-    chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(9)]
-    assert twin.wrong[tested].tolist() == wrong[chosen, np.arange(9)].tolist()
-    svm = twin.fitted(1e3 * X, y, labels, "?")
-    assert np.isinf(svm.B)
-    assert {**svm.get_params(), **twin.params} == svm.get_params()
 
 
 def test_folds_leave_one_out_up_to_ten_labels(moons):
     X, y_true, _ = moons
     for l, cv, n_folds in ((10, "auto", 10), (11, "auto", 10), (24, "auto", 10), (24, "loo", 24), (24, 3, 3)):
         labels = sm.encode_labels(sm.hide_labels(y_true, n_labeled=l, random_state=0))
-        folds = sm.KTACV(cv=cv)._folds(X, labels)
+        folds = folds_of(cv, X, labels)
         assert len(folds) == n_folds
         assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(l))
 
@@ -253,15 +223,17 @@ def test_small_and_odd_data(moons, cls):
     X, y_true, _ = moons
     one_each = sm.hide_labels(y_true, per_class=1, random_state=0)
     with pytest.warns(UserWarning, match="no fold tests a class"):
-        clf = cls(grid={**GRID, "graph": [5], "C": [0.5]}).fit(X, one_each)
+        clf = sm.LabelSearch(cls(), grid={**GRID, "graph": [5], "C": [0.5]}).fit(X, one_each)
     assert clf.best_index_ == 0
     assert clf.comparison_ == compare_errors(np.zeros(0, bool), np.zeros(0, bool), clf.comparison_.disagreement)
     y = sm.hide_labels(y_true, n_labeled=5, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        large = cls(grid={"graph": [5, 500, 119], "q": [12, 7000], "B": ["auto"], "C": [1.0]}).fit(X, y)
+        large = sm.LabelSearch(cls(), grid={"graph": [5, 500, 119], "q": [12, 7000], "B": ["auto"], "C": [1.0]}).fit(
+            X, y
+        )
         every = np.where(np.arange(120) % 3, y_true, -1)  # more labels than eigenvectors
-        dense, sparse = (cls(grid=ONE, cv=2).fit(data, every) for data in (X, sp.csr_array(X)))
+        dense, sparse = (sm.LabelSearch(cls(), grid=ONE, cv=2).fit(data, every) for data in (X, sp.csr_array(X)))
     assert [p["graph"].n_neighbors for p in large.cv_results_["params"]] == [5, 5, 119, 119]
     assert {p["q"] for p in large.cv_results_["params"]} == {12, 120}
     np.testing.assert_allclose(dense.scores_, sparse.scores_, atol=1e-9)
@@ -269,23 +241,15 @@ def test_small_and_odd_data(moons, cls):
 
 def test_settings_that_have_no_answer_come_last(moons, monkeypatch):
     X, _, y = moons
-    genuine = sm.KTACV._problem_of
+    genuine = AlignedCandidates._objective
 
     def undefined(self, spectrum, labels):
         if spectrum.q == 6:
             raise InvalidInputError("none of the q=6 eigenvectors correlates with the 7 labels.")
         return genuine(self, spectrum, labels)
 
-    monkeypatch.setattr(sm.KTACV, "_problem_of", undefined)
-    clf = sm.KTACV(grid={**ONE, "q": [6, 15]}).fit(X, y)
+    monkeypatch.setattr(AlignedCandidates, "_objective", undefined)
+    clf = sm.LabelSearch(sm.KTA(), grid={**ONE, "q": [6, 15]}).fit(X, y)
     assert clf.best_params_["q"] == 15
     assert np.isnan(clf.cv_results_["01"]).tolist() == [True, False]
     assert clf.cv_results_["rank_test_score"].tolist() == [2, 1]
-
-
-@both
-def test_what_cannot_be_searched_is_refused(moons, cls):
-    X, _, y = moons
-    W = sm.graphs.knn_graph(X, n_neighbors=5)
-    with pytest.raises(ValueError, match="searches over one graph, got 2"):
-        cls().fit(X, y, graph=[W, W])

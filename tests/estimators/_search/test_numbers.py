@@ -1,4 +1,4 @@
-"""LapRLSRegressorCV: the choice is that of refits, and the best parameters make the fit again."""
+"""Numbers by their labels: the choice is that of refits, and the best parameters make the fit again."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def sines(rng):
 def test_every_number_is_that_of_refits(sines, several, params):
     X, _, y, known = sines
     y = y if several else y[:, 0]
-    search = sm.LapRLSRegressorCV(sm.LapRLSRegressor(**params), {**GRID, "gamma_A": [0.01, 0.3]}).fit(X, y)
+    search = sm.LabelSearch(sm.LapRLSRegressor(**params), {**GRID, "gamma_A": [0.01, 0.3]}).fit(X, y)
     results = search.cv_results_
     assert len(results["params"]) == 2 * 2 + 2 * 2 * 2 * 2
     for at in range(0, 20, 3):
@@ -53,7 +53,7 @@ def test_the_best_parameters_make_the_fit_again(sines, own_graph):
     X, truth, y, _ = sines
     graph = sm.graphs.knn_graph(X, 5) if own_graph else None
     powers = {"laplacian": [Laplacian(1, False), Laplacian(2, False)]}
-    search = sm.LapRLSRegressorCV(
+    search = sm.LabelSearch(
         sm.LapRLSRegressor(tol=1e-8, laplacian=Laplacian(normalized=False)), {**GRID, **powers}
     ).fit(X, y, graph=graph)
     again = sm.LapRLSRegressor(**search.best_params_).fit(X, y, graph=graph)
@@ -69,16 +69,16 @@ def test_the_best_parameters_make_the_fit_again(sines, own_graph):
 
 def test_one_output_and_no_supervised_candidate(sines):
     X, _, y, _ = sines
-    search = sm.LapRLSRegressorCV(grid={**GRID, "gamma_I": ["10 gamma_A"]}).fit(X, y[:, 0])
+    search = sm.LabelSearch(sm.LapRLSRegressor(), grid={**GRID, "gamma_I": ["10 gamma_A"]}).fit(X, y[:, 0])
     assert search.baseline_ is None
     assert search.predict(X).shape == (80,)
     np.testing.assert_allclose(search.predict(X), search.transduction_, atol=1e-9)
-    alone = sm.LapRLSRegressorCV(grid={**GRID, "gamma_I": [0.0]}).fit(X, y[:, 0])
-    assert alone.baseline_ is alone.estimator_
+    alone = sm.LabelSearch(sm.LapRLSRegressor(), grid={**GRID, "gamma_I": [0.0]}).fit(X, y[:, 0])
+    assert alone.baseline_ is alone.best_estimator_
 
 
 def test_one_label_leaves_none_to_learn_from(sines):
     X, _, y, known = sines
     y[known[1:]] = np.nan
     with pytest.raises(ValueError, match="leaving one of fewer than 2 labelled samples out leaves none"):
-        sm.LapRLSRegressorCV(grid=GRID).fit(X, y)
+        sm.LabelSearch(sm.LapRLSRegressor(), grid=GRID).fit(X, y)

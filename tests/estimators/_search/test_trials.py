@@ -7,11 +7,30 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import specmargin as sm
-from specmargin.estimators._base.label_search import OF_DECISIONS, Judged, Trials, judged
+from specmargin.estimators._search.candidates import folds_of
+from specmargin.estimators._search.trials import OF_DECISIONS, Settings, Trials
+from specmargin.estimators._search.trials import judged as judged_labels
 from specmargin.kernels import RBF
+from specmargin.labels import Labels
 from specmargin.objectives.held_out import leave_one_out as loo
 
 LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
+
+
+def labels_of(sign, weights=None):
+    """Labels of as many samples as there are signs, all of them labelled."""
+    l = len(sign)
+    return Labels(sign, np.arange(l), np.arange(2 if sign.ndim == 1 else sign.shape[1]), l, weights)
+
+
+def judged(raw, compared, sign, criterion, weights=None):
+    return judged_labels(raw, compared, labels_of(sign, weights), criterion, np.arange(len(sign)))
+
+
+def trials_of(raw, sign, criterion, values="C"):
+    """A record of settings that differ in one number."""
+    each = Settings([{values: k} for k in range(len(raw))], raw, raw)
+    return Trials([each], labels_of(sign), loo.one_left_out(len(sign)), criterion)
 
 
 def test_criteria_are_those_of_the_definitions():
@@ -34,65 +53,56 @@ def test_criteria_are_those_of_the_definitions():
 def test_folds_leave_every_labelled_sample_out_once():
     X = np.zeros((7, 1))
     for cv, n_folds in (("loo", 6), (2, 2), (sm.LabeledKFold(3, random_state=0), 3)):
-        folds = sm.LapRLSCV(cv=cv)._folds(X, LABELS)
+        folds = folds_of(cv, X, LABELS)
         assert len(folds) == n_folds
         assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(6))
         for fold in folds:
             np.testing.assert_array_equal(fold.left_out, fold.test)
-    (part,) = sm.LapRLSCV(cv=ShuffleSplit(1, test_size=2, train_size=3, random_state=0))._folds(X, LABELS)
+    (part,) = folds_of(ShuffleSplit(1, test_size=2, train_size=3, random_state=0), X, LABELS)
     assert len(part.left_out) == 3  # what neither trains nor is tested has no label either
     assert np.isin(part.test, part.left_out).all()
 
 
 def test_samples_count_whose_class_is_trained_on():
-    search, single = sm.LapRLSCV(), sm.encode_labels([0, 1, 1])
-    assert search._counted(single, search._folds(np.zeros((3, 1)), single)).tolist() == [False, True, True]
-    pair = sm.encode_labels([0, 1])
-    with pytest.warns(UserWarning, match="no fold tests a class that it trains on"):
-        assert not search._counted(pair, search._folds(np.zeros((2, 1)), pair)).any()
+    sign = sm.encode_labels([0, 1, 1]).sign
+    raw = np.array([[7.0, 0.5, 1.5], [-7.0, 1.0, 1.0]])
+    assert trials_of(raw, sign, "sq").values["sq"] == pytest.approx([0.25, 0.0])
+    nothing = trials_of(raw[:, :2], sign[:2], "sq")
+    assert np.isnan(nothing.values["sq"]).all()
+    assert (nothing.best(), nothing.wrong_when_chosen_by_others().tolist()) == (0, [])
 
 
 def test_the_record_holds_numbers_as_numbers_and_words_as_words():
-    search = sm.LapSVMCV(criterion="sq")
-    values = [(1.5, 0.2), ("auto", 0.1), (np.inf, 0.1), (2.0, np.nan)]
-    losses = np.array([loss for _, loss in values])
-    judgements = Judged(dict.fromkeys(OF_DECISIONS, losses), losses[:, None], np.zeros((4, 1), dtype=bool))
-    trials = Trials("sq", np.array([0]))
-    trials.add([{"B": B, "q": 5} for B, _ in values], judgements, common={})
-    search._record(trials)
-    assert search.best_params_ == {"B": "auto", "q": 5}  # the first of the best
-    assert (search.best_index_, search.best_score_) == (1, -0.1)
-    assert search.cv_results_["param_B"].tolist() == [1.5, "auto", np.inf, 2.0]
-    assert search.cv_results_["param_q"].dtype.kind == "i"
-    assert search.cv_results_["rank_test_score"].tolist() == [3, 1, 1, 4]
-    search.best_params_["q"] = 7
-    assert search.cv_results_["params"][1]["q"] == 5
+    sign = np.array([1.0, 1.0, -1.0, -1.0])
+    raw = sign * (1.0 - np.sqrt([[0.2], [0.1], [0.1], [np.nan]]))
+    tried = [{"B": B, "q": 5} for B in (1.5, "auto", np.inf, 2.0)]
+    trials = Trials([Settings(tried, raw, raw)], labels_of(sign), loo.one_left_out(4), "sq")
+    results = trials.results({"eps": 0.1})
+    assert trials.best() == 1  # the first of the best
+    assert results["params"][1] == {"B": "auto", "q": 5, "eps": 0.1}
+    assert results["mean_test_score"][:3] == pytest.approx([-0.2, -0.1, -0.1])
+    assert results["param_B"].tolist() == [1.5, "auto", np.inf, 2.0]
+    assert results["param_q"].dtype.kind == "i"
+    assert results["rank_test_score"].tolist() == [3, 1, 1, 4]
 
 
 def test_a_label_is_judged_by_the_setting_that_the_others_choose():
     sign, rng = np.sign(np.arange(6) - 2.5), np.random.default_rng(0)
     for criterion in OF_DECISIONS:
         raw = rng.normal(size=(9, 6)) + 0.5 * sign
-        trials = Trials(criterion, np.arange(6))
-        trials.add([{"C": k} for k in range(9)], judged(raw, raw, sign, criterion), common={}, supervised=False)
-        losses = judged(raw, raw, sign, criterion).losses
-        expected = [np.sign(raw[np.delete(losses, i, axis=1).mean(axis=1).argmin(), i]) != sign[i] for i in range(6)]
-        assert trials.wrong_when_chosen_by_others().tolist() == expected
-        some = np.arange(9) % 2 == 0
-        among = np.flatnonzero(some)
-        expected = [
-            np.sign(raw[among[np.delete(losses[some], i, axis=1).mean(axis=1).argmin()], i]) != sign[i]
-            for i in range(6)
-        ]
-        assert trials.wrong_when_chosen_by_others(some).tolist() == expected
+        trials, losses = trials_of(raw, sign, criterion), judged(raw, raw, sign, criterion).losses
+        for some in (np.arange(9) < 9, np.arange(9) % 2 == 0):
+            among = np.flatnonzero(some)
+            chosen = [among[np.delete(losses[some], i, axis=1).mean(axis=1).argmin()] for i in range(6)]
+            expected = np.sign(raw[chosen, np.arange(6)]) != sign
+            assert trials.wrong_when_chosen_by_others(some).tolist() == expected.tolist()
 
 
 def test_a_setting_without_an_answer_is_never_chosen():
-    sign, raw = np.array([1.0, -1.0, 1.0]), np.array([[np.nan] * 3, [1.0, -1.0, -0.5]])
-    trials = Trials("nll", np.arange(3))
-    trials.add([{"C": 1.0}, {"C": 2.0}], judged(raw, raw, sign, "nll"), common={})
+    sign, raw = np.array([1.0, -1.0, 1.0, -1.0]), np.array([[np.nan] * 4, [1.0, -1.0, -0.5, -1.0]])
+    trials = trials_of(raw, sign, "nll")
     assert trials.best() == 1
-    assert trials.wrong_when_chosen_by_others().tolist() == [False, False, True]
+    assert trials.wrong_when_chosen_by_others().tolist() == [False, False, True, False]
 
 
 def test_whole_weights_of_losses_are_repeated_losses():
@@ -112,14 +122,22 @@ def test_whole_weights_of_losses_are_repeated_losses():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sm.STORMCV(cv=3),
-        lambda: sm.KTACV(cv=3),
-        lambda: sm.SpectralFilterCV(grid={"learn": ["single", "mean"], "filters": ["powers"]}, cv=3),
-        lambda: sm.LapRLSCV(grid={"kernel": [RBF("0.5 median"), RBF("median")], "graph__n_neighbors": [5]}, cv=3),
-        lambda: sm.LapSVMCV(grid={"kernel": [RBF("median")], "graph__n_neighbors": [5], "laplacian__power": [1]}, cv=3),
+        lambda: sm.LabelSearch(sm.STORM(), cv=3),
+        lambda: sm.LabelSearch(sm.KTA(), cv=3),
+        lambda: sm.LabelSearch(
+            sm.SpectralFilterClassifier(), grid={"learn": ["single", "mean"], "filters": ["powers"]}, cv=3
+        ),
+        lambda: sm.LabelSearch(
+            sm.LapRLS(), grid={"kernel": [RBF("0.5 median"), RBF("median")], "graph__n_neighbors": [5]}, cv=3
+        ),
+        lambda: sm.LabelSearch(
+            sm.LapSVM(loss="squared_hinge"),
+            grid={"kernel": [RBF("median")], "graph__n_neighbors": [5], "laplacian__power": [1]},
+            cv=3,
+        ),
         lambda: sm.AutoSSL(),
     ],
-    ids=["STORMCV", "KTACV", "SpectralFilterCV", "LapRLSCV", "LapSVMCV", "AutoSSL"],
+    ids=["STORM", "KTA", "filters", "LapRLS", "LapSVM", "AutoSSL"],
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_names_of_classes_change_no_prediction(make, n_classes):

@@ -1,15 +1,14 @@
-"""SpectralFilterCV: the choice is that of refits that have not seen the label, and is held against an SVM."""
+"""Filters by their labels: the choice is that of refits that have not seen the label, and is held against an SVM."""
 
 import numpy as np
 import pytest
 
 import specmargin as sm
+from specmargin.estimators._search.candidates import folds_of
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
-from specmargin.estimators.spectral_filter_cv import SpectralFilterCV
-from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import Powers, Resolvents
 
-from .test_spectral_filter import block_graph, hidden
+from ..test_spectral_filter import block_graph, hidden
 
 
 def brute_force(clf, X, seen, graph, folds, params):
@@ -35,14 +34,14 @@ def brute_force(clf, X, seen, graph, folds, params):
 def test_criteria_are_those_of_refits(two, joint, loss):
     W, X, y = block_graph(0.8, n=120)
     seen = hidden((y > 0).astype(int) if two else y, 8)
-    search = SpectralFilterCV(
+    search = sm.LabelSearch(
         estimator=SpectralFilterClassifier(joint=joint, loss=loss, C=1.0),
         grid={"learn": ["alignment", "margin", "single"], "filters": [Resolvents([0.0, 0.8]), Powers(2)]},
         criterion="sq",
         cv=4,
     ).fit(X, seen, graph=W)
     labels = sm.encode_labels(seen)
-    folds = search._folds(X, labels)
+    folds = folds_of(search.cv, X, labels)
     assert search.cv_results_["sq"].shape == (6,)
     for params, sq in zip(search.cv_results_["params"], search.cv_results_["sq"], strict=True):
         assert sq == pytest.approx(brute_force(search, X, seen, W, folds, params), rel=1e-5)
@@ -51,9 +50,9 @@ def test_criteria_are_those_of_refits(two, joint, loss):
 
 def test_the_refit_is_that_of_the_best_parameters():
     W, X, y = block_graph(0.9)
-    search = SpectralFilterCV(grid={"learn": ["alignment", "mean"], "self_loops": [0.0, 1.0]}).fit(
-        X, hidden(y), graph=W
-    )
+    search = sm.LabelSearch(
+        sm.SpectralFilterClassifier(), grid={"learn": ["alignment", "mean"], "self_loops": [0.0, 1.0]}
+    ).fit(X, hidden(y), graph=W)
     again = SpectralFilterClassifier(**search.best_params_).fit(X, hidden(y), graph=W)
     np.testing.assert_array_equal(again.scores_, search.scores_)
     np.testing.assert_array_equal(search.filter_weights_, again.filter_weights_)
@@ -65,7 +64,7 @@ def test_the_refit_is_that_of_the_best_parameters():
 
 def test_balancing_takes_part_in_the_choice():
     W, X, y = block_graph(0.7, n=120)
-    search = SpectralFilterCV(
+    search = sm.LabelSearch(
         estimator=SpectralFilterClassifier(class_balance="zscore"),
         grid={"learn": ["alignment"], "filters": ["resolvents"]},
         cv=3,
@@ -73,7 +72,7 @@ def test_balancing_takes_part_in_the_choice():
     search.fit(X, hidden(y, 4), graph=W)
     labels = sm.encode_labels(hidden(y, 4))
     losses = []
-    for fold in search._folds(X, labels):
+    for fold in folds_of(search.cv, X, labels):
         seen = hidden(y, 4)
         seen[labels.labeled[fold.left_out]] = -1
         fitted = SpectralFilterClassifier(class_balance="zscore").fit(X, seen, graph=W)
@@ -87,7 +86,7 @@ def test_a_fold_without_a_class_still_tells_the_others_apart():
     W, X, y = block_graph(0.9)
     seen = hidden(y)
     seen[np.flatnonzero(seen == 0)[1:]] = -1
-    search = SpectralFilterCV(
+    search = sm.LabelSearch(
         estimator=SpectralFilterClassifier(joint=False), grid={"learn": ["alignment"], "filters": ["resolvents"]}
     ).fit(X, seen, graph=W)
     assert search.cv_results_["01"][0] < 0.1
@@ -96,21 +95,7 @@ def test_a_fold_without_a_class_still_tells_the_others_apart():
 def test_one_label_a_class_cannot_choose():
     W, X, y = block_graph(0.9, n=60)
     with pytest.warns(UserWarning, match="cannot choose; the first candidates are taken"):
-        search = SpectralFilterCV(grid={"learn": ["single", "mean"]}).fit(X, hidden(y, 1), graph=W)
+        search = sm.LabelSearch(sm.SpectralFilterClassifier(), grid={"learn": ["single", "mean"]}).fit(
+            X, hidden(y, 1), graph=W
+        )
     assert search.best_params_["learn"] == "single"
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"grid": {"learn": []}}, r"grid\['learn'\]=\[\] must be a list of at least one candidate"),
-        ({"grid": {"learn": ["single", "best"]}}, "learn='best' is unknown; take one of alignment, margin, ordered"),
-        ({"grid": {"self_loops": [1.0, -1.0]}}, r"self_loops=-1\.0 must be a number >= 0"),
-        ({"grid": {"joint": [True]}}, "which this search does not try; it takes learn, filters, self_loops"),
-        ({"estimator": sm.LapRLS()}, "is no SpectralFilterClassifier; pass specmargin.SpectralFilterClassifier"),
-    ],
-)
-def test_candidates_are_checked(parameters, message):
-    W, X, y = block_graph(0.9, n=60)
-    with pytest.raises(InvalidInputError, match=message):
-        SpectralFilterCV(**parameters).fit(X, hidden(y, 3), graph=W)

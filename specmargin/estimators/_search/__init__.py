@@ -1,0 +1,1 @@
+"""What `LabelSearch` tries of each kind of estimator, and what left-out samples say of it."""
