@@ -171,7 +171,6 @@ REASONS: dict[str, dict[str, str]] = {
         "10000.0": "Its loss is a mean per class, which is not the loss of a margin.",
         '"loo"': "Left-out samples of the ridge regression that follows tell how hard the margin should be.",
     },
-    "cv": {'"loo"': "Left-out samples follow from a formula, or nearly; a spectrum is learned anew in every fold."},
     "class_balance": {
         "None": "Weights of filters make decisions of features, whose own threshold serves.",
     },
