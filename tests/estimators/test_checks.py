@@ -108,7 +108,7 @@ def by_design(estimator):
         repeated = "rows that are repeated, and labels that are left out, count as rows and labels"
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
         reasons |= dict.fromkeys(names, repeated)
-    if isinstance(estimator, BALANCED) and getattr(estimator, "_template", estimator).class_balance:
+    if isinstance(estimator, BALANCED) and getattr(getattr(estimator, "_template", estimator), "class_balance", None):
         reasons["check_class_weight_classifiers"] = "class_balance cuts by the shares of labels, whatever they weigh"
     if getattr(estimator, "solver", None) == "CLARABEL":
         reasons["check_class_weight_classifiers"] = "max_iter, which it sets, is none of CVXPY's solvers"
