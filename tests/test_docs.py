@@ -29,7 +29,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.labels.targets.Targets",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
-    "specmargin.objectives.cones.margin_over_cone.SpectrumPoint",
+    "specmargin.objectives.cones.margin.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",
     "specmargin.problems.base.Recovered",
     "cvxproof.results.SolveResult",

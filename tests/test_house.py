@@ -106,7 +106,6 @@ TESTED_THROUGH = {
     "tables/commands.py": "tables/test_cli.py",
     "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
-    "objectives/cones/over_spectrum.py": "objectives/test_contract.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/label_qp.py": "optima/test_label_svms.py",
     "typing.py": "test_layers.py",

@@ -16,12 +16,11 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, Targets
 from specmargin.losses import LOSSES, get_loss
-from specmargin.objectives.alignment import Alignment
-from specmargin.objectives.block_alignment import BlockAlignment
-from specmargin.objectives.block_margin import BlockMargin
+from specmargin.objectives.blocks import BlockAlignment, BlockMargin
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cones.block_cone import BlockCone, MonotoneCone
 from specmargin.objectives.cones.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.objectives.cones.margin import SpectrumPoint
 from specmargin.objectives.contract import Objective, certify
 from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
@@ -32,7 +31,7 @@ from specmargin.objectives.relative_margin import RMM
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.spectral_ridge import SpectralRidge
-from specmargin.objectives.spectrum_margin import SpectrumMargin, SpectrumPoint
+from specmargin.objectives.spectrum_margin import Alignment, SpectrumMargin
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.spectra import Spectrum
 

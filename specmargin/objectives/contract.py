@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from specmargin.checks import shown
+from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.results import Certificate, SolveResult
 from specmargin.typing import FloatArray
@@ -41,6 +41,7 @@ __all__ = [
     "multipliers_of",
     "read",
     "require_fields",
+    "unchecked",
 ]
 
 Arrays = Mapping[str, Any]
@@ -141,12 +142,21 @@ class ByName(ABC):
         require_fields(self, changes)
         if changes.keys() - self.weights_only:
             return replace(self, **changes)  # type: ignore[type-var]  # subclasses are dataclasses
+        for name, value in changes.items():
+            numeric(name, value)
         other = changed(self, changes)
         other.renew()
         return other
 
     def renew(self) -> None:  # noqa: B027  # most have none of these fields
         """Check the fields of `weights_only`, and set what follows from them."""
+
+
+def unchecked(cls: type[T], *args: Any, **fields: Any) -> T:
+    """Return an objective of arguments that are known to be of the right kinds, which its public constructor asks."""
+    made = object.__new__(cls)
+    vars(cls)["__init__"].__wrapped__(made, *args, **fields)
+    return made
 
 
 def certify(objective: Objective, result: SolveResult | Arrays, duals: Arrays | None = None) -> Certificate:

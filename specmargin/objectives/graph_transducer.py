@@ -36,9 +36,9 @@ import numpy as np
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.objectives.cones.over_spectrum import require_nodes
 from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.rounding.graph_transducer import GraphTransducerRounding
+from specmargin.objectives.spectrum_margin import require_nodes
 from specmargin.results import Certificate
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray

@@ -78,6 +78,7 @@ class RMM(ByName):
     labels: Labels
     C: float = 1.0
     B: float = np.inf
+    name: str = field(init=False, default="RMM")
     loss: RelativeMargin = field(init=False)
     """The loss of one sample."""
 
@@ -101,12 +102,9 @@ class RMM(ByName):
 
     def renew(self) -> None:
         """Set the loss, after a check of C and B."""
-        object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
-
-    @property
-    def name(self) -> str:
-        """RMM, or SVM where B is infinite."""
-        return "RMM" if np.isfinite(self.B) else "SVM"
+        weights = self.labels.weights
+        loss = RelativeMargin(self.C if weights is None else self.C * weights, self.B)
+        vars(self).update(loss=loss, name="RMM" if np.isfinite(self.B) else "SVM")
 
     @property
     def variables(self) -> Shapes:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product
@@ -83,13 +82,6 @@ class RelativeMargin(DecisionLoss):
     C: float | FloatArray
     B: float = np.inf
     name: ClassVar[str] = "hinge"
-
-    @classmethod
-    def of(cls, C: float, B: float, weights: FloatArray | None) -> RelativeMargin:
-        """Return the loss of samples whose labels have weights, or have none."""
-        if not (np.isfinite(numeric("C", C)) and C > 0):
-            raise InvalidInputError(f"C={C!r} must be a positive number: it weighs the loss against the margin.")
-        return cls(C if weights is None else C * weights, B)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.C) & (np.asarray(self.C) > 0)).all():

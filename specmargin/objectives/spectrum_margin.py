@@ -19,26 +19,80 @@ interior-point solvers lose half their digits.
 rho = 1 - eps sum(c): g is the concave conjugate of the loss (`RelativeMargin.dual_value`), A and c describe the
 cone. Any balanced gamma bounds the optimum from below; any kappa >= 0 with c'kappa = rho gives a spectrum
 delta = A'(kappa + eps) and with v = delta z a feasible point above. `SpectrumMargin.prove` evaluates both.
+
+**Alignment.** `Alignment` measures how well the kernel of a spectrum agrees with the labels;
+`specmargin.solvers.alignment` and `specmargin.problems.kta` find the spectrum that agrees best. No classifier is part
+of it: its decisions are those of the kernel mean, whose product with the labels is what the alignment normalises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
-from specmargin.labels import Labels
-from specmargin.objectives.cones.cone import Cone, FixedSpectrum
-from specmargin.objectives.cones.margin_over_cone import MarginOverCone, SpectrumPoint
-from specmargin.objectives.cones.over_spectrum import OverSpectrum
-from specmargin.objectives.contract import Shapes
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels, Targets, several
+from specmargin.objectives.cones.alignment import AlignmentOverCone
+from specmargin.objectives.cones.cone import Cone, ProductCone, SpectrumCone, kept_spectrum
+from specmargin.objectives.cones.margin import MarginOverCone
+from specmargin.objectives.contract import ByName, Shapes
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
-__all__ = ["SpectrumMargin", "SpectrumPoint"]
+__all__ = ["Alignment", "SpectrumMargin", "require_nodes"]
+
+
+def require_nodes(labels: Labels | Targets, n: int) -> None:
+    """Raise unless labels are those of the n samples that the rows of the eigenvectors belong to."""
+    if labels.n_samples != n:
+        raise InvalidInputError(
+            f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
+            "the nodes of the graph."
+        )
+
+
+class OverSpectrum(ByName):
+    """What the objectives over a spectrum share: the labelled rows and the cone, set once."""
+
+    spectrum: Spectrum | Sequence[Spectrum]
+    labels: Labels
+    order: bool
+    ties: bool
+    spectra: tuple[Spectrum, ...]
+    """The spectrum, or those of all graphs."""
+    U: FloatArray
+    """Labelled rows of sqrt(n) times the eigenvectors, (l, q); those of several graphs side by side."""
+    q: int
+    """Number of eigenvectors, of all graphs together."""
+    cone: Cone
+    """The admissible spectra."""
+
+    def _set_spectra(self, delta: FloatArray | None = None) -> None:
+        """Set what follows from spectra and labels, after a check that they match; `delta` is a spectrum to keep."""
+        spectra = (self.spectrum,) if isinstance(self.spectrum, Spectrum) else tuple(self.spectrum)
+        sizes, labels = [spectrum.n_samples for spectrum in spectra], self.labels
+        if len(set(sizes)) != 1:
+            raise InvalidInputError(f"several graphs must be over the same samples, but these have {sizes} nodes.")
+        if not labels.is_binary:
+            raise InvalidInputError(f"spectra are learned for binary labels, not {several(labels)}.")
+        require_nodes(labels, sizes[0])
+        U = np.sqrt(sizes[0]) * np.hstack([s.unit * s.eigenvectors[labels.labeled] for s in spectra])
+        if delta is None:
+            ends = [s.block_ends() if self.ties and self.order else None for s in spectra]
+            cones = [SpectrumCone(s.q, self.order, end) for s, end in zip(spectra, ends, strict=True)]
+            cone: Cone = cones[0] if len(cones) == 1 else ProductCone(tuple(cones))
+        else:
+            cone = kept_spectrum(delta, U.shape[1], "eigenvector")
+        vars(self).update(spectra=spectra, U=U, q=U.shape[1], cone=cone)
+
+    def over_samples(self, v: FloatArray) -> FloatArray:
+        """Return sqrt(n) U v at all samples, (n,)."""
+        pieces = np.split(v, np.cumsum([spectrum.q for spectrum in self.spectra])[:-1])
+        parts = zip(self.spectra, pieces, strict=True)
+        return np.sqrt(self.labels.n_samples) * sum(s.eigenvectors @ (s.unit * piece) for s, piece in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,34 +152,86 @@ class SpectrumMargin(OverSpectrum, MarginOverCone):
     eps: float = 0.0
     ties: bool = True
     delta: FloatArray | None = None
-    loss: RelativeMargin = field(init=False)
-    """The loss of one sample."""
+    name: str = field(init=False, default="STORM")
+    """STORM, STOAM, MKL-R or MKL-S; RMM or SVM where the spectrum is given."""
 
     def __post_init__(self) -> None:
-        _ = self.U  # which checks spectra and labels
+        self._set_spectra(self.delta)
         self.renew()
-        self._check_weights(self.q, "eigenvector")
+        self._set_free_trace(self.q, "eigenvector")
 
     def renew(self) -> None:
-        """Set the loss, after a check of C and B."""
-        object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
-
-    @cached_property
-    def cone(self) -> Cone:
-        """The admissible spectra; one ray where `delta` is given."""
-        return super().cone if self.delta is None else FixedSpectrum(self.delta)
-
-    @property
-    def name(self) -> str:
-        """STORM, STOAM, MKL-R or MKL-S; RMM or SVM where the spectrum is given."""
-        relative = np.isfinite(self.B)
-        if self.delta is not None:
-            return "RMM" if relative else "SVM"
-        if self.order:
-            return "STORM" if relative else "STOAM"
-        return "MKL-R" if relative else "MKL-S"
+        """Set the loss, after a check of C and B, and the name."""
+        weights, relative = self.labels.weights, np.isfinite(self.B)
+        names = ("RMM", "SVM") if self.delta is not None else ("STORM", "STOAM") if self.order else ("MKL-R", "MKL-S")
+        loss = RelativeMargin(self.C if weights is None else self.C * weights, self.B)
+        vars(self).update(loss=loss, name=names[0] if relative else names[1])
 
     @property
     def variables(self) -> Shapes:
         """Names and shapes of what decides the value."""
         return {"v": (self.q,), "b": (), "delta": (self.q,)}
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment(OverSpectrum, AlignmentOverCone):
+    r"""Alignment of the kernel of a spectrum with the labels (eq. 2 of the spectrum paper).
+
+    With a_j = (ubar_j'y)^2 and the elementwise square M = (Ubar'Ubar)^2 the alignment of delta is
+
+        a'delta / (l sqrt(delta'M delta)),
+
+    to be maximised over the cone. It is the cosine between the label matrix yy' and the kernel, so the best ray
+    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: for
+    a spectrum delta = A'kappa, any t with A a <= t A M delta makes yy' - t K the normal of a half-space that holds
+    every admissible kernel, so no alignment exceeds t |K| / l.
+
+    Parameters
+    ----------
+    spectrum : Spectrum or sequence of Spectrum
+        The q lowest eigenpairs of a Laplacian of n samples, or those of several graphs.
+    labels : Labels
+        Binary labels of these samples.
+    order, ties : bool, default True
+        The same as in `SpectrumMargin`.
+
+    Raises
+    ------
+    ValueError
+        If no eigenvector correlates with the labels: the alignment is then undefined.
+
+    Notes
+    -----
+    ``delta`` (q,) decides the value, whatever its sum is. `certificate` needs no multipliers.
+
+    An extreme kernel with less than 1e-28 of the largest trace is rounding, as the eigenvector of a component without
+    labels: it is no candidate, and the bound of the certificate is that of the others.
+
+    Examples
+    --------
+    >>> from specmargin.graphs import knn_graph
+    >>> from specmargin.labels import encode_labels
+    >>> from specmargin.spectra import laplacian_eigenpairs
+    >>> X = np.arange(8.0)[:, None]
+    >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
+    >>> obj = Alignment(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]))
+    >>> round(obj.value({"delta": np.array([0.0, 1.0, 0.0, 0.0])}), 12)
+    1.0
+    """
+
+    spectrum: Spectrum | Sequence[Spectrum]
+    labels: Labels
+    order: bool = True
+    ties: bool = True
+
+    def __post_init__(self) -> None:
+        self._set_spectra()
+        vars(self)["target"] = self.labels.sign
+        self._require_correlation(f"q={self.q} eigenvectors", "more eigenvectors, more labels or another graph")
+
+    name = "KTA"
+
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"delta": (self.q,)}

@@ -175,7 +175,7 @@ def loss_of(name: str, C: float, B: float, weights: FloatArray | None, n_classes
     """
     if not isinstance(name, str) or name not in _LOSSES:
         raise InvalidInputError(f"loss={name!r} is unknown here; take one of {', '.join(map(repr, _LOSSES))}.")
-    hinge = RelativeMargin.of(C, B, weights)  # which checks C, B and the weights
+    hinge = RelativeMargin(C if weights is None else C * weights, B)  # which checks C, B and the weights
     if name != "hinge" and np.isfinite(B):
         raise InvalidInputError(
             f"B={B!r} bounds the decisions of the relative margin machine, whose loss is the hinge; with "

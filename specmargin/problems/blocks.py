@@ -25,7 +25,7 @@ import cvxpy as cp
 import numpy as np
 
 from cvxproof.conic.values import parts_of
-from specmargin.objectives.block_margin import BlockMargin
+from specmargin.objectives.blocks import BlockMargin
 from specmargin.problems._over_cone import Formulation, built, conjugate_lines, with_bounds
 from specmargin.problems.base import BuiltProblem
 from specmargin.problems.expressions import costs

@@ -9,7 +9,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.objectives import S3VM, RegularizedClustering, SpectrumMargin, clustering, relative_margin_loss
-from specmargin.objectives.cones import margin_over_cone
+from specmargin.objectives.cones import margin
 from specmargin.objectives.intercept import hinge_intercepts
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.rounding import graph_transducer as graph_transducer_rounding
@@ -39,12 +39,12 @@ def test_the_sums_over_a_spectrum_are_charged(spectrum_data, monkeypatch):
     obj = SpectrumMargin(*spectrum_data(), C=2.0, order=False)
     n_labeled, delta = len(obj.labels.sign), np.full(obj.q, obj.rho / obj.q)
     v = np.linspace(1.0, 2.0, obj.q)
-    point = margin_over_cone.SpectrumPoint(np.zeros(n_labeled), np.zeros(obj.cone.m), delta, v, 0.0)
+    point = margin.SpectrumPoint(np.zeros(n_labeled), np.zeros(obj.cone.m), delta, v, 0.0)
     f, zero = obj.U @ v, np.zeros(n_labeled)
     gamma = obj.labels.sign - obj.labels.sign.mean()
     z, none = obj.U.T @ gamma, np.zeros(obj.q)
     upper, lower = obj._primal_bounds(point, f, zero)[1], obj._dual_bounds(gamma, z, none)[1]
-    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
+    monkeypatch.setattr(margin, "EXTENDED_UNIT", 1e-6)
     above = obj._primal_bounds(point, f, zero)[1] - upper
     norm, form = (v**2 / delta).sum() / 2, (z**2).max() / 2
     assert above == pytest.approx(16 * (obj.q + 4) * 1e-6 * norm, rel=1e-6)

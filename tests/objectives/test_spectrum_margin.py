@@ -12,8 +12,8 @@ from scipy.optimize import linprog, nnls
 
 import specmargin as sm
 from specmargin.objectives import Alignment, SpectrumMargin
-from specmargin.objectives.cones import alignment_over_cone
-from specmargin.objectives.spectrum_margin import SpectrumPoint
+from specmargin.objectives.cones import alignment as over_cone
+from specmargin.objectives.cones.margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
 TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
@@ -80,7 +80,7 @@ def test_no_dual_value_exceeds_a_primal_value(kind, order, B, eps, seed, spectru
     assert delta.sum() == pytest.approx(1.0)
     v = delta * (obj.U.T @ (gamma + 0.1 * size * rng.normal(size=len(gamma))))
     scale, b = obj.loss.repair_decisions(labels.sign, obj.U @ v, float(rng.normal()))
-    primal = obj.value_at(scale * (1 - 1e-12) * v, b * (1 - 1e-12), delta)
+    primal = obj.value({"v": scale * (1 - 1e-12) * v, "b": b * (1 - 1e-12), "delta": delta})
     assert np.isfinite(primal)
     assert obj.dual_bound(gamma) <= primal + 1e-9 * abs(primal)
 
@@ -208,10 +208,10 @@ def test_value_is_infinite_outside_the_domain(spectrum_data):
     delta[1] = 1.0
     v = np.zeros(obj.q)
     v[1] = 0.1
-    assert np.isfinite(obj.value_at(v, 0.0, delta))
-    assert obj.value_at(v, 5.0, delta) == np.inf
+    assert np.isfinite(obj.value({"v": v, "b": 0.0, "delta": delta}))
+    assert obj.value({"v": v, "b": 5.0, "delta": delta}) == np.inf
     v[2] = 1e-9
-    assert obj.value_at(v, 0.0, delta) == np.inf
+    assert obj.value({"v": v, "b": 0.0, "delta": delta}) == np.inf
 
 
 # Names and errors
@@ -473,7 +473,7 @@ def test_every_sum_of_an_alignment_is_charged_for_its_terms(monkeypatch):
     U = np.zeros((q + 5, q))
     U[:2] = np.outer([1.0, -1.0], np.linspace(0.5, 1.0, q)) / 10
     obj = Alignment(sm.spectra.Spectrum(np.arange(1.0 * q), U, 1), sm.encode_labels([1, 0] + [-1] * (q + 3)))
-    monkeypatch.setattr(alignment_over_cone, "gamma_bound", lambda n: 1e-6 * n)
+    monkeypatch.setattr(over_cone, "gamma_bound", lambda n: 1e-6 * n)
     least, most = obj._bounds(np.full(q, 1.0 / q))
     assert least <= 1.0 - 1e-6 * q < 1.0 + 1e-6 * q <= most
     assert most - least < 1e-3

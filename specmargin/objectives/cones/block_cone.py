@@ -8,8 +8,7 @@ traces `c` count blocks, not columns: delta sums to one over the blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,15 +40,8 @@ class MonotoneCone(Cone):
 
     q: int
 
-    @property
-    def m(self) -> int:
-        """Number of extreme rays, rows of A: the prefixes."""
-        return self.q
-
-    @cached_property
-    def c(self) -> FloatArray:
-        """Traces A 1 of the prefixes, (m,)."""
-        return np.arange(1.0, self.q + 1.0)
+    def __post_init__(self) -> None:
+        vars(self).update(m=self.q, c=np.arange(1.0, self.q + 1.0))
 
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p, along the first axis."""
@@ -59,9 +51,9 @@ class MonotoneCone(Cone):
         """Return delta = A'kappa, along the first axis."""
         return np.cumsum(kappa[::-1], axis=0)[::-1]
 
-    def differences(self, delta: FloatArray) -> FloatArray:
+    def drops(self, delta: FloatArray) -> FloatArray:
         """Return the drops of a spectrum."""
-        return delta - np.append(delta[1:], np.zeros(1, delta.dtype))
+        return np.maximum(delta - np.append(delta[1:], np.zeros(1, delta.dtype)), 0.0)
 
     def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the spectrum, not scaled, that minimises sum_j v_j^2 / delta_j for its sum."""
@@ -99,6 +91,8 @@ class BlockCone(Cone):
 
     blocks: Cone
     sizes: Sequence[int] | IntArray
+    starts: IntArray = field(init=False, repr=False)
+    """First column of each block."""
 
     def __post_init__(self) -> None:
         sizes = np.asarray(self.sizes)
@@ -107,27 +101,9 @@ class BlockCone(Cone):
                 f"sizes={shown(self.sizes)} must hold a number of columns, at least one, for each of the "
                 f"{self.blocks.q} blocks; pass their widths, or a family of as many weights as there are blocks."
             )
-        object.__setattr__(self, "sizes", sizes.astype(np.intp))
-
-    @property
-    def q(self) -> int:  # type: ignore[override]  # a field there
-        """Number of columns."""
-        return int(np.sum(self.sizes))
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """First column of each block."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)
-
-    @property
-    def m(self) -> int:
-        """Number of extreme rays, rows of A."""
-        return self.blocks.m
-
-    @property
-    def c(self) -> FloatArray:
-        """Number of blocks that an extreme spectrum amounts to, (m,)."""
-        return self.blocks.c
+        sizes = sizes.astype(np.intp)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+        vars(self).update(sizes=sizes, starts=starts, q=int(np.sum(sizes)), m=self.blocks.m, c=self.blocks.c)
 
     def of_blocks(self, p: FloatArray) -> FloatArray:
         """Return sums over the columns of each block, along the first axis."""
@@ -149,9 +125,9 @@ class BlockCone(Cone):
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
         return self.over_columns(self.blocks.weights(kappa))
 
-    def differences(self, delta: FloatArray) -> FloatArray:
+    def drops(self, delta: FloatArray) -> FloatArray:
         """Return the kappa of a spectrum, read off the first column of each block."""
-        return self.blocks.differences(delta[self.starts])
+        return self.blocks.drops(delta[self.starts])
 
     def admissible(self, delta: FloatArray, eps: float = 0.0) -> AnyArray:
         """Return, in extended precision, the spectrum of trace one that floats stand for."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,10 +27,9 @@ from scipy.optimize import isotonic_regression
 from specmargin.arrays import finite_numbers
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives.contract import ByName
 from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
-__all__ = ["Cone", "FixedSpectrum", "OverCone", "ProductCone", "SpectrumCone"]
+__all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone", "kept_spectrum"]
 
 
 class Cone(ABC):
@@ -46,16 +44,10 @@ class Cone(ABC):
 
     q: int
     """Number of eigenvectors."""
-
-    @property
-    @abstractmethod
-    def m(self) -> int:
-        """Number of extreme rays, rows of A."""
-
-    @property
-    @abstractmethod
-    def c(self) -> FloatArray:
-        """Traces A 1 of the extreme spectra, (m,)."""
+    m: int
+    """Number of extreme rays, rows of A."""
+    c: FloatArray
+    """Traces A 1 of the extreme spectra, (m,)."""
 
     @abstractmethod
     def sums(self, p: FloatArray) -> FloatArray:
@@ -66,12 +58,8 @@ class Cone(ABC):
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
 
     @abstractmethod
-    def differences(self, delta: FloatArray) -> FloatArray:
-        """Return the kappa of a spectrum; on the cone they are not negative, and `weights` undoes it."""
-
     def drops(self, delta: FloatArray) -> FloatArray:
-        """Return the kappa of a spectrum, negative ones set to zero."""
-        return np.maximum(self.differences(delta), 0.0)
+        """Return the kappa of a spectrum, negative ones set to zero; on the cone `weights` undoes it."""
 
     def admissible(self, delta: FloatArray, eps: float = 0.0) -> AnyArray:
         """Return, in extended precision, the spectrum of trace one and drops of at least eps that floats stand for.
@@ -79,7 +67,7 @@ class Cone(ABC):
         Floats sum to one, and keep an order, only up to rounding; that is what is taken away.
         """
         c = self.c.astype(np.longdouble)
-        kappa = np.maximum(self.differences(delta.astype(np.longdouble)) - eps, 0)
+        kappa = np.maximum(self.drops(delta.astype(np.longdouble)) - eps, 0)
         return self.weights(kappa * ((1 - eps * c.sum()) / (c @ kappa)) + eps)
 
     @abstractmethod
@@ -103,24 +91,6 @@ class Cone(ABC):
     def matrix(self) -> FloatArray:
         """Return A, (m, q), for small problems and for CVXPY."""
         return self.sums(np.eye(self.q))
-
-
-class OverCone(ByName):
-    """What the objectives over a cone have: columns, and a family of their weights."""
-
-    @property
-    @abstractmethod
-    def U(self) -> FloatArray:
-        """Labelled rows, (l, q)."""
-
-    @property
-    @abstractmethod
-    def cone(self) -> Cone:
-        """The admissible spectra."""
-
-    @abstractmethod
-    def over_samples(self, v: FloatArray) -> FloatArray:
-        """Return the functions of coefficients v at all samples, without an intercept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,34 +119,21 @@ class SpectrumCone(Cone):
     q: int
     order: bool = True
     ends: IntArray | None = None
+    block_ends: IntArray = field(init=False, repr=False)
+    """`ends`, or every index from 1 where none were given."""
+    tied: bool = field(init=False, repr=False)
+    """Whether some eigenvalues are equal, so that an ordered spectrum has fewer drops than weights."""
 
-    @property
-    def m(self) -> int:
-        """Number of extreme rays, rows of A."""
-        return 1 + len(self.block_ends) if self.order else self.q
-
-    @cached_property
-    def block_ends(self) -> IntArray:
-        """`ends`, or every index from 1 where none were given."""
-        return np.arange(1, self.q) if self.ends is None else np.asarray(self.ends, dtype=np.intp)
-
-    @cached_property
-    def c(self) -> FloatArray:
-        """Traces A 1 of the extreme spectra, (m,)."""
-        if not self.order:
-            return np.ones(self.q)
-        return np.concatenate([[1.0], self.block_ends.astype(float)])
-
-    @cached_property
-    def _untied(self) -> bool:
-        """Whether all eigenvalues are distinct, so that no ties are to be resolved."""
-        return self.m == self.q
+    def __post_init__(self) -> None:
+        ends = np.arange(1, self.q) if self.ends is None else np.asarray(self.ends, dtype=np.intp)
+        c = np.concatenate([[1.0], ends.astype(float)]) if self.order else np.ones(self.q)
+        vars(self).update(block_ends=ends, c=c, m=len(c), tied=len(c) < self.q)
 
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p, along the first axis: (q, ...) to (m, ...)."""
         if not self.order:
             return p
-        if self._untied:
+        if not self.tied:
             sums = np.empty(p.shape, dtype=np.result_type(p, float))
             sums[0] = p[0]
             p[1:].cumsum(axis=0, out=sums[1:])
@@ -187,22 +144,21 @@ class SpectrumCone(Cone):
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
         if not self.order:
             return kappa
-        if self._untied:
-            drops = kappa
-        else:
+        drops = kappa
+        if self.tied:
             drops = np.zeros((self.q, *kappa.shape[1:]), dtype=np.result_type(kappa, float))
             drops[self.block_ends] = kappa[1:]
         delta = drops[::-1].cumsum(axis=0)[::-1]
         delta[0] = kappa[0]
         return delta
 
-    def differences(self, delta: FloatArray) -> FloatArray:
+    def drops(self, delta: FloatArray) -> FloatArray:
         """Return the drops of a spectrum, those of an ordered one from the end of one block of ties to the next."""
         if not self.order:
-            return delta
+            return np.maximum(delta, 0.0)
         tail = np.append(delta, 0.0)
         ends = self.block_ends
-        return np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]])
+        return np.maximum(np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]]), 0.0)
 
     def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the spectrum, not scaled, that minimises sum_j v_j^2 / delta_j for its sum."""
@@ -254,7 +210,6 @@ class FixedSpectrum(Cone):
     """
 
     delta: FloatArray
-    q: int = field(init=False)
 
     def __post_init__(self) -> None:
         delta = np.asarray(self.delta, dtype=float)
@@ -263,18 +218,7 @@ class FixedSpectrum(Cone):
             raise InvalidInputError(
                 f"delta={shown(self.delta)} must be finite weights >= 0, one per eigenvector, not all zero."
             )
-        object.__setattr__(self, "delta", delta / delta.sum())
-        object.__setattr__(self, "q", len(delta))
-
-    @property
-    def m(self) -> int:
-        """Number of extreme rays: one."""
-        return 1
-
-    @property
-    def c(self) -> FloatArray:
-        """Trace of the ray."""
-        return np.ones(1)
+        vars(self).update(delta=delta / delta.sum(), q=len(delta), m=1, c=np.ones(1))
 
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p = delta'p, (1, ...)."""
@@ -284,9 +228,9 @@ class FixedSpectrum(Cone):
         """Return kappa delta."""
         return np.multiply.outer(self.delta, kappa[0])
 
-    def differences(self, delta: FloatArray) -> FloatArray:
+    def drops(self, delta: FloatArray) -> FloatArray:
         """Return the factor by which delta is the ray."""
-        return np.array([delta.sum()])
+        return np.maximum(np.array([delta.sum()]), 0.0)
 
     def admissible(self, delta: FloatArray, eps: float = 0.0) -> AnyArray:
         """Return the ray."""
@@ -303,6 +247,13 @@ class FixedSpectrum(Cone):
     def chain(self) -> tuple[SparseArray, SparseArray]:
         """Return 1 and delta'."""
         return sp.csr_array([[1.0]]), sp.csr_array(self.delta[None])
+
+
+def kept_spectrum(delta: FloatArray, n: int, each: str) -> FixedSpectrum:
+    """Return the family of given weights, after a check that there are n of them."""
+    if np.shape(delta) != (n,):
+        raise InvalidInputError(f"delta has the shape {np.shape(delta)}; pass one weight per {each}, ({n},).")
+    return FixedSpectrum(delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,20 +273,10 @@ class ProductCone(Cone):
     """
 
     parts: tuple[Cone, ...]
-    q: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "q", sum(part.q for part in self.parts))
-
-    @cached_property
-    def m(self) -> int:
-        """Number of extreme rays of all parts."""
-        return sum(part.m for part in self.parts)
-
-    @cached_property
-    def c(self) -> FloatArray:
-        """Traces of the extreme spectra, (m,)."""
-        return np.concatenate([part.c for part in self.parts])
+        c = np.concatenate([part.c for part in self.parts])
+        vars(self).update(q=sum(part.q for part in self.parts), m=len(c), c=c)
 
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p, along the first axis: (q, ...) to (m, ...)."""
@@ -346,10 +287,9 @@ class ProductCone(Cone):
         pieces = np.split(kappa, np.cumsum([part.m for part in self.parts])[:-1])
         return np.concatenate([part.weights(piece) for part, piece in zip(self.parts, pieces, strict=True)])
 
-    def differences(self, delta: FloatArray) -> FloatArray:
+    def drops(self, delta: FloatArray) -> FloatArray:
         """Return the drops of every part."""
-        pieces = zip(self.parts, self.split(delta), strict=True)
-        return np.concatenate([part.differences(piece) for part, piece in pieces])
+        return np.concatenate([part.drops(piece) for part, piece in zip(self.parts, self.split(delta), strict=True)])
 
     def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the best spectra of the parts, whose sums are then the best shares of the trace, too."""

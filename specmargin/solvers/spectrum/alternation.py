@@ -31,8 +31,8 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Cone, SpectrumMargin
+from specmargin.objectives.cones.margin import SpectrumPoint
 from specmargin.objectives.relative_margin_loss import RelativeMargin
-from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import FloatArray
 

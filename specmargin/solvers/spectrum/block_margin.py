@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specmargin.objectives.block_margin import BlockMargin
+from specmargin.objectives.blocks import BlockMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_interior_point import BlockData
 from specmargin.solvers.spectrum.interior_run import Candidate, Iterate, Problem

@@ -15,8 +15,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
-from specmargin.objectives.block_alignment import BlockAlignment
-from specmargin.objectives.block_margin import BlockMargin
+from specmargin.objectives.blocks import BlockAlignment, BlockMargin
 from specmargin.objectives.held_out.leave_one_out import RidgePath, squared_error
 from specmargin.results import SolveResult
 from specmargin.rounding import first_least

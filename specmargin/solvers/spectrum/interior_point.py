@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from specmargin.objectives.cones.cone import Cone
-from specmargin.objectives.cones.margin_over_cone import squared_lengths
+from specmargin.objectives.cones.margin import squared_lengths
 from specmargin.solvers.spectrum.interior_system import MarginSystem
 from specmargin.typing import FloatArray
 

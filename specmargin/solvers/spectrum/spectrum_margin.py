@@ -17,7 +17,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import RMM, FixedSpectrum, SpectrumMargin, SpectrumPoint
-from specmargin.objectives.cones.margin_over_cone import MarginOverCone
+from specmargin.objectives.cones.margin import MarginOverCone
 from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.spectrum.active_set import restore_margins
 from specmargin.solvers.spectrum.interior_point import MarginData

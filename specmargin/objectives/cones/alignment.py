@@ -11,16 +11,16 @@ features, whose columns share one weight.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, Targets
-from specmargin.objectives.cones.cone import OverCone
-from specmargin.objectives.cones.margin_over_cone import squared_lengths
-from specmargin.objectives.contract import Arrays
+from specmargin.objectives.cones.cone import Cone
+from specmargin.objectives.cones.margin import squared_lengths
+from specmargin.objectives.contract import Arrays, ByName
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT
 from specmargin.rounding import gamma as gamma_bound
@@ -35,15 +35,18 @@ Such kernels do not count as admissible: the bound is that of the others, and `s
 out. Rounding alone decides how well they agree with the labels, which may be perfectly."""
 
 
-class AlignmentOverCone(OverCone):
+class AlignmentOverCone(ByName):
     """Value, bound and certificate of the alignment of a kernel; a subclass has the fields below."""
 
     labels: Labels | Targets
-
-    @property
-    @abstractmethod
-    def target(self) -> FloatArray:
-        """What the labels ask for, T: (l,) or a column per class."""
+    U: FloatArray
+    """Labelled rows, (l, q)."""
+    cone: Cone
+    """The admissible spectra."""
+    target: FloatArray
+    """What the labels ask for, T: (l,) or a column per class."""
+    over_samples: Callable[[FloatArray], FloatArray]
+    """The functions of coefficients v at all samples, without an intercept."""
 
     @cached_property
     def target_norm(self) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from specmargin.objectives.cones.margin_over_cone import squared_lengths
+from specmargin.objectives.cones.margin import squared_lengths
 
 
 def test_squared_lengths_are_those_of_rows(rng):

@@ -19,15 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
-from specmargin.objectives.cones.cone import OverCone
-from specmargin.objectives.contract import Arrays, multipliers_of
+from specmargin.objectives.cones.cone import Cone
+from specmargin.objectives.contract import Arrays, ByName, multipliers_of
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
 from specmargin.typing import AnyArray, FloatArray
@@ -65,11 +64,6 @@ def squared_lengths(z: FloatArray) -> FloatArray:
     return z**2 if z.ndim == 1 else (z**2).sum(axis=1)
 
 
-def _along(delta: FloatArray, v: FloatArray) -> FloatArray:
-    """Return delta as a factor of v, (q,) or (q, 1)."""
-    return delta if v.ndim == 1 else delta[:, None]
-
-
 def _by_column(
     product: Callable[[FloatArray, FloatArray], tuple[AnyArray, FloatArray]], A: FloatArray, x: FloatArray
 ) -> tuple[AnyArray, FloatArray]:
@@ -80,7 +74,7 @@ def _by_column(
     return np.column_stack(products), np.column_stack(errors)
 
 
-class MarginOverCone(OverCone):
+class MarginOverCone(ByName):
     """Value, bound and certificate of a classifier and the kernel that is learned with it.
 
     A subclass is a frozen dataclass with the fields below; its `renew` sets the loss.
@@ -94,11 +88,17 @@ class MarginOverCone(OverCone):
     delta: FloatArray | None
     loss: Any
     """Loss of the margins, as `RelativeMargin` is one."""
+    U: FloatArray
+    """Labelled rows, (l, q)."""
+    cone: Cone
+    """The admissible spectra."""
+    rho: float
+    """Share of the trace that eps leaves free."""
+    over_samples: Callable[[FloatArray], FloatArray]
+    """The functions of coefficients v at all samples, without an intercept."""
 
-    def _check_weights(self, n: int, each: str) -> None:
-        """Raise where `delta` is not of n weights, or `eps` leaves nothing to learn."""
-        if self.delta is not None and np.shape(self.delta) != (n,):
-            raise InvalidInputError(f"delta has the shape {np.shape(self.delta)}; pass one weight per {each}, ({n},).")
+    def _set_free_trace(self, n: int, each: str) -> None:
+        """Set `rho`; raise where `eps` leaves nothing to learn."""
         if self.delta is not None and self.eps != 0:
             raise InvalidInputError(
                 f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
@@ -111,11 +111,7 @@ class MarginOverCone(OverCone):
                 f"eps={self.eps!r} is too large for {n} {each}s: the least weights alone sum to eps * {total:.0f} = "
                 f"{self.eps * total:.3g}, but all sum to 1. Take eps below {1 / total:.1e}, or 0."
             )
-
-    @property
-    def rho(self) -> float:
-        """Share of the trace that eps leaves free."""
-        return 1.0 - self.eps * float(self.cone.c.sum())
+        vars(self)["rho"] = 1.0 - self.eps * total
 
     def value(self, variables: Arrays) -> float:
         """Return the objective; inf where a constraint is violated by more than rounding."""
@@ -148,7 +144,8 @@ class MarginOverCone(OverCone):
         if not self._is_feasible(v, offset, delta):
             kappa = self._scaled(kappa)
             delta = self.cone.weights(kappa + self.eps)
-            v = np.where(_along(delta, v) > 0, v, 0.0)
+            v = v.copy()
+            v[~(delta > 0)] = 0.0
             share = self.loss.share_within(self.U @ v + offset)
             v, offset = share * v, share * offset
         return SpectrumPoint(gamma, kappa, delta, v, offset), given, before, share
@@ -172,15 +169,6 @@ class MarginOverCone(OverCone):
     def decisions_at(self, v: FloatArray, b: Any) -> FloatArray:
         """Return f = over_samples(v) + b at all samples."""
         return self.over_samples(v) + b
-
-    def value_at(self, v: FloatArray, b: Any, delta: FloatArray) -> float:
-        """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""
-        return self._norm(v, delta) + float(self.loss.value(self.labels.sign * (self.U @ v + b)).sum())
-
-    @staticmethod
-    def _norm(v: FloatArray, delta: FloatArray) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return 0.5 * float(np.where(v == 0, 0.0, v**2 / _along(delta, v)).sum())
 
     def dual_bound(self, gamma: FloatArray) -> float:
         """Return the dual objective at balanced multipliers: a lower bound on the optimum."""
@@ -208,7 +196,7 @@ class MarginOverCone(OverCone):
         kappa = self._scaled(np.maximum(kappa, 0.0))
         delta = self.cone.weights(kappa + self.eps)
         z = self.U.T @ gamma
-        candidates = [(delta, _along(delta, z) * z)]
+        candidates = [(delta, (delta if z.ndim == 1 else delta[:, None]) * z)]
         if v is not None:
             candidates.append((delta, v))
             if self.eps == 0:
@@ -230,14 +218,26 @@ class MarginOverCone(OverCone):
             "v": point.v,
             "b": np.asarray(point.b),
             "gamma": point.gamma,
-            "f": self.decisions_at(point.v, point.b),
+            "f": self.over_samples(point.v) + point.b,
         }
 
     def prove(
         self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
     ) -> Certificate:
         """Measure the gap at a repaired point; with the candidate given also how far the repair moved it."""
-        primal, dual, rounding = self._measured(point)
+        primal = self.primal_objective(point)
+        # In extended precision where a bound on the rounding of the two products would be what is left of the gap.
+        near = primal - self.dual_bound(point.gamma) < _NEAR * abs(primal)
+        for product in (extended_product,) if near else (bounded_product, extended_product):
+            primal, upper = self._primal_bounds(point, *_by_column(product, self.U, point.v))
+            dual, lower = self._dual_bounds(point.gamma, *_by_column(product, self.U.T, point.gamma))
+            rounding = upper - primal + dual - lower + 8 * UNIT * (abs(primal) + abs(dual))
+            unbalanced = sum(abs(math.fsum(gamma)) for gamma in np.atleast_2d(point.gamma.T))
+            if unbalanced > 0:
+                rounding += unbalanced * self._largest_intercept(upper)
+            rounding *= 1 + 8 * UNIT
+            if rounding <= _MINOR * (primal - dual):
+                break
         S = self.cone.sums(squared_lengths(self.U.T @ point.gamma) / 2)
         slack = self.cone.c * (S / self.cone.c).max() - S
         moved = 0.0 if kappa is None else abs(float(self.cone.c @ kappa) / self.rho - 1.0)
@@ -251,26 +251,6 @@ class MarginOverCone(OverCone):
             rounding=rounding,
         )
 
-    def _measured(self, point: SpectrumPoint) -> tuple[float, float, float]:
-        """Return the primal and the dual objective, and a bound on the rounding of both together.
-
-        The two products with U are computed in extended precision where a bound on their float64 rounding would be
-        what is left of the gap.
-        """
-        primal = self.primal_objective(point)
-        near = primal - self.dual_bound(point.gamma) < _NEAR * abs(primal)
-        for product in (extended_product,) if near else (bounded_product, extended_product):
-            primal, upper = self._primal_bounds(point, *_by_column(product, self.U, point.v))
-            dual, lower = self._dual_bounds(point.gamma, *_by_column(product, self.U.T, point.gamma))
-            rounding = upper - primal + dual - lower + 8 * UNIT * (abs(primal) + abs(dual))
-            unbalanced = sum(abs(math.fsum(gamma)) for gamma in np.atleast_2d(point.gamma.T))
-            if unbalanced > 0:
-                rounding += unbalanced * self._largest_intercept(upper)
-            rounding *= 1 + 8 * UNIT
-            if rounding <= _MINOR * (primal - dual):
-                break
-        return primal, dual, rounding
-
     def _primal_bounds(self, point: SpectrumPoint, f: AnyArray, error: FloatArray) -> tuple[float, float]:
         """Return the primal objective, and a bound on it at an exactly feasible point, from the decisions without b."""
         loss, most = self.loss.value_bounds(self.labels.sign, f, error, point.b)
@@ -280,7 +260,8 @@ class MarginOverCone(OverCone):
                 float(np.where(squares == 0, 0, squares / delta).sum() / 2)
                 for delta in (self.cone.admissible(point.delta, self.eps), point.delta)
             ]
-        slack = 1 + 16 * (self._n_terms + 4) * EXTENDED_UNIT / self.rho
+        terms = len(point.delta) + point.v.size // len(point.delta) - 1
+        slack = 1 + 16 * (terms + 4) * EXTENDED_UNIT / self.rho
         return norms[0] + loss, max(norms) * slack + most
 
     def _dual_bounds(self, gamma: FloatArray, z: AnyArray, error: FloatArray) -> tuple[float, float]:
@@ -292,13 +273,9 @@ class MarginOverCone(OverCone):
             squares: AnyArray = squared_lengths(sizes.astype(np.longdouble))
             S = self.cone.sums(squares) / 2
             quadratic.append(rho * (S / self.cone.c).max() + self.eps * S.sum())
-        slack = 1 + 8 * (self._n_terms + 4) * EXTENDED_UNIT / self.rho
+        terms = len(z) + z.size // len(z) - 1
+        slack = 1 + 8 * (terms + 4) * EXTENDED_UNIT / self.rho
         return float(conjugate - quadratic[0]), float(least - quadratic[1] * slack)
-
-    @property
-    def _n_terms(self) -> int:
-        """Length of the sums over columns and classes."""
-        return self.U.shape[1] + self.labels.sign.size // self.labels.n_labeled - 1
 
     def _largest_intercept(self, primal: float) -> float:
         """Return a bound on every |b_k| at some optimum.
@@ -307,15 +284,15 @@ class MarginOverCone(OverCone):
         none, and then b may move until a margin is one.
         """
         free = self.loss.B if np.isfinite(self.loss.B) else 1.0
-        return 1.001 * (free + math.sqrt(2 * primal * self._largest_kernel))
-
-    @cached_property
-    def _largest_kernel(self) -> float:
-        """Largest entry of the diagonal of any admissible kernel, to three digits."""
         S = self.cone.sums((self.U**2).T)
-        return float((self.rho * (S / self.cone.c[:, None]).max(axis=0) + self.eps * S.sum(axis=0)).max())
+        # The diagonal of any admissible kernel is at most this.
+        largest = float((self.rho * (S / self.cone.c[:, None]).max(axis=0) + self.eps * S.sum(axis=0)).max())
+        return 1.001 * (free + math.sqrt(2 * primal * largest))
 
     def primal_objective(self, point: SpectrumPoint) -> float:
         """Return `value` at a repaired point, whose decisions touch the bound B up to rounding."""
-        f = np.clip(self.U @ point.v + point.b, -self.loss.B, self.loss.B)
-        return self._norm(point.v, point.delta) + float(self.loss.value(self.labels.sign * f).sum())
+        v, delta = point.v, point.delta if point.v.ndim == 1 else point.delta[:, None]
+        f = np.clip(self.U @ v + point.b, -self.loss.B, self.loss.B)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            norm = 0.5 * float(np.where(v == 0, 0.0, v**2 / delta).sum())
+        return norm + float(self.loss.value(self.labels.sign * f).sum())
