@@ -41,8 +41,8 @@ PARTS = {  # of the time: function and file; of two with one name, the costlier
     "small eigenproblems": ("ritz", "lanczos.py"),
     "restart": ("restart", "lanczos.py"),
     "float64 finish": ("_rayleigh_ritz", "lanczos.py"),
-    "residual": ("residual_norms", "lanczos.py"),
-    "reading W": ("_read", "eigenpairs.py"),
+    "residual": ("residual_norms", "spectrum.py"),
+    "reading W": ("read_laplacian", "eigenpairs.py"),
 }
 
 

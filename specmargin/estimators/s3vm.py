@@ -33,6 +33,8 @@ from specmargin.graphs import KNN, Laplacian, LaplacianOperator
 from specmargin.kernels import Linear, PrincipalComponents
 from specmargin.labels import Labels
 from specmargin.labels.shares import shrunken_shares
+from specmargin.objectives.contract import unchecked
+from specmargin.objectives.features import with_intercept
 from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.parts import SEARCHES
@@ -304,9 +306,18 @@ class S3VM(SemiSupervisedClassifier):
         search = part_of("search", self.search)
         weights = {"C": self.C_, "C_star": self._unlabeled_weight(labels)}
         loss, unlabeled_loss = search.losses()
-        obj = objectives.S3VM(Z, labels, loss, unlabeled_loss, **weights, balance=balance, intercept=search.intercept)
-        method = SEARCHES[search.name]
-        result: SolveResult = getattr(import_module(method.home), method.solver)(obj, **search.arguments())
+        # What is known to be right: features, labels, and the numbers that the parameters gave.
+        supervised = labels.n_labeled == labels.n_samples
+        intercept: Any = "free" if search.intercept == "balance" and supervised else search.intercept
+        mean = float(labels.sign.mean()) if balance is None else balance
+        features = with_intercept(Z, intercept, labels.unlabeled, mean)
+        obj = unchecked(
+            objectives.S3VM, features, labels, loss, unlabeled_loss, **weights, balance=mean, intercept=intercept
+        )
+        module = SEARCHES[search.name].module
+        # Options are whatever was given: they are checked.
+        home = "specmargin.solvers" if search.options and module.startswith("specmargin.solvers") else module
+        result: SolveResult = getattr(import_module(home), search.name)(obj, **search.arguments())
         if search.one_flip and len(obj.unlabeled) > 0:
             result = import_module("specmargin.optima").one_flip(obj, np.asarray(result.variables["w"]))
         if search.bound is None or obj.is_supervised:

@@ -21,9 +21,9 @@ product sees the large numbers. Those of sparse features do: `decision_errors` s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +34,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.rounding import UNIT, accurate_product, exact_dot, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Features", "Intercept"]
+__all__ = ["Features", "Intercept", "with_intercept"]
 
 Intercept = Literal["balance", "regularized", "free", "none"]
 
@@ -69,6 +69,21 @@ class Features:
     offset: float = 0.0
     penalty: float | None = None
     residue: FloatArray | None = None
+    n_samples: int = field(init=False)
+    """Number of samples, n."""
+    size: int = field(init=False)
+    """Length of w: the number of features, plus one where w holds an intercept."""
+    is_sparse: bool = field(init=False)
+    """Whether X is a sparse matrix."""
+    weights: FloatArray = field(init=False)
+    """Diagonal of the penalty 1/2 w'Pw, (size,): ones, but for a free intercept."""
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        weights = np.ones(int(d) + (self.penalty is not None))
+        if self.penalty is not None:
+            weights[-1] = self.penalty
+        vars(self).update(n_samples=int(n), size=len(weights), is_sparse=bool(sp.issparse(self.X)), weights=weights)
 
     @classmethod
     def of(cls, X: Matrix, intercept: Intercept, *, rows: IntArray, balance: float = 0.0) -> Features:
@@ -91,6 +106,10 @@ class Features:
         if 0 in X.shape:
             raise InvalidInputError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
         finite_numbers("X", X, "finite features: impute or remove these")
+        if intercept not in get_args(Intercept):
+            raise InvalidInputError(
+                f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free', 'none'."
+            )
         if intercept == "balance":
             if not -1.0 <= balance <= 1.0:
                 raise InvalidInputError(
@@ -101,38 +120,7 @@ class Features:
                 raise InvalidInputError(
                     "intercept='balance' needs unlabelled samples to balance; pass 'free' without them."
                 )
-            mu = np.asarray(X[rows].mean(axis=0)).ravel()
-            return cls(X, mu, float(balance), residue=None if sp.issparse(X) else _residue(X, mu, rows))
-        if intercept in ("regularized", "free"):
-            return cls(X, penalty=1.0 if intercept == "regularized" else 0.0)
-        if intercept == "none":
-            return cls(X)
-        raise InvalidInputError(
-            f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free', 'none'."
-        )
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, n."""
-        return int(self.X.shape[0])
-
-    @property
-    def size(self) -> int:
-        """Length of w: the number of features, plus one where w holds an intercept."""
-        return int(self.X.shape[1]) + (self.penalty is not None)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a sparse matrix."""
-        return bool(sp.issparse(self.X))
-
-    @cached_property
-    def weights(self) -> FloatArray:
-        """Diagonal of the penalty 1/2 w'Pw, (size,): ones, but for a free intercept."""
-        weights = np.ones(self.size)
-        if self.penalty is not None:
-            weights[-1] = self.penalty
-        return weights
+        return with_intercept(X, intercept, rows, balance)
 
     @cached_property
     def _transposed(self) -> Matrix:
@@ -158,16 +146,13 @@ class Features:
     def decision_errors(self, w: FloatArray) -> FloatArray:
         """Return bounds on the rounding of `decisions`, (n,): those of dot products, by the lengths of both factors."""
         length = float(np.linalg.norm(w))
-        errors = gamma(self.size + 4) * length * self._row_lengths
+        if self.is_sparse:
+            rows = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel() + (self.penalty is not None))
+            rows = rows if self.mu is None else rows + float(np.linalg.norm(self.mu))
+        else:
+            rows = np.asarray(np.linalg.norm(self.matrix, axis=1))
+        errors = gamma(self.size + 4) * length * rows
         return np.asarray(errors + 2.0 * UNIT * abs(self.offset))
-
-    @cached_property
-    def _row_lengths(self) -> FloatArray:
-        """Lengths of the rows that the products are made of, (n,)."""
-        if not self.is_sparse:
-            return np.asarray(np.linalg.norm(self.matrix, axis=1))
-        lengths = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel() + (self.penalty is not None))
-        return lengths if self.mu is None else lengths + float(np.linalg.norm(self.mu))
 
     def accurate_decisions(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return f computed in extended precision, and bounds on the errors of its entries."""
@@ -270,6 +255,14 @@ class Features:
         shift = 0.0 if self.mu is None else float(self.mu @ w)
         rest = 0.0 if self.residue is None else float(self.residue @ w)
         return w, self.offset - shift - rest
+
+
+def with_intercept(X: Matrix, intercept: Intercept, rows: IntArray, balance: float) -> Features:
+    """Return what `Features.of` does, of features and a balance that are known to be right."""
+    if intercept == "balance":
+        mu = np.asarray(X[rows].mean(axis=0)).ravel()
+        return Features(X, mu, float(balance), residue=None if sp.issparse(X) else _residue(X, mu, rows))
+    return Features(X, penalty={"regularized": 1.0, "free": 0.0, "none": None}[intercept])
 
 
 def _residue(X: FloatArray, mu: FloatArray, rows: IntArray) -> FloatArray | None:

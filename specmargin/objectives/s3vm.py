@@ -18,8 +18,7 @@ J is not convex. A solver may claim a stationary point, `S3VM.certificate` says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
 from specmargin.losses import better_label, get_loss, get_unlabeled_loss, smoothed
-from specmargin.objectives.contract import Arrays, ByName, Shapes
+from specmargin.objectives.contract import Arrays, ByName, Shapes, changed
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.rounding.s3vm import exact_value, value_rounding
 from specmargin.objectives.s3vm_count import count_certificate, counted_labels, require_count_balance
@@ -112,6 +111,22 @@ class S3VM(ByName):
     balance: Any = None
     intercept: Intercept = "balance"
     balance_on: Any = "decision"
+    features: Features = field(init=False, repr=False)
+    """The map from w to the decisions."""
+    size: int = field(init=False, repr=False)
+    """Length of w."""
+    unlabeled: IntArray = field(init=False, repr=False)
+    """Unlabelled samples, (u,)."""
+    costs: float | FloatArray = field(init=False, repr=False)
+    """C of every labelled sample: one number, or (l,) where labels have weights."""
+    positive_share: float = field(init=False, repr=False)
+    """R, the share of positive labels among the unlabelled samples that the balance asks for."""
+    is_supervised: bool = field(init=False, repr=False)
+    """Whether no unlabelled sample counts: what is left is the convex SVM of the labelled ones."""
+    total: float | None = field(init=False, repr=False, default=None)
+    """Sum of the unlabelled x, with ``balance_on="slack"``."""
+    count: int | None = field(init=False, repr=False, default=None)
+    """Number of positive labels, with ``balance_on="labels"``."""
 
     def __post_init__(self) -> None:
         X, labels, loss, intercept = self.X, self.labels, get_loss(self.loss), self.intercept
@@ -138,18 +153,27 @@ class S3VM(ByName):
         else:
             kind: Intercept = "free" if intercept == "balance" and labels.n_labeled == labels.n_samples else intercept
             X = Features.of(X, kind, rows=labels.unlabeled, balance=balance)
-        normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C_star": C_star, "balance": balance}
-        for name, value in {"X": X, **normalized, "intercept": intercept}.items():
-            object.__setattr__(self, name, value)
+        unlabeled = labels.unlabeled
+        vars(self).update(
+            X=X,
+            features=X,
+            size=X.size,
+            loss=loss,
+            unlabeled_loss=unlabeled_loss,
+            C_star=C_star,
+            balance=balance,
+            intercept=intercept,
+            unlabeled=unlabeled,
+            costs=self.C if labels.weights is None else self.C * labels.weights,
+            positive_share=(1.0 + balance) / 2.0,
+            is_supervised=not C_star or not len(unlabeled),
+        )
         if self.balance_on == "slack":
             require_slack_balance(self)
+            vars(self)["total"] = len(unlabeled) * float(balance)
         elif self.balance_on == "labels":
             require_count_balance(self)
-
-    @property
-    def features(self) -> Features:
-        """The map from w to the decisions."""
-        return self.X
+            vars(self)["count"] = round(len(unlabeled) * self.positive_share)
 
     name = "S3VM"
 
@@ -172,27 +196,16 @@ class S3VM(ByName):
             return self.prove(w)
         return self.guessed(np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
 
-    @cached_property
-    def unlabeled(self) -> IntArray:
-        """Indices of the unlabelled samples, (u,)."""
-        return self.labels.unlabeled
-
-    @property
-    def positive_share(self) -> float:
-        """Share of positive labels among the unlabelled samples that the balance stands for, (1 + r) / 2."""
-        return (1.0 + self.balance) / 2.0
-
-    @property
-    def size(self) -> int:
-        """Length of w."""
-        return self.features.size
-
     def with_(self, **changes: Any) -> S3VM:
         """Return this objective with other weights or losses, on the same features; the balance is part of those."""
         forbidden = {"X", "labels", "balance", "intercept", "balance_on"} & changes.keys()
         if forbidden:
             raise InvalidInputError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
         return super().with_(**changes)
+
+    def with_unlabeled_weight(self, C_star: float) -> S3VM:
+        """Return the same problem with another weight C* >= 0 of the unlabelled losses, unchecked."""
+        return changed(self, {"C_star": C_star, "is_supervised": not C_star or not len(self.unlabeled)})
 
     def require_weights(self) -> None:
         """Raise where J is no sum of losses at w: with a balance on slack or on labels."""
@@ -204,30 +217,10 @@ class S3VM(ByName):
                 "minimises it, for some hundreds of samples and weights that float64 resolves."
             )
 
-    @property
-    def total(self) -> float | None:
-        """What x adds up to over the unlabelled samples where the balance is on slack, else None."""
-        return len(self.unlabeled) * float(self.balance) if self.balance_on == "slack" else None
-
-    @property
-    def count(self) -> int | None:
-        """How many of the unlabelled samples are positive where the balance is on labels, else None."""
-        return round(len(self.unlabeled) * self.positive_share) if self.balance_on == "labels" else None
-
-    @property
-    def costs(self) -> float | FloatArray:
-        """Weights of the labelled losses: C, times those of the labels (l,) where these have such."""
-        return self.C if self.labels.weights is None else self.C * self.labels.weights
-
     def charged(self, losses: FloatArray) -> float:
         """Return the weighted sum of losses of the labelled samples, (l,)."""
         weights = self.labels.weights
         return self.C * float(losses.sum() if weights is None else weights @ losses)
-
-    @property
-    def is_supervised(self) -> bool:
-        """Whether nothing is charged for unlabelled samples, or there are none: the objective is then convex."""
-        return not self.C_star or not len(self.unlabeled)
 
     def supervised(self) -> S3VM:
         """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
@@ -280,7 +273,7 @@ class S3VM(ByName):
         """Return J(w); `f` are its decisions where they are known, and x where the balance is on slack."""
         if self.balance_on == "slack":
             return slack_value(self, w, f)
-        f = self.decisions_at(w) if f is None else f
+        f = self.features.decisions(w) if f is None else f
         if self.count is not None:
             return self.with_labels(counted_labels(f[self.unlabeled], self.count)).value_at(w, f)
         value = 0.5 * float(self.features.weights @ w**2)
@@ -291,7 +284,8 @@ class S3VM(ByName):
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,): the gradient of J is P w + A' slopes."""
-        self.require_weights()
+        if self.balance_on != "decision":
+            self.require_weights()
         y = self.labels.sign
         out = np.zeros(len(f))
         out[self.labels.labeled] = self.costs * y * self.loss.gradient(y * f[self.labels.labeled])
@@ -310,13 +304,13 @@ class S3VM(ByName):
 
     def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:
         """Return the gradient of J, (size,); a subgradient at a kink."""
-        f = self.decisions_at(w) if f is None else f
+        f = self.features.decisions(w) if f is None else f
         return self.features.weights * w + self.features.adjoint(self.slopes(f))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J(w) and its gradient for two products with the features."""
-        f = self.decisions_at(w)
-        return self.value_at(w, f), self.gradient(w, f)
+        f = self.features.decisions(w)
+        return self.value_at(w, f), self.features.weights * w + self.features.adjoint(self.slopes(f))
 
     def hessian(self, w: FloatArray) -> FloatArray:
         """Return the Hessian of J, (size, size), dense."""
@@ -327,12 +321,12 @@ class S3VM(ByName):
 
     def labels_of(self, w: FloatArray) -> FloatArray:
         """Return the best labels of the unlabelled samples, (u,): the signs of their decisions, or by their order."""
-        f = self.decisions_at(w)[self.unlabeled]
+        f = self.features.decisions(w)[self.unlabeled]
         return np.where(f >= 0, 1.0, -1.0) if self.count is None else counted_labels(f, self.count)
 
     def stationarity(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return the norm of the gradient relative to the two parts, P w and A' slopes, that cancel in it."""
-        f = self.decisions_at(w) if f is None else f
+        f = self.features.decisions(w) if f is None else f
         penalty_part = self.features.weights * w
         loss_part = self.features.adjoint(self.slopes(f))
         unit = max(float(np.abs(penalty_part).max()), float(np.abs(loss_part).max()))
@@ -368,7 +362,7 @@ class S3VM(ByName):
             raise InvalidInputError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
         if self.count is not None:
             return count_certificate(self, w, lower_bound)
-        f = self.decisions_at(w)
+        f = self.features.decisions(w)
         value, rounding = self.value_at(w, f), value_rounding(self, w, f, self.features.decision_errors(w))
         if rounding > _ROUNDING * abs(value):
             accurate, errors = self.features.accurate_decisions(w)
@@ -403,7 +397,7 @@ class S3VM(ByName):
         the unlabelled ones; more can be added by name.
         """
         v, b = self.features.coefficients(w)
-        own = {"w": w, "v": v, "b": np.asarray(b), "f": self.decisions_at(w), "labels": self.labels_of(w)}
+        own = {"w": w, "v": v, "b": np.asarray(b), "f": self.features.decisions(w), "labels": self.labels_of(w)}
         return SolveResult(
             problem="S3VM",
             status=status,

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg.blas import dnrm2, dtrsv
+from scipy.linalg.blas import dnrm2, dtrsv  # the norm scales, so that squares of large numbers do not overflow
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
@@ -76,8 +76,8 @@ class Descent:
 def relative_norm(w: FloatArray, gradient: FloatArray, weights: FloatArray) -> float:
     """Return the norm of P w + (the losses' gradient), relative to the larger of the two parts that cancel in it."""
     regularisation = weights * w
-    size = _norm(gradient)
-    scale = max(_norm(regularisation), _norm(gradient - regularisation))
+    size = dnrm2(gradient)
+    scale = max(dnrm2(regularisation), dnrm2(gradient - regularisation))
     return size / scale if scale > 0 else 0.0
 
 
@@ -116,10 +116,10 @@ def lbfgs(
         If the value or the gradient is not finite at the start.
     """
     value, gradient = fun(w)
-    if not (np.isfinite(value) and np.isfinite(_norm(gradient))):
+    if not (np.isfinite(value) and np.isfinite(dnrm2(gradient))):
         raise InvalidInputError("the objective overflows at the start; divide the features by their largest length.")
     pairs = _Pairs.empty(min(memory, max_iter), len(w))
-    pairs.scale = scale if scale > 0 else 1.0 / max(_norm(gradient), 1e-300)
+    pairs.scale = scale if scale > 0 else 1.0 / max(dnrm2(gradient), 1e-300)
     progress = Progress()
     n_iter, n_calls = 0, 1
     while True:
@@ -158,7 +158,7 @@ class Progress:
         """Take note of a point."""
         self.stalled = 0 if value < self.lowest or size < 0.9 * self.least else self.stalled + 1
         self.size, self.lowest, self.least = size, min(value, self.lowest), min(size, self.least)
-        self.length = _norm(gradient)
+        self.length = dnrm2(gradient)
         self.steepest = max(self.length, self.steepest)
 
     @property
@@ -192,9 +192,9 @@ class _Pairs:
         self.count, self.newest, self.pending = 0, -1, False
 
     def add(self, s: FloatArray, y: FloatArray) -> None:
-        length = _norm(y)
+        length = dnrm2(y)
         curvature = float(s @ y)
-        if not curvature > 1e-15 * length * _norm(s):
+        if not curvature > 1e-15 * length * dnrm2(s):
             return
         memory = len(self.S)
         if self.count == memory:
@@ -294,8 +294,3 @@ def _interpolated(
     inside = -start / denominator if denominator > 0 else 0.5
     # Where the upper end is far out, the first minimum may be very near to zero.
     return low + (high - low) * float(np.clip(inside, 0.05 if low > 0 else 1e-200, 0.95))
-
-
-def _norm(v: FloatArray) -> float:
-    # BLAS scales, so that the squares of large numbers do not overflow.
-    return float(dnrm2(v))

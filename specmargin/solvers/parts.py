@@ -82,28 +82,28 @@ def solver_of(name: str, value: Any) -> Solver:
 
 
 class Method(NamedTuple):
-    """One way to search for the minimum of an S3VM: solver, the losses whose objective it searches, home of the solver.
+    """One way to search for the minimum of an S3VM: module of the solver, the losses whose objective it searches.
 
-    The home is imported when the search is asked for.
+    The module, whose functions do not check their arguments, is imported when the search is asked for.
     """
 
-    solver: str
+    module: str
     loss: str
     unlabeled_loss: str | None = None
-    home: str = "specmargin.solvers"
 
 
+_S3VM = "specmargin.solvers.s3vm."
 SEARCHES: dict[str, Method] = {
-    "continuation": Method("continuation", "hinge", "exp"),
-    "gradient": Method("gradient", "squared_hinge", "exp"),
-    "quasi_newton": Method("quasi_newton", "smooth_hinge", "exp"),
-    "multi_switch": Method("multi_switch", "squared_hinge"),
-    "annealing": Method("annealing", "squared_hinge"),
-    "cccp": Method("cccp", "hinge", "ramp"),
-    "label_switching": Method("label_switching", "hinge"),
-    "branch_and_bound": Method("branch_and_bound", "hinge", home="specmargin.optima"),
+    "continuation": Method(f"{_S3VM}continuation", "hinge", "exp"),
+    "gradient": Method(f"{_S3VM}gradient", "squared_hinge", "exp"),
+    "quasi_newton": Method(f"{_S3VM}quasi_newton", "smooth_hinge", "exp"),
+    "multi_switch": Method(f"{_S3VM}multi_switch", "squared_hinge"),
+    "annealing": Method(f"{_S3VM}annealing", "squared_hinge"),
+    "cccp": Method(f"{_S3VM}cccp", "hinge", "ramp"),
+    "label_switching": Method(f"{_S3VM}label_switching", "hinge"),
+    "branch_and_bound": Method("specmargin.optima", "hinge"),
 }
-"""The searches by name."""
+"""The searches by name, which is that of their solver, too."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,6 +195,9 @@ class Search(Part):
         return {**{name: value for name, value in limits.items() if value is not None}, **(self.options or {})}
 
 
+_BY_NAME = {name: Search(name) for name in SEARCHES}
+
+
 def search_of(name: str, value: Any) -> Search:
     """Return the search that a parameter means: a `Search`, or the name of one.
 
@@ -203,11 +206,11 @@ def search_of(name: str, value: Any) -> Search:
     >>> search_of("search", "cccp")
     Search(name='cccp')
     """
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
     require_part(name, value)
     if isinstance(value, Search):
         return value
     if not isinstance(value, str):
         raise InvalidTypeError(f"{name}={shown(value)} is no search; take a name, or specmargin.solvers.Search(...).")
-    if value not in SEARCHES:
-        raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, SEARCHES)}")
-    return Search(value)
+    raise InvalidInputError(f"{name}={value!r} is unknown; take one of {among(value, SEARCHES)}")

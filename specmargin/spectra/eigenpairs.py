@@ -7,7 +7,8 @@ recomputed in float64 from L itself, and that the eigenvectors are orthogonal to
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -17,11 +18,11 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 
 from specmargin.arrays import first_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
-from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
-from specmargin.spectra.spectrum import Spectrum, tied
+from specmargin.spectra.lanczos import lowest_eigenpairs
+from specmargin.spectra.spectrum import Spectrum, pieces, residual_norms, tied
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["LaplacianLike", "fix_signs", "laplacian_eigenpairs", "null_space"]
+__all__ = ["LaplacianLike", "eigenpairs_of", "fix_signs", "laplacian_eigenpairs", "null_space"]
 
 _LOGGER = logging.getLogger(__name__)
 _DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
@@ -40,6 +41,16 @@ _REMEDIES = {
 
 class LaplacianLike(Protocol):
     """Attributes of a `specmargin.graphs.LaplacianOperator`, which is of the same layer and never imported."""
+
+    matrix: SparseArray
+    power: int
+    normalized: bool
+    degrees: FloatArray
+
+
+@dataclass(eq=False)
+class _Laplacian:
+    """One that was made of an adjacency here."""
 
     matrix: SparseArray
     power: int
@@ -111,13 +122,19 @@ def laplacian_eigenpairs(
     >>> s.eigenvalues.round(4).tolist(), s.eigenvectors[:, 0].tolist()
     ([0.0, 0.5858, 2.0], [0.5, 0.5, 0.5, 0.5])
     """
+    return eigenpairs_of(read_laplacian(W, normalized), int(q), method, tol, random_state)
+
+
+def eigenpairs_of(
+    laplacian: LaplacianLike, q: int, method: str = "auto", tol: float | None = None, random_state: Any = 0
+) -> Spectrum:
+    """Return the same of a Laplacian that is known to be one."""
     if tol is not None and not 0 <= tol < 1:
         raise InvalidInputError(
             f"tol={tol!r} is relative to the norm of L; take a number from 0 (machine precision) to 1."
         )
-    L, degrees, normalized, power = _read(W, normalized)
+    L, degrees, normalized = laplacian.matrix, laplacian.degrees, laplacian.normalized
     n = len(degrees)
-    q = int(q)
     if q > n:
         raise InvalidInputError(f"q={q} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
     if method == "auto":
@@ -138,20 +155,25 @@ def laplacian_eigenpairs(
         positive, U = _computed(method, L, basis, q - c, min(q - c + 1, n - c), bound, tol, random_state)
         values, vectors = np.concatenate([np.zeros(c), positive]), np.hstack([null, U])
     residuals = residual_norms(L, vectors, values)
-    cuts_tie = q < c or _cuts_block(values, residuals, q)
+    cuts_tie = q < c
+    if not cuts_tie and len(values) > q:
+        apart = values[q] - values[q - 1] <= residuals[q - 1] + residuals[q]
+        cuts_tie = tied(values[q - 1], values[q]) or bool(apart)
     values, vectors, residual = values[:q], vectors[:, :q], float(residuals[:q].max())
     if residual > max(tol, _PRECISE) * bound:
         raise SolverError(_residual_message(method, residual, bound, tol, q, n))
-    if power > 1:
+    if laplacian.power > 1:
         image = vectors
-        for _ in range(power):
+        for _ in range(laplacian.power):
             image = L @ image
-        values = values**power
+        values = values**laplacian.power
         residual = float(np.linalg.norm(image - vectors * values, axis=0).max())
     eigenvectors = np.empty((n, q))
     eigenvectors[order] = vectors
     fix_signs(eigenvectors[:, c:])
-    return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power, component)
+    return Spectrum(
+        values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, laplacian.power, component
+    )
 
 
 def _computed(
@@ -174,7 +196,9 @@ def _computed(
             _LOGGER.info("method=%r failed (%s)", name, error)
             continue
         values = np.maximum(values, 0.0)
-        residual, skew = float(residual_norms(L, vectors, values)[:n_asked].max()), _skew(basis, vectors)
+        residual = float(residual_norms(L, vectors, values)[:n_asked].max())
+        skew = float(np.abs(vectors.T @ vectors - np.eye(k)).max(initial=0.0))
+        skew = max(float(np.abs(basis.T @ vectors).max(initial=0.0)), skew)
         if residual <= max(tol, _PRECISE) * bound and skew <= _SKEW:
             return values, vectors
         message = _residual_message(name, residual, bound, tol, n_asked, n)
@@ -186,12 +210,6 @@ def _computed(
     raise failure
 
 
-def _skew(basis: SparseArray, vectors: FloatArray) -> float:
-    """Return the largest product of two vectors, or of one with the null space, and of 1 with a squared length."""
-    k, inside = vectors.shape[1], float(np.abs(basis.T @ vectors).max(initial=0.0))
-    return max(inside, float(np.abs(vectors.T @ vectors - np.eye(k)).max(initial=0.0)))
-
-
 def _residual_message(method: str, residual: float, bound: float, tol: float, q: int, n: int) -> str:
     """Return the message on eigenpairs that are less exact than asked for."""
     return (
@@ -200,23 +218,16 @@ def _residual_message(method: str, residual: float, bound: float, tol: float, q:
     )
 
 
-def _cuts_block(values: FloatArray, residuals: FloatArray, q: int) -> bool:
-    """Whether eigenvalue q + 1, if there is one, cannot be told from the q-th."""
-    if len(values) == q:
-        return False
-    return tied(values[q - 1], values[q]) or bool(values[q] - values[q - 1] <= residuals[q - 1] + residuals[q])
-
-
-def _read(W: Any, normalized: bool | None) -> tuple[SparseArray, FloatArray, bool, int]:
+def read_laplacian(W: Any, normalized: bool | None = None) -> LaplacianLike:
     """Return L, the degrees, the kind and the power, of an adjacency or of a Laplacian."""
     if hasattr(W, "matrix") and hasattr(W, "power"):
-        given = cast(LaplacianLike, W)
+        given: LaplacianLike = W
         if normalized and not given.normalized:
             raise InvalidInputError(
                 "normalized=True, but the Laplacian passed is combinatorial; "
                 "build it with laplacian(W, normalized=True)."
             )
-        return given.matrix, given.degrees, given.normalized, given.power
+        return given
     if hasattr(W, "adjacency") and hasattr(W, "is_directed"):
         raise InvalidTypeError(
             f"W is a {type(W).__name__} of networkx; pass the matrix of graphs.from_networkx(graph)."
@@ -240,7 +251,7 @@ def _read(W: Any, normalized: bool | None) -> tuple[SparseArray, FloatArray, boo
         )
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
     # The sum also drops stored zeros, which would count as edges between components.
-    return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), normalized, 1
+    return _Laplacian(sp.csr_array((L + L.T) / 2), 1, normalized, np.asarray(W.sum(axis=1)).ravel())
 
 
 def null_space(index: IntArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:

@@ -34,9 +34,10 @@ import scipy.linalg
 
 from specmargin.exceptions import SolverError
 from specmargin.spectra._filter import ChebyshevFilter, Deflation, estimate_density
+from specmargin.spectra.spectrum import pieces, residual_norms
 from specmargin.typing import AnyArray, FloatArray, SparseArray
 
-__all__ = ["SINGLE", "lowest_eigenpairs", "pieces", "residual_norms"]
+__all__ = ["SINGLE", "lowest_eigenpairs"]
 
 SINGLE = 5e-6
 """Smallest residual, relative to the bound on the norm, that is left to float32."""
@@ -46,7 +47,6 @@ _GROWTH = {4: 9.0, 8: 16.0}  # log of the filter's growth over the wanted interv
 _CYCLES = 30
 _SURPLUS, _MARGIN = 1.1, 1.1  # the cut lies where 1.1 k eigenvalues are expected, and 10 % above that
 _SEARCH_BLOCK, _SEARCH_STEPS = 16, 3
-_ROWS = 4096
 
 
 class _Ritz(NamedTuple):
@@ -278,21 +278,6 @@ def _rayleigh_ritz(L: SparseArray, basis: SparseArray, V: AnyArray) -> tuple[Flo
     for rows in pieces(len(X)):
         X[rows] = X[rows] @ Z
     return values, X
-
-
-def residual_norms(L: SparseArray, vectors: FloatArray, values: FloatArray) -> FloatArray:
-    """Return ``|L u_j - lambda_j u_j|`` for every column."""
-    squares = np.zeros(len(values))
-    for rows in pieces(len(vectors)):
-        R = L[rows] @ vectors
-        R -= vectors[rows] * values
-        squares += np.einsum("ij,ij->j", R, R)
-    return np.sqrt(squares)
-
-
-def pieces(n: int) -> list[slice]:
-    """Return the rows 0 to n - 1 in pieces, so that temporaries stay in the cache."""
-    return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
 
 
 def _gram(Y: AnyArray) -> FloatArray:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 
 from specmargin.exceptions import EigenspaceWarning, InvalidInputError
-from specmargin.spectra.eigenpairs import fix_signs, laplacian_eigenpairs, null_space
+from specmargin.spectra.eigenpairs import LaplacianLike, eigenpairs_of, fix_signs, null_space, read_laplacian
 from specmargin.spectra.spectrum import TIE, Spectrum
 from specmargin.typing import AnyArray, IntArray, SparseArray
 
@@ -37,7 +38,13 @@ _PRECISE = 1e-9
 
 
 def labeled_eigenpairs(
-    W: SparseArray, labeled: IntArray, q: int, *, of: Callable[[SparseArray], Any] = lambda W: W, **options: Any
+    W: SparseArray,
+    labeled: IntArray,
+    q: int,
+    *,
+    of: Callable[[SparseArray], LaplacianLike] | None = None,
+    normalized: bool = True,
+    **options: Any,
 ) -> Spectrum:
     """Return the q lowest eigenpairs of the components of a graph that hold a label, or all that these have.
 
@@ -52,9 +59,11 @@ def labeled_eigenpairs(
     q : int
         Eigenpairs, 1 to n.
     of : callable, optional
-        Function of an adjacency that returns what `laplacian_eigenpairs` takes.
+        Function of an adjacency that returns its Laplacian.
+    normalized : bool, default True
+        Which Laplacian, where there is no such function.
     **options
-        Arguments of `laplacian_eigenpairs`.
+        method, tol and random_state of `laplacian_eigenpairs`.
 
     Examples
     --------
@@ -64,13 +73,13 @@ def labeled_eigenpairs(
     >>> s.eigenvalues.round(12).tolist(), s.nodes.tolist()
     ([0.0, 2.0], [0, 1])
     """
-    n = W.shape[0]
+    n, of = W.shape[0], of or partial(read_laplacian, normalized=normalized)
     component = csgraph.connected_components(W, directed=False)[1]
     kept = np.isin(component, component[labeled])
     if kept.all() or q > n:
-        return laplacian_eigenpairs(of(W), q=q, **options)
+        return eigenpairs_of(of(W), q, **options)
     nodes = np.flatnonzero(kept)
-    part = laplacian_eigenpairs(of(W[nodes][:, nodes]), q=min(q, len(nodes)), **options)
+    part = eigenpairs_of(of(W[nodes][:, nodes]), min(q, len(nodes)), **options)
     vectors = np.zeros((n, part.q))
     vectors[nodes] = part.eigenvectors
     degrees = np.asarray(W.sum(axis=1)).ravel()

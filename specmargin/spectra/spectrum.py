@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import AsText
 from specmargin.exceptions import InvalidInputError
-from specmargin.typing import AnyArray, FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
-__all__ = ["TIE", "Spectrum", "tied"]
+__all__ = ["TIE", "Spectrum", "pieces", "residual_norms", "tied"]
 
+_ROWS = 4096
 TIE = 1e-8
 """Eigenvalues closer than this, relative to the larger one, count as equal."""
 
@@ -71,35 +72,29 @@ class Spectrum(AsText):
     power: int = 1
     component: IntArray | None = None
     nodes: IntArray | None = None
+    q: int = field(init=False)
+    """Number of eigenpairs."""
+    n_samples: int = field(init=False)
+    """Number of nodes, n."""
+    n_reached: int = field(init=False)
+    """Number of nodes that the eigenpairs are of."""
+    unit: float = field(init=False)
+    """Factor of sqrt(n) U: with it the diagonal of the kernel has the mean one over the nodes that it is of."""
 
     def __post_init__(self) -> None:
-        for name in ("eigenvalues", "eigenvectors"):
-            numbers_array("eigenpairs of a Laplacian, one eigenvalue per column of (n, q)")(name, getattr(self, name))
+        for name, given in (("eigenvalues", self.eigenvalues), ("eigenvectors", self.eigenvectors)):
+            # What is plainly right is not asked further.
+            if type(given) is not np.ndarray or given.dtype != np.float64 or not np.isfinite(given).all():
+                numbers_array("eigenpairs of a Laplacian, one eigenvalue per column of (n, q)")(name, given)
         if self.eigenvectors.ndim != 2 or self.eigenvalues.shape != self.eigenvectors.shape[1:]:
             raise InvalidInputError(
                 f"eigenvectors must be (n, q) with one of the eigenvalues per column, got the shapes "
                 f"{self.eigenvectors.shape} and {self.eigenvalues.shape}."
             )
-
-    @property
-    def q(self) -> int:
-        """Number of eigenpairs."""
-        return len(self.eigenvalues)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of nodes, n."""
-        return len(self.eigenvectors)
-
-    @property
-    def n_reached(self) -> int:
-        """Number of nodes that the eigenpairs are of."""
-        return self.n_samples if self.nodes is None else len(self.nodes)
-
-    @property
-    def unit(self) -> float:
-        """Factor of sqrt(n) U: with it the diagonal of the kernel has the mean one over the nodes that it is of."""
-        return math.sqrt(self.n_reached / self.n_samples)
+        n = len(self.eigenvectors)
+        reached = n if self.nodes is None else len(self.nodes)
+        unit = math.sqrt(reached / n) if n else math.nan
+        vars(self).update(q=len(self.eigenvalues), n_samples=n, n_reached=reached, unit=unit)
 
     def reached(self, values: AnyArray) -> AnyArray:
         """Return the rows of those nodes, of one row per node."""
@@ -143,3 +138,18 @@ class Spectrum(AsText):
             f"Spectrum({self.q} eigenpairs of {self.n_samples} nodes, {kind}, {self.n_components} in the "
             f"null space, residual {self.residual:.1e}{', last block cut' if self.cuts_tie else ''})"
         )
+
+
+def residual_norms(L: SparseArray, vectors: FloatArray, values: FloatArray) -> FloatArray:
+    """Return ``|L u_j - lambda_j u_j|`` for every column."""
+    squares = np.zeros(len(values))
+    for rows in pieces(len(vectors)):
+        R = L[rows] @ vectors
+        R -= vectors[rows] * values
+        squares += np.einsum("ij,ij->j", R, R)
+    return np.sqrt(squares)
+
+
+def pieces(n: int) -> list[slice]:
+    """Return the rows 0 to n - 1 in pieces, so that temporaries stay in the cache."""
+    return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]

@@ -158,7 +158,7 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
         seen.append(obj.features)
         return quasi_newton(obj, **kwargs)
 
-    monkeypatch.setattr(sm.solvers, "quasi_newton", spy)
+    monkeypatch.setattr("specmargin.solvers.s3vm.quasi_newton.quasi_newton", spy)
     plain("quasi_newton", kernel="linear").fit(X, y)
     assert seen[0].is_sparse
     assert seen[0].X.nnz == X.nnz
@@ -476,7 +476,7 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
         dual = -np.inf if gap is None else value * (1.0 - gap)
         return replace(result, status=status, certificate=Certificate(value, dual))
 
-    monkeypatch.setattr(sm.solvers, "quasi_newton", failing)
+    monkeypatch.setattr("specmargin.solvers.s3vm.quasi_newton.quasi_newton", failing)
     with pytest.warns(ConvergenceWarning, match=match) as caught:
         S3VM(search="quasi_newton").fit(X, y)
     assert [warning.filename for warning in caught] == [__file__]

@@ -34,7 +34,7 @@ def test_arguments_of_a_search() -> None:
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_every_search_has_a_solver_and_its_losses(name: str) -> None:
-    assert callable(getattr(import_module(SEARCHES[name].home), SEARCHES[name].solver))
+    assert callable(getattr(import_module(SEARCHES[name].module), name))
     loss, unlabeled = Search(name).losses()
     assert get_loss(loss).name == loss
     assert (unlabeled == SymmetricRamp(s=-0.3)) if name == "cccp" else unlabeled in (None, "exp")

@@ -26,13 +26,17 @@ from specmargin.graphs.connectivity import INTERCEPT
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
+from specmargin.objectives.contract import unchecked
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
+from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
 from specmargin.spectra import Spectrum, extend
 from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reached, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _PER_GRAPH = ("graph", "laplacian", "q")
+AS_IT_IS = Change(None)
+"""No change of the problem."""
 
 Spectra: TypeAlias = Spectrum | list[Spectrum]
 Graph: TypeAlias = SparseArray | Spectrum
@@ -81,7 +85,10 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
         spectra = self._spectra(graph, labels)
         over = spectra if len(spectra) > 1 else spectra[0]
-        answers = [self._solve(over, binary, change) for binary, change in changes(self, X, labels)]
+        if self.model is None:
+            answers = [self._solve(over, binary, AS_IT_IS) for binary in labels.one_vs_rest()]
+        else:
+            answers = [self._solve(over, binary, change) for binary, change in changes(self, X, labels)]
         scores = self._record(spectra, answers)
         self.balance_ = Balance.of(reached(spectra, scores), labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
@@ -126,7 +133,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
             self.B_ = float(bounds[0]) if binary else bounds
         scores = columns([np.asarray(variables["f"]) for variables in classifiers])
         # Each graph extends its own share of the decisions by its own neighbours; they are balanced afterwards.
-        self._parts = _of_graphs(spectra, scores, classifiers)
+        self._parts = [scores] if len(spectra) == 1 else _of_graphs(spectra, classifiers)
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
@@ -216,42 +223,48 @@ class SpectrumClassifier(GraphSpectrumClassifier):
 
     solver: Any
 
-    @property
-    def _bound(self) -> float | str:
-        return getattr(self, "B", np.inf)
-
     def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
         spectra = self._spectra(graph, labels)
         return self._built(spectra if len(spectra) > 1 else spectra[0], labels, Change.of(self, X, labels.classes[1]))
 
     def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
-        objective = self._objective(spectrum, labels)
-        result, bound = within_bound(self._bound, partial(self._under, change, objective), labels.labeled)
+        bound = getattr(self, "B", np.inf)
+        if not isinstance(bound, str):
+            result = self._solved(self._objective(spectrum, labels, bound), change)
+            return Answer(result, result, float(bound))
+        objective = self._objective(spectrum, labels, np.inf)
+        result, bound = within_bound(bound, partial(self._under, change, objective), labels.labeled)
         return Answer(result, result, bound)
 
     def _built(self, spectrum: Any, labels: Labels, change: Change) -> Any:
-        objective = self._objective(spectrum, labels)
-        bound = bound_in_use(self._bound, partial(self._under, change, objective), labels.labeled)
+        objective = self._objective(spectrum, labels, np.inf)
+        bound = bound_in_use(getattr(self, "B", np.inf), partial(self._under, change, objective), labels.labeled)
         return self._changeable(objective.with_(B=bound), change)
 
     def _changeable(self, objective: SpectrumMargin, change: Change) -> Any:
-        """Return the CVXPY problem, with its change."""
+        """Return the CVXPY problem; a changed one in the form that the change was made to."""
         return change(objective) if change else self._program(objective)
 
     def _under(self, change: Change, objective: SpectrumMargin, bound: float) -> SolveResult:
-        """Return the answer under a bound."""
-        objective, solver = objective.with_(B=bound), part_of("solver", self.solver)
-        if change:
+        """Solve under a bound."""
+        return self._solved(objective.with_(B=bound), change)
+
+    def _solved(self, objective: SpectrumMargin, change: Change) -> SolveResult:
+        """Solve by the solver that was asked for."""
+        solver = part_of("solver", self.solver)
+        if change.model is not None:
             return change.solved(objective, solver)
-        if solver.name == "auto":
-            return solvers.spectrum_margin(objective, **solver.arguments())
-        return self._by_cvxpy(objective, solver)
+        if solver.name != "auto":
+            return self._by_cvxpy(objective, solver)
+        # Options are whatever was given: they are checked.
+        solve = solvers.spectrum_margin if solver.options else spectrum_margin
+        return solve(objective, **solver.arguments())
 
     def _by_cvxpy(self, objective: SpectrumMargin, solver: Solver) -> SolveResult:
         return solved_by_cvxpy(self._program(objective), solver)
 
-    def _objective(self, spectrum: Any, labels: Labels) -> SpectrumMargin:
+    def _objective(self, spectrum: Any, labels: Labels, B: float) -> SpectrumMargin:
         raise NotImplementedError
 
     def _program(self, objective: SpectrumMargin) -> Any:
@@ -277,17 +290,18 @@ class JointClassifier(SpectrumClassifier):
                     each.append(np.full(labels.n_samples, one.sign[0]))
                     new.append(np.full(0 if X is None else X.shape[0], one.sign[0]))
                     continue
-                solution = self._under(Change(None), self._objective(self.spectrum_, one), float(bound)).variables
+                solution = self._solved(self._objective(self.spectrum_, one, float(bound)), AS_IT_IS).variables
                 each.append(np.asarray(solution["f"]))
                 if weights is not None:
-                    parts = _of_graphs(spectra, each[-1], [solution])
+                    parts = [each[-1]] if len(spectra) == 1 else _of_graphs(spectra, [solution])
                     new.append(_extended(parts, weights) + (float(solution["b"]) if len(parts) > 1 else 0.0))
             return columns(each), columns(each if X is None else new)
 
         return answer
 
-    def _objective(self, spectrum: Spectra, labels: Labels) -> SpectrumMargin:
-        return SpectrumMargin(spectrum, labels, C=self.C, order=self._order, eps=getattr(self, "eps", 0.0))
+    def _objective(self, spectrum: Spectra, labels: Labels, B: float) -> SpectrumMargin:
+        options = {"order": self._order, "eps": getattr(self, "eps", 0.0)}
+        return unchecked(SpectrumMargin, spectrum, labels, C=self.C, B=B, **options)
 
     def _program(self, objective: SpectrumMargin) -> Any:
         from specmargin import problems
@@ -301,8 +315,8 @@ class FixedSpectrumClassifier(SpectrumClassifier):
     def _weights(self, spectrum: Spectrum) -> FloatArray:
         raise NotImplementedError
 
-    def _objective(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
-        return SpectrumMargin(spectrum, labels, C=self.C, delta=self._weights(spectrum))
+    def _objective(self, spectrum: Spectrum, labels: Labels, B: float) -> SpectrumMargin:
+        return SpectrumMargin(spectrum, labels, C=self.C, B=B, delta=self._weights(spectrum))
 
     def _program(self, objective: SpectrumMargin) -> Any:
         """Return the relative margin machine on the kernel of a given spectrum."""
@@ -319,10 +333,8 @@ class FixedSpectrumClassifier(SpectrumClassifier):
         return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
 
 
-def _of_graphs(spectra: list[Spectrum], scores: FloatArray, solutions: list[Any]) -> list[FloatArray]:
+def _of_graphs(spectra: list[Spectrum], solutions: list[Any]) -> list[FloatArray]:
     """Return what each graph adds to the decisions: of one graph these themselves, of several without the intercept."""
-    if len(spectra) == 1:
-        return [scores]
     v, ends = columns([np.asarray(one["v"]) for one in solutions]), np.cumsum([s.q for s in spectra])[:-1]
     pieces = zip(spectra, np.split(v, ends), strict=True)
     return [np.sqrt(s.n_reached) * (s.eigenvectors @ piece) for s, piece in pieces]

@@ -31,7 +31,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.annealed import rising
+from specmargin.solvers.s3vm.homotopy import rising
 from specmargin.solvers.s3vm.range import ended, require_range, start_vector
 from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm

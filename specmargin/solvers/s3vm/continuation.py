@@ -28,8 +28,9 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.lbfgs import Descent
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.annealed import follow, started, with_lbfgs
+from specmargin.solvers.s3vm.homotopy import follow
 from specmargin.solvers.s3vm.polish import newton_descent
+from specmargin.solvers.s3vm.range import require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
@@ -93,7 +94,8 @@ def continuation(
     ('STATIONARY', [-1.0, 1.0, 1.0], 11)
     """
     start = time.perf_counter()
-    w = started(obj, w)
+    require_range(obj, power=1)
+    w = start_vector(w, obj.size)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
     require("continuation", "S3VM", obj.loss, obj.unlabeled_loss)
@@ -103,7 +105,7 @@ def continuation(
         path,
         w,
         parameter="gamma",
-        minimizer=with_lbfgs() if minimizer == "lbfgs" else _newton,
+        minimizer=None if minimizer == "lbfgs" else _newton,
         solver="continuation",
         tol=tol,
         loose=1e-3,

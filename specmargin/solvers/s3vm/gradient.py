@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
-from specmargin.solvers.s3vm.annealed import annealed
+from specmargin.solvers.s3vm.homotopy import annealed
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "gradient"]

@@ -20,7 +20,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, Progress, line_search, relative_norm
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.annealed import started
+from specmargin.solvers.s3vm.range import require_range, start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "polish"]
@@ -80,8 +80,9 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     """
     start = time.perf_counter()
     require("polish", "S3VM", obj.loss, obj.unlabeled_loss)
+    require_range(obj, power=1)
     history = History()
-    end = newton_descent(obj, started(obj, w), tol, max_iter, history)
+    end = newton_descent(obj, start_vector(w, obj.size), tol, max_iter, history)
     return obj.result(
         end.w,
         solver="polish",

@@ -107,7 +107,7 @@ def trusted(
         to 1e-6 even if its rounding is left out.
     """
     if status is not Status.STATIONARY or (
-        _is_proved(inner) and _value_rounding(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
+        (inner is None or _is_proved(inner)) and _value_rounding(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
     ):
         return status, message
     return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_cause_of_rounding(obj)}"
@@ -171,9 +171,7 @@ def far_away(obj: S3VM) -> str:
     )
 
 
-def _is_proved(inner: Certificate | None) -> bool:
-    if inner is None:
-        return True
+def _is_proved(inner: Certificate) -> bool:
     # What more than rounding is left of the gap is a way down.
     open_gap = inner.gap - inner.rounding
     return inner.is_optimal(INACCURATE_GAP) and open_gap <= _PROVED * abs(inner.primal_objective)

@@ -74,17 +74,14 @@ def identify(data: MarginData, point: Point) -> ActiveSet:
     return ActiveSet(kink, fixed, rows)
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a wrong set may lead anywhere
 def polish(data: MarginData, active: ActiveSet, kappa: FloatArray, gamma: FloatArray, b: float) -> Polished | None:
     """Solve the equations of an active set, correct the set where signs are violated, and solve again.
 
     Two Newton steps tell well enough who is wrong; only a set whose signs hold is solved to the last digit. Returns
     None where the equations have no solution near by.
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a wrong set may lead anywhere
-        return _polish(data, active, Solution(gamma, kappa, b, np.nan))
-
-
-def _polish(data: MarginData, active: ActiveSet, current: Solution) -> Polished | None:
+    current = Solution(gamma, kappa, b, np.nan)
     best: Polished | None = None
     for _ in range(_ROUNDS):
         if not active.rows.any():
@@ -116,7 +113,7 @@ def on_spectrum(
     """
     gamma = np.where(np.isnan(active.kink), data.y * active.fixed, gamma)
     on = np.flatnonzero(~np.isnan(active.kink))
-    U, delta, f = data.U[on], data.weights(kappa), len(on)
+    U, delta, f = data.U[on], data.cone.weights(kappa + data.eps), len(on)
     if f > _MOST_ON_KINKS:
         return None
     J = np.ones((f + 1, f + 1))
@@ -187,7 +184,7 @@ def _violations(data: MarginData, active: ActiveSet, at: Solution) -> _Violation
     """Compare multipliers of samples on a kink with their bounds, and margins of the others with theirs."""
     y, c = data.y, data.cone.c
     s, z = y * at.gamma, data.U.T @ at.gamma
-    t = y * (data.U @ (data.weights(at.kappa) * z) + at.b)
+    t = y * (data.U @ (data.cone.weights(at.kappa + data.eps) * z) + at.b)
     upper_kink, first_kink = active.kink == data.B, active.kink == 1.0
     low = np.where(upper_kink, -np.inf, np.where(first_kink, 0.0, data.C))
     high = np.where(upper_kink, 0.0, np.where(first_kink, data.C, np.inf))
@@ -239,7 +236,7 @@ def _newton(data: MarginData, active: ActiveSet, at: Solution, most: int) -> Sol
     J[f + 1, f + 2 :] = J[f + 2 :, f + 1] = -c[rows]
     last = size = np.inf
     for taken in range(most + 1):
-        delta = data.weights(kappa)
+        delta = cone.weights(kappa + data.eps)
         residual = np.empty(f + k + 2)
         residual[:f] = U_on @ (delta * z) + b - target
         residual[f], residual[f + 1] = gamma.sum(), data.rho - float(c[rows] @ kappa[rows])

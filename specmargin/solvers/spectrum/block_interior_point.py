@@ -72,8 +72,9 @@ class BlockData(MarginData):
             z = self.U.T @ gamma
             q, size = self.squares(z), 0.1 * float(np.abs(gamma).mean()) / len(y)
             tau = float((q / c).max()) * 1.5 + size * len(c) / self.rho
-            t = y * (self.decisions(self.weights(kappa), z) + b)
-            return Point.of([], [], kappa, c * tau - q, t, gamma, b, tau)
+            t = y * (self.decisions(self.cone.weights(kappa + self.eps), z) + b)
+            parts: list[Any] = [kappa, c * tau - q, t, gamma, b, tau]
+            return Point(np.concatenate([np.ravel(part) for part in parts]), gamma.shape, len(kappa))
         positive = y > 0
         count = np.where(positive, positive.sum(axis=0), (~positive).sum(axis=0))
         share = 0.5 / np.maximum(count, 1)

@@ -19,8 +19,7 @@ iteration go on below a gap of 1e-6.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -56,18 +55,15 @@ class MarginData:
     rho: float = 1.0
     eps: float = 0.0
     loss: str = "hinge"
+    n_pairs: int = field(init=False)
+    """Complementary pairs per sample and class."""
+    rays: FloatArray = field(init=False)
+    """A, (m, q)."""
 
-    @property
-    def n_pairs(self) -> int:
-        """Complementary pairs per sample and class."""
-        if self.loss == "hinge":
-            return 4 if np.isfinite(self.B) else 2
-        return 1 if self.loss == "squared_hinge" else 0
-
-    @cached_property
-    def rays(self) -> FloatArray:
-        """A, (m, q)."""
-        return self.cone.matrix()
+    def __post_init__(self) -> None:
+        bounded = 4 if np.isfinite(self.B) else 2
+        pairs = bounded if self.loss == "hinge" else 1 if self.loss == "squared_hinge" else 0
+        vars(self).update(n_pairs=pairs, rays=self.cone.sums(np.eye(self.cone.q)))
 
     @cached_property
     def gram(self) -> FloatArray:
@@ -78,10 +74,6 @@ class MarginData:
     def with_ones(self) -> FloatArray:
         """U and a column of ones, (l, q + 1)."""
         return np.column_stack([self.U, np.ones(len(self.y))])
-
-    def weights(self, kappa: FloatArray) -> FloatArray:
-        """Return delta."""
-        return self.cone.weights(kappa + self.eps)
 
     def decisions(self, delta: FloatArray, z: FloatArray) -> FloatArray:
         """Return U (delta z), which is K(delta) gamma, of scores z = U'gamma."""
@@ -110,7 +102,7 @@ class MarginData:
             value -= self.B * float(point.x[2].sum() + point.x[3].sum())
         if self.eps:
             value -= self.eps * float(self.squares(self.U.T @ point.gamma).sum())
-        return abs(value) + point.products()
+        return abs(value) + float(point.pos @ point.slack)
 
     def start(self) -> Point:
         """Return a first point inside all bounds whose complementary products are of one size.
@@ -126,7 +118,7 @@ class MarginData:
         limit = float((C / share).min())
         multiple = min(0.5 / most, limit) if most > 0 else limit
         kappa = self.rho / (cone.m * cone.c)
-        delta = self.weights(kappa)
+        delta = self.cone.weights(kappa + self.eps)
         t = multiple * y * self.decisions(delta, z)
         value = 0.5 * multiple**2 * float(delta @ z**2) + float((C * np.maximum(1.0 - t, 0.0)).sum())
         value = min(value, 2 * float(min((C * positive).sum(), (C * ~positive).sum())))
@@ -145,7 +137,8 @@ class MarginData:
         if self.n_pairs == 4:
             s += [np.maximum(B - t, 1.0), np.maximum(B + t, 1.0)]
             x += [alpha / s[2], alpha / s[3]]
-        return Point.of(x, s, kappa, self.cone.c * tau - S, t, gamma, np.zeros(gamma.shape[1:]), tau)
+        parts: list[Any] = [*x, kappa, *s, self.cone.c * tau - S, t, gamma, np.zeros(gamma.shape[1:]), tau]
+        return Point(np.concatenate([np.ravel(part) for part in parts]), gamma.shape, len(kappa))
 
 
 class Point:
@@ -156,53 +149,21 @@ class Point:
     positive come first: `pos` is x and kappa, `slack` is s and w.
     """
 
-    __slots__ = ("b_tau", "gamma", "kappa", "pos", "s", "slack", "t", "values", "w", "x")
+    __slots__ = ("b", "b_tau", "gamma", "kappa", "pos", "s", "shape", "slack", "t", "tau", "values", "w", "x")
 
     def __init__(self, values: FloatArray, shape: tuple[int, ...], m: int) -> None:
         l, n_b = math.prod(shape), math.prod(shape[1:])
         pairs = (len(values) - 2 * m - 2 * l - n_b - 1) // (2 * l)
         p = pairs * l + m
-        self.values = values
+        self.values, self.shape = values, shape
         self.pos, self.slack = values[:p], values[p : 2 * p]
         self.x, self.s = (part[: pairs * l].reshape(pairs, *shape) for part in (self.pos, self.slack))
         self.kappa, self.w = self.pos[pairs * l :], self.slack[pairs * l :]
         self.t, self.gamma = (values[at : at + l].reshape(shape) for at in (2 * p, 2 * p + l))
         self.b_tau = values[2 * p + 2 * l :]
-
-    @classmethod
-    def of(
-        cls,
-        x: Sequence[FloatArray],
-        s: Sequence[FloatArray],
-        kappa: FloatArray,
-        w: FloatArray,
-        t: FloatArray,
-        gamma: FloatArray,
-        b: FloatArray,
-        tau: float,
-    ) -> Point:
-        """Return the point of these values."""
-        parts: list[Any] = [*x, kappa, *s, w, t, gamma, b, tau]
-        values = [np.ravel(part) for part in parts]
-        return cls(np.concatenate(values), gamma.shape, len(kappa))
-
-    @property
-    def b(self) -> Any:
-        """Intercept, of several classes one for each."""
-        return self.b_tau[:-1].reshape(self.t.shape[1:])[()]
-
-    @property
-    def tau(self) -> float:
-        """Multiplier of the trace."""
-        return float(self.b_tau[-1])
-
-    def like(self, values: FloatArray) -> Point:
-        """Return a point of the same shape over other values."""
-        return Point(values, self.t.shape, len(self.kappa))
-
-    def products(self) -> float:
-        """Return the sum of all complementary products."""
-        return float(self.pos @ self.slack)
+        # The intercept, of several classes one for each, and the multiplier of the trace.
+        self.b: Any = self.b_tau[:-1].reshape(shape[1:])[()]
+        self.tau = float(self.b_tau[-1])
 
     def largest_step(self, direction: Point, most: float = 1.0) -> float:
         """Return the largest step, at most `most`, that keeps every value nonnegative."""
@@ -241,7 +202,7 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf, *, centr
     """
     near = _Linearised(data, point)
     pairs = len(point.pos)
-    mu = point.products() / pairs
+    mu = float(point.pos @ point.slack) / pairs
     rho = -(point.pos * point.slack)
     affine = near.direction(rho, near.r_t, near.r_w)
     step = point.largest_step(affine)
@@ -258,7 +219,8 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf, *, centr
         near.r_w - damp * data.squares(dz),
     )
     length = min(1.0, _TO_BOUNDARY * point.largest_step(corrected, most=2.0))
-    return Step(point.like(point.values + length * corrected.values), length, near.residual)
+    moved = Point(point.values + length * corrected.values, point.shape, len(point.kappa))
+    return Step(moved, length, near.residual)
 
 
 class _Linearised:
@@ -269,7 +231,7 @@ class _Linearised:
         x, s, t, gamma = point.x, point.s, point.t, point.gamma
         self.data, self.point, self.pairs = data, point, len(x)
         z = data.U.T @ gamma
-        delta = data.weights(point.kappa)
+        delta = cone.weights(point.kappa + data.eps)
         self.over = over = x / s  # alpha, ... over their slacks
         if self.pairs > 1:
             self.theta = 1.0 / (1.0 / over[0] + 1.0 / over[1])
@@ -297,7 +259,7 @@ class _Linearised:
     def direction(self, rho: FloatArray, r_t: FloatArray, r_w: FloatArray) -> Point:
         """Solve for complementary products that change by rho."""
         point, over, theta, r_s, W, C = self.point, self.over, self.theta, self.r_s, self.W, self.data.C
-        d = point.like(np.empty_like(point.values))
+        d = Point(np.empty_like(point.values), point.shape, len(point.kappa))
         u = rho[: point.x.size].reshape(point.x.shape) / point.x - r_s
         gain = u[0] if self.pairs else 1.0 - point.t - self.alpha / C
         if self.pairs > 1:

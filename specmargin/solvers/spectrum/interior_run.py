@@ -95,23 +95,18 @@ class InteriorRun:
         except np.linalg.LinAlgError:
             self.message = "the linear system became singular"
             return False
-        if not np.isfinite(step.length) or not np.isfinite(step.point.products()):
+        if not np.isfinite(step.length) or not np.isfinite(step.point.pos @ step.point.slack):
             self.message = "the linear system lost its digits"
             return False
         before, self.point, self.residual = self.residual, step.point, step.residual
-        self.gap = self.point.products() / max(self.data.value(self.point), 1e-300)
+        self.gap = float(self.point.pos @ self.point.slack) / max(self.data.value(self.point), 1e-300)
         self.history.record(gap=self.gap, length=step.length, residual=step.residual)
         # Products may vanish before the linear conditions are met, which is progress as well.
         advanced = self.gap < 0.9 * self._least or _MET < self.residual < 0.5 * before
         self.stalled = 0 if advanced else self.stalled + 1
         self._least = min(self._least, self.gap)
-        return True
-
-    def gives_up(self) -> bool:
-        """Whether the gap shrinks no more, once it is small."""
-        if self.stalled <= _PATIENCE or self._least >= _SMALL:
-            return False
-        self.message = "the gap shrinks no more"
+        if self.stalled > _PATIENCE and self._least < _SMALL:
+            self.message = "the gap shrinks no more"
         return True
 
 
@@ -228,7 +223,7 @@ def _interior(best: _Best, tol: float, max_iter: int, history: History) -> tuple
                 if best.is_optimal(tol) and (gap < 1e-4 * tol or not better):
                     run.message = "interior point"
                     break
-            if run.gives_up():
+            if run.message:
                 break
     if not best.is_optimal(tol):
         best.consider_point(run.point)
@@ -250,7 +245,7 @@ def neighbor(problem: Problem, given: SolveResult) -> Iterate:
 def _from_neighbor(data: MarginData, given: Iterate, best: _Best) -> None:
     """Try the active set of a neighbouring problem; multipliers that were at the old C are put at the new one."""
     gamma, kappa, b = given
-    delta = data.weights(kappa)
+    delta = data.cone.weights(kappa + data.eps)
     t = data.y * (data.U @ (delta * (data.U.T @ gamma)) + b)
     kink = np.full(len(t), np.nan)
     for value in (1.0, data.B, -data.B):

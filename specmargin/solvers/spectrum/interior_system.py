@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["MarginSystem", "factorised", "solved"]
@@ -43,10 +44,12 @@ class MarginSystem:
         k = 2 + len(border)
         self.edge = np.empty((l, k))
         self.edge[:, 0] = 1.0
-        self.edge[:, 1] = -self._image(D_in * cone.c)
+        self.edge[:, 1] = -(U @ (z * cone.weights(D_in * cone.c)))
         self.edge[:, 2:] = G[border].T if G is not None else U @ (z[:, None] * data.rays[border].T)
-        self.inverse = _Direct(U, delta, G, D_in, W) if G is not None else _Woodbury(data, z, delta, D_in, W)
-        self.image = self.inverse.solve(self.edge)
+        self.inverse: Callable[[FloatArray], FloatArray] = (
+            partial(solved, _direct(U, delta, G, D_in, W)) if G is not None else _Woodbury(data, z, delta, D_in, W)
+        )
+        self.image = self.inverse(self.edge)
         schur = -(self.edge.T @ self.image)
         schur[1, 1] += cone.c @ (D_in * cone.c)
         schur[1, 2:] -= cone.c[border]
@@ -55,10 +58,6 @@ class MarginSystem:
         self.scale = 1.0 / np.sqrt(np.maximum(np.abs(schur.diagonal()), 1e-300))
         self.factor = lapack.dgetrf(schur * np.outer(self.scale, self.scale))
 
-    def _image(self, a: FloatArray) -> FloatArray:
-        """Return G a."""
-        return self.data.U @ (self.z * self.data.cone.weights(a))
-
     def solve(
         self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: float, r_trace: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -66,9 +65,11 @@ class MarginSystem:
         border = self.border
         free = rho / self.w - self.D * r_w
         free[border] = 0.0
-        r = r - self._image(free) + r_balance  # N was given 1 1' to be definite: the balance takes it back
+        r = (
+            r - self.data.U @ (self.z * self.data.cone.weights(free)) + r_balance
+        )  # N was given 1 1' to be definite: the balance takes it back
         rhs = np.concatenate([[r_balance, self.c @ free - r_trace], (r_w - rho / self.kappa)[border]])
-        X = self.inverse.solve(r)
+        X = self.inverse(r)
         small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
         dgamma = X - self.image @ small
         dw = self.c * small[1] - self.data.cone.sums(self.z * (self.data.U.T @ dgamma)) + r_w  # less G'dgamma
@@ -80,10 +81,10 @@ class MarginSystem:
 
 def factorised(N: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a symmetric matrix in LAPACK's order; N is used up."""
-    factor = cholesky(N.T, clean=False, overwrite=True)
-    if factor is None:
+    factor, failed = lapack.dpotrf(N.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
         raise np.linalg.LinAlgError(f"a pivot of {len(N)} is not positive")
-    return factor
+    return np.asarray(factor)
 
 
 def solved(factor: FloatArray, r: FloatArray) -> FloatArray:
@@ -91,21 +92,16 @@ def solved(factor: FloatArray, r: FloatArray) -> FloatArray:
     return np.asarray(lapack.dpotrs(factor, r, lower=1)[0])
 
 
-class _Direct:
-    """Inverse of N + 1 1' by one Cholesky factorisation of the order l."""
-
-    def __init__(self, U: FloatArray, delta: FloatArray, G: FloatArray, D: FloatArray, W: FloatArray) -> None:
-        root = np.sqrt(delta), np.sqrt(D)
-        factor = np.empty((len(delta) + len(D), len(U)))
-        np.multiply(root[0][:, None], U.T, out=factor[: len(delta)])
-        np.multiply(root[1][:, None], G, out=factor[len(delta) :])
-        N = factor.T @ factor
-        N += 1.0
-        N.reshape(-1)[:: len(N) + 1] += 1.0 / W
-        self.factor = factorised(N)
-
-    def solve(self, r: FloatArray) -> FloatArray:
-        return solved(self.factor, r)
+def _direct(U: FloatArray, delta: FloatArray, G: FloatArray, D: FloatArray, W: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of N + 1 1', of the order l."""
+    root = np.sqrt(delta), np.sqrt(D)
+    factor = np.empty((len(delta) + len(D), len(U)))
+    np.multiply(root[0][:, None], U.T, out=factor[: len(delta)])
+    np.multiply(root[1][:, None], G, out=factor[len(delta) :])
+    N = factor.T @ factor
+    N += 1.0
+    N.reshape(-1)[:: len(N) + 1] += 1.0 / W
+    return factorised(N)
 
 
 class _Woodbury:
@@ -141,7 +137,7 @@ class _Woodbury:
             N.reshape(-1)[:: len(N) + 1] += 1.0 / W[self.on]
             self.last = factorised(N)
 
-    def solve(self, r: FloatArray) -> FloatArray:
+    def __call__(self, r: FloatArray) -> FloatArray:
         """Solve, and correct by the residual where the elimination lost digits."""
         x = self._eliminate(r)
         if not self.doubtful:

@@ -165,8 +165,11 @@ def certified(obj: MarginOverCone, gamma: FloatArray, kappa: FloatArray, b: Any,
     """Repair an iterate in the units of its objective, and prove how good it is."""
     z, delta = obj.U.T @ gamma, obj.cone.weights(kappa + obj.eps)
     point = obj.repair(gamma, kappa, b, (delta if z.ndim == 1 else delta[:, None]) * z)
+    candidate = Candidate(obj.prove(point, gamma, kappa), point)
+    if kink is None or candidate.certificate.is_optimal(_CONVERGED):
+        return candidate
     return _restored(
-        Candidate(obj.prove(point, gamma, kappa), point),
+        candidate,
         obj,
         obj.U,
         lambda on: point.delta[:, None] * obj.U[on].T,
@@ -195,8 +198,11 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, sha
         # What is left of large multipliers in the span of the kernel may be small, and then has fewer digits to lose.
         within = vectors[:, kept] @ (vectors[:, kept].T @ gamma)
         certificate, expansion, offset = obj.repaired(gamma, at.b, within)
+        candidate = Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
+        if kink is None or certificate.is_optimal(_CONVERGED):
+            return candidate
         return _restored(
-            Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset)),
+            candidate,
             obj,
             obj.K,
             lambda on: np.eye(len(y))[:, on],
@@ -222,15 +228,13 @@ def _restored(
     obj: MarginOverCone | RMM,
     A: FloatArray,
     back: Callable[[BoolArray], FloatArray],
-    kink: FloatArray | None,
+    kink: FloatArray,
     prove: Callable[[FloatArray, Any], Certificate],
 ) -> Candidate:
     """Return the candidate with every margin on a kink where it belongs, class by class, if its gap is the smaller one.
 
     A margin that lacks a rounding costs C times that. Decisions are A v + b, and v moves in the span of ``back(on)``.
     """
-    if kink is None or candidate.certificate.is_optimal(_CONVERGED):
-        return candidate
     point, loss, primal = candidate.point, getattr(obj.loss, "one", obj.loss), candidate.certificate.primal_objective
     y, kinks, v = (part.reshape(len(part), -1) for part in (obj.labels.sign, kink, point.v.copy()))
     b = np.atleast_1d(np.array(point.b, dtype=float))

@@ -15,6 +15,7 @@ from specmargin.graphs import Laplacian
 from specmargin.kernels import RBF, Landmarks
 from specmargin.solvers import Solver
 from specmargin.spectra import Eigenvectors, Transform, laplacian_eigenpairs
+from specmargin.spectra.eigenpairs import eigenpairs_of
 
 ITERATING = [
     sm.LapSVM(gamma_A=1e-6, loss="squared_hinge", kernel=RBF(2.0), solver="newton"),
@@ -63,12 +64,15 @@ def test_the_seed_reaches_the_search_for_eigenvectors(moons, monkeypatch, method
     X, _, y = moons
     seen = []
 
-    def watched(W, **options):
-        seen.append(options["random_state"])
-        return laplacian_eigenpairs(W, **options)
+    def watching(function):
+        def watched(*given, **options):
+            seen.append(options["random_state"])
+            return function(*given, **options)
 
-    for module in ("spectra.reuse", "spectra.parts"):
-        monkeypatch.setattr(f"specmargin.{module}.laplacian_eigenpairs", watched)
+        return watched
+
+    monkeypatch.setattr("specmargin.spectra.reuse.eigenpairs_of", watching(eigenpairs_of))
+    monkeypatch.setattr("specmargin.spectra.parts.laplacian_eigenpairs", watching(laplacian_eigenpairs))
     name = "random_state" if hasattr(method, "random_state") else "functions__random_state"
     fitted = clone(method).set_params(**{name: seed}).fit(X, y)
     assert seen == [seed]

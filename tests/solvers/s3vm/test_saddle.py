@@ -6,7 +6,7 @@ import pytest
 from specmargin import solvers
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers.s3vm import annealed, cccp
+from specmargin.solvers.s3vm import cccp, homotopy
 from specmargin.solvers.s3vm.saddle import way_down
 
 SEARCHES = [
@@ -61,6 +61,6 @@ def test_a_minimum_has_no_way_down(monkeypatch):
     w = solvers.gradient(obj).variables["w"]
     assert way_down(obj, w) is None
     # Nothing is changed where there is none.
-    for module in (annealed, cccp):
+    for module in (homotopy, cccp):
         monkeypatch.setattr(module, "way_down", lambda obj, w: None)
     np.testing.assert_array_equal(solvers.gradient(obj).variables["w"], w)

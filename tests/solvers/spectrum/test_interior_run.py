@@ -21,7 +21,9 @@ def run_of(monkeypatch):
             gap, residual = next(given)
             if gap is None:
                 raise np.linalg.LinAlgError
-            return SimpleNamespace(point=SimpleNamespace(products=lambda: gap), length=length, residual=residual)
+            return SimpleNamespace(
+                point=SimpleNamespace(pos=np.ones(1), slack=np.array([gap])), length=length, residual=residual
+            )
 
         monkeypatch.setattr(interior_run, "interior_step", step)
         data = SimpleNamespace(start=lambda: None, value=lambda point: 1.0)
@@ -33,7 +35,7 @@ def run_of(monkeypatch):
 def test_a_small_gap_that_shrinks_no_more_ends_the_run_and_a_large_one_does_not(run_of):
     for gap, ends in ((1e-6, True), (1e-4, False)):
         run, _ = run_of([gap] * 15)
-        given_up = [run.advance() and run.gives_up() for _ in range(14)]
+        given_up = [run.advance() and bool(run.message) for _ in range(14)]
         assert given_up == [False] * 13 + [ends]
         assert run.message == ("the gap shrinks no more" if ends else "")
 

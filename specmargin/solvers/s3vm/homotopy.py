@@ -20,26 +20,10 @@ from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["Minimizer", "annealed", "follow", "rising", "started", "with_lbfgs"]
+__all__ = ["Minimizer", "annealed", "follow", "rising"]
 
 Minimizer = Callable[[S3VM, FloatArray, float, float, int], Descent]
 """(objective, w, tol, scale, max_iter) -> Descent."""
-
-
-def with_lbfgs(memory: int = 50) -> Minimizer:
-    """Return L-BFGS as a minimiser of an S3VM."""
-
-    def minimize(obj: S3VM, w: FloatArray, tol: float, scale: float, max_iter: int) -> Descent:
-        fun, weights = obj.value_and_gradient, obj.features.weights
-        return lbfgs(fun, w, weights, tol=tol, scale=scale, max_iter=max_iter, memory=memory)
-
-    return minimize
-
-
-def started(obj: S3VM, w: FloatArray | None) -> FloatArray:
-    """Return the start: a copy of w, or zeros."""
-    require_range(obj, power=1)
-    return start_vector(w, obj.size)
 
 
 def follow(
@@ -48,7 +32,8 @@ def follow(
     w: FloatArray,
     *,
     parameter: str,
-    minimizer: Minimizer,
+    minimizer: Minimizer | None = None,
+    memory: int = 50,
     solver: str,
     tol: float,
     loose: float,
@@ -67,8 +52,10 @@ def follow(
         Weights to start from.
     parameter : str
         The parameter's column in the history.
-    minimizer : Minimizer
-        Method that descends.
+    minimizer : Minimizer, optional
+        Method that descends; L-BFGS by default,
+    memory : int, default 50
+        and its pairs.
     tol, loose : float
         `relative_norm` to be reached by the last step, and by those before.
     max_iter : int
@@ -81,14 +68,19 @@ def follow(
     steps, escapes = list(path), 0
     for step, (value, surrogate) in enumerate(steps):
         last = step >= len(path) - 1
-        end = minimizer(surrogate, w, tol if last else max(tol, loose), scale, max_iter)
+        aim, weights = tol if last else max(tol, loose), surrogate.features.weights
+        if minimizer is None:
+            fun = surrogate.value_and_gradient
+            end = lbfgs(fun, w, weights, tol=aim, scale=scale, max_iter=max_iter, memory=memory)
+        else:
+            end = minimizer(surrogate, w, aim, scale, max_iter)
         w, scale = end.w, end.scale
         n_iter += end.n_iter
         history.record(
             **{
                 parameter: value,
                 "objective": end.value,
-                "gradient": relative_norm(w, end.gradient, surrogate.features.weights),
+                "gradient": relative_norm(w, end.gradient, weights),
                 "n_iter": end.n_iter,
                 "n_calls": end.n_calls,
             }
@@ -97,9 +89,11 @@ def follow(
         if below is not None:  # a maximum or a saddle point: descended from once more
             w, escapes = below, escapes + 1
             steps.append((value, surrogate))
-    status, message = Status.STATIONARY if end.converged else Status.MAX_ITER, end.message(max_iter)
-    if not end.converged and end.n_iter < max_iter:
-        message = far_away(obj) or message
+    status, message = Status.STATIONARY, ""
+    if not end.converged:
+        status, message = Status.MAX_ITER, end.message(max_iter)
+        if end.n_iter < max_iter:
+            message = far_away(obj) or message
     return ended(obj, w, (status, message), solver=solver, history=history, n_iter=n_iter, start=start)
 
 
@@ -127,16 +121,17 @@ def annealed(
 ) -> SolveResult:
     """Follow the objectives with C* times each factor of a schedule by L-BFGS."""
     factors = rising(schedule)
-    w = started(obj, w)
+    require_range(obj, power=1)
+    w = start_vector(w, obj.size)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
-    path = [(float(factor), obj.with_(C_star=factor * obj.C_star)) for factor in factors]
+    path = [(float(factor), obj.with_unlabeled_weight(float(factor) * obj.C_star)) for factor in factors]
     return follow(
         obj,
         path,
         w,
         parameter="factor",
-        minimizer=with_lbfgs(memory),
+        memory=memory,
         solver=solver,
         tol=tol,
         loose=loose,
