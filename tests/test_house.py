@@ -107,7 +107,6 @@ TESTED_THROUGH = {
     "reproduction/engine/processes.py": "reproduction/engine/test_sweep.py",
     "reproduction/grid.py": "reproduction/papers/test_lapsvm_svm.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
-    "solvers/s3vm/label_qp.py": "optima/test_label_svms.py",
     "typing.py": "test_layers.py",
     "cvxproof/checks.py": "cvxproof/test_archive.py",
     "cvxproof/rounding.py": "test_rounding.py",

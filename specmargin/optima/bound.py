@@ -27,11 +27,11 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima.free_intercept import free_bound
 from specmargin.optima.interior_point import barrier
+from specmargin.optima.label_qp import PIVOTED
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]

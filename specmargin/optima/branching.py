@@ -39,14 +39,14 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.optima.boxes.by_boxes import SAMPLES, by_boxes, is_for_boxes, refuse_boxes
 from specmargin.optima.boxes.decision_boxes import Box, ExpBoxes
 from specmargin.optima.free_intercept import by_penalty
+from specmargin.optima.label_qp import PIVOTED
 from specmargin.optima.local_search import LocalSearch
 from specmargin.optima.nodes import Incumbent, Node, answered, bounded, by_labels, judged, root_node
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.tree_log import TreeLog
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.label_qp import PIVOTED
-from specmargin.solvers.s3vm.range import start_vector
+from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 

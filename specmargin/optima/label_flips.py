@@ -16,7 +16,7 @@ from specmargin.optima.local_search import FeatureSearch, LocalSearch, has_relax
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.range import ended, start_vector
+from specmargin.solvers.s3vm.precision import ended, start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]

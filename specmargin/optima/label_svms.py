@@ -14,8 +14,8 @@ from copy import copy
 
 import numpy as np
 
+from specmargin.optima.label_qp import LabelPoint, LabelQP
 from specmargin.optima.relaxation import S3VMRelaxation
-from specmargin.solvers.s3vm.label_qp import LabelPoint, LabelQP
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["LabelSVMs"]

@@ -22,12 +22,12 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.optima.interior_point import barrier
+from specmargin.optima.label_qp import PIVOTED, LabelPoint
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.finite_newton import descend as newton_descent
-from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 

@@ -10,11 +10,11 @@ import numpy as np
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima.interior_point import barrier
 from specmargin.optima.label_flips import flip_once
+from specmargin.optima.label_qp import LabelPoint
 from specmargin.optima.local_search import LocalSearch
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.tree_log import Evidence, TreeLog
 from specmargin.results import Certificate, Status
-from specmargin.solvers.s3vm.label_qp import LabelPoint
 from specmargin.typing import FloatArray
 
 __all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "judged", "root_node"]

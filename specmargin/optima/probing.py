@@ -27,7 +27,7 @@ from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.tree_log import Evidence, TreeLog
 from specmargin.results import History, SolveResult
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.range import start_vector
+from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specmargin.optima.label_qp import LabelPoint
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.search_log import ProofLog
-from specmargin.solvers.s3vm.label_qp import LabelPoint
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["Evidence", "TreeLog"]

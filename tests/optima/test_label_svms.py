@@ -8,10 +8,10 @@ import pytest
 
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
+from specmargin.optima.label_qp import LabelPoint
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.row_space import RowSpace
-from specmargin.solvers.s3vm.label_qp import LabelPoint
 
 MIXES = list(itertools.product(["hinge", "squared_hinge"], ["symmetric_hinge", "symmetric_squared_hinge"]))
 

@@ -19,6 +19,9 @@ envelope of width eps, shifted by eps c:
 where a_i(u) rises with the slope 1/eps at the kinks and is constant elsewhere. That is piecewise quadratic with a
 continuous gradient, as the squared hinge is: Newton steps with an exact line search minimise it, and a(u) there is the
 next centre, whatever the rank of the Gram matrix and whatever the intercept (`specmargin.solvers.s3vm.hinge_envelope`).
+
+**Large weights.** Where the largest weight times |x|^2 is beyond 1e8, widths of the envelope and rounding meet: the
+answer may lack digits, its certificate says how many, and searches end NUMERICAL with the weights named.
 """
 
 from __future__ import annotations
@@ -34,7 +37,6 @@ from specmargin.objectives.rounding.weighted_svm import decision_rounding
 from specmargin.results import History
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.hinge_envelope import Envelope, lowest_slopes, minimize
-from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["HingePoint", "Partition", "hinge_svm"]
@@ -47,8 +49,6 @@ _INNER = 40
 """Newton steps at one width: where they zigzag the next width is of more use."""
 _WIDTHS = tuple(10.0**-k for k in range(13))
 """Widths of the envelope, eps times the largest weight, in units of the margin."""
-_HARD = 1e8
-"""Largest weight times |x|^2 from which few samples are left to `LabelQP`."""
 _IDLE = 4
 """Widths in a row that leave the gap as it is before the search gives up: rounding has it."""
 _PATIENCE = 2
@@ -125,11 +125,6 @@ def hinge_svm(
         taken += steps
         if solution is not None and accept(solution, max(tol, rough), exact=True):
             return _with_count(best, taken)
-    # Weights so large that widths of the envelope and rounding meet.
-    if float((svm.plus + svm.minus).max()) * float(svm.features.squared_norms.max()) > _HARD:
-        pivoted = _pivoted(svm)
-        if pivoted is not None and accept(pivoted, max(tol, rough), exact=True):
-            return _with_count(best, taken)
     system = NewtonSystem(svm.features, order=_GRAM)
     heaviest = max(float(svm.plus.max()), float(svm.minus.max()), 1e-300)
     idle = 0
@@ -155,22 +150,6 @@ def _with_count(best: HingePoint | None, taken: int) -> HingePoint:
     """Return the point with the number of systems solved."""
     assert best is not None
     return best._replace(n_iter=taken)
-
-
-def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return (w, f, a) of few samples by an active set that changes one by one: slow, but lost nowhere."""
-    features = svm.features
-    plus, minus = np.flatnonzero(svm.plus > 0), np.flatnonzero(svm.minus > 0)
-    rows = np.append(plus, minus)
-    if features.penalty == 0.0 or svm.linear is not None or not 0 < len(rows) <= PIVOTED:
-        return None
-    y = np.append(np.ones(len(plus)), -np.ones(len(minus)))
-    weights = np.append(svm.plus[plus], svm.minus[minus])
-    qp = LabelQP(features.dense()[rows], features.offset, np.ones(len(rows)), weights, np.ones(len(rows), dtype=bool))
-    point = qp.solve(y)
-    a = np.zeros(features.n_samples)
-    np.add.at(a, rows, -y * point.a)
-    return point.w, features.decisions(point.w), a
 
 
 def _rounding_cost(svm: WeightedSVM, point: HingePoint) -> float:

@@ -32,8 +32,8 @@ from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.homotopy import rising
-from specmargin.solvers.s3vm.range import ended, require_range, start_vector
-from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
+from specmargin.solvers.s3vm.negative_curvature import ESCAPES, way_down
+from specmargin.solvers.s3vm.precision import ended, require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 

@@ -30,7 +30,7 @@ from specmargin.solvers.lbfgs import Descent
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.homotopy import follow
 from specmargin.solvers.s3vm.polish import newton_descent
-from specmargin.solvers.s3vm.range import require_range, start_vector
+from specmargin.solvers.s3vm.precision import require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 

@@ -24,7 +24,7 @@ from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.requirements import require
-from specmargin.solvers.s3vm.range import start_vector
+from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "Descent", "descend", "finite_newton", "gradient_gap", "svm_result", "started"]

@@ -15,8 +15,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, lbfgs, relative_norm
-from specmargin.solvers.s3vm.range import ended, far_away, require_range, start_vector
-from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
+from specmargin.solvers.s3vm.negative_curvature import ESCAPES, way_down
+from specmargin.solvers.s3vm.precision import ended, far_away, require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 

@@ -29,7 +29,7 @@ from specmargin.solvers.requirements import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend
-from specmargin.solvers.s3vm.range import ended, require_range, start_vector
+from specmargin.solvers.s3vm.precision import ended, require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 

@@ -23,6 +23,7 @@ from specmargin.solvers.requirements import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import finite_newton, gradient_gap, started, svm_result
+from specmargin.solvers.s3vm.precision import cause_of_rounding
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "supervised_svm", "weighted_svm"]
@@ -113,13 +114,15 @@ def supervised_svm(
     """
     solved = weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
     stopped = Status.MAX_ITER if solved.status is Status.MAX_ITER else None
+    proved = solved.certificate.is_optimal(_PROVED)
+    cause = "" if proved or stopped is not None else f"; {cause_of_rounding(obj)}"
     result = obj.result(
         np.asarray(solved.variables["w"]),
         solver=solver,
         history=solved.history,
         n_iter=solved.n_iter,
         seconds=time.perf_counter() - start,
-        message=f"no unlabelled losses: the convex SVM, {solved.message}",
+        message=f"no unlabelled losses: the convex SVM, {solved.message}{cause}",
         **variables,
     )
     status = solved.certificate.status(_PROVED, stopped)

@@ -113,3 +113,21 @@ def test_the_hinge_svm_ends_at_its_rounding(C, intercept):
     assert first.n_iter <= 100
     certificate = svm.prove(first.w, first.theta_plus, first.theta_minus)
     assert certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+def test_digits_beyond_doubles_are_refused_by_name(intercept):
+    """Labels that overlap make every rounding of a decision cost C: below 1e8 all is proved, far above it is told."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, 60)
+    side[:2] = 0, 1
+    X = rng.standard_normal((60, 4)) + np.outer(2 * side - 1, [1.0, 0.5, 0.0, 0.0])
+    labels = encode_labels(np.where(np.arange(60) < 40, side, -1))
+
+    def answer(solver, C, **options):
+        return solver(S3VM(X, labels, "hinge", C=C, balance=0.0, intercept=intercept, **options))
+
+    assert answer(solvers.continuation, 1e7, C_star=0.0).status is Status.OPTIMAL
+    for result in (answer(solvers.continuation, 1e13, C_star=0.0), answer(solvers.label_switching, 1e13)):
+        assert result.status in (Status.NUMERICAL, Status.UNPROVED)
+        assert "rounding decides: the weights times the squared length of the features are up to" in result.message

@@ -7,7 +7,7 @@ from specmargin import solvers
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.solvers.s3vm import cccp, homotopy
-from specmargin.solvers.s3vm.saddle import way_down
+from specmargin.solvers.s3vm.negative_curvature import way_down
 
 SEARCHES = [
     ("cccp", {"loss": "hinge", "unlabeled_loss": "symmetric_hinge"}),

@@ -12,8 +12,8 @@ from specmargin.solvers.s3vm.continuation import continuation
 from specmargin.solvers.s3vm.gradient import gradient
 from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.precision import require_range, trusted
 from specmargin.solvers.s3vm.quasi_newton import quasi_newton
-from specmargin.solvers.s3vm.range import require_range, trusted
 
 SEARCHES = {
     continuation: ("hinge", "exp"),
@@ -92,10 +92,14 @@ def test_roundings_and_ways_down_are_told_apart():
     found = [trusted(easy, w, stationary, "", Certificate(1.0, dual, rounding=own)) for dual, own in proofs]
     assert [status for status, _ in found] == 3 * [Status.NUMERICAL] + 2 * [stationary]
     assert all("rounding decides: the weights times" in message for _, message in found[:3])
-    # No labels separate these samples: J is C times what it is at a weight of 1, and that is found at any weight.
-    end, easier = (label_switching(problem(label_switching, C=C), scaled, first_share=1.0) for C in (1e17, 1e9))
-    assert end.status is easier.status is stationary
-    assert end.certificate.primal_objective / 1e17 == pytest.approx(easier.certificate.primal_objective / 1e9, rel=1e-8)
+    # No labels separate these samples: J is C times what it is at a weight of 1, as far as there are digits.
+    solved = {C: label_switching(problem(label_switching, C=C), scaled, first_share=1.0) for C in (1e7, 1e9, 1e17)}
+    assert solved[1e7].status is solved[1e9].status is stationary
+    assert solved[1e9].certificate.primal_objective == pytest.approx(
+        100.0 * solved[1e7].certificate.primal_objective, rel=1e-7
+    )
+    assert solved[1e17].status is Status.NUMERICAL
+    assert "rounding decides: the weights times" in solved[1e17].message
 
 
 def test_ordinary_weights_are_in_range():

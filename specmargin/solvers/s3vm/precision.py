@@ -18,7 +18,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.typing import FloatArray
 
-__all__ = ["ended", "far_away", "require_range", "start_vector", "trusted"]
+__all__ = ["cause_of_rounding", "ended", "far_away", "require_range", "start_vector", "trusted"]
 
 _LARGEST = {1: 1e160, 2: 1e120}
 """Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
@@ -110,7 +110,7 @@ def trusted(
         (inner is None or _is_proved(inner)) and _value_rounding(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
     ):
         return status, message
-    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_cause_of_rounding(obj)}"
+    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{cause_of_rounding(obj)}"
 
 
 def ended(
@@ -145,7 +145,7 @@ def ended(
     )
 
 
-def _cause_of_rounding(obj: S3VM) -> str:
+def cause_of_rounding(obj: S3VM) -> str:
     """Return what makes roundings of an objective large, and what to do about it."""
     far = far_away(obj)
     if far:
