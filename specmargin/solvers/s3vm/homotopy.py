@@ -53,9 +53,9 @@ def follow(
     parameter : str
         The parameter's column in the history.
     minimizer : Minimizer, optional
-        Method that descends; L-BFGS by default,
+        Method that descends, by default L-BFGS.
     memory : int, default 50
-        and its pairs.
+        Pairs that L-BFGS keeps.
     tol, loose : float
         `relative_norm` to be reached by the last step, and by those before.
     max_iter : int
