@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 
 from specmargin.labels.encoding import as_they_appear
-from specmargin.tables.candidates.hinge import stratified_folds
+from specmargin.tables.candidates.held_out import stratified_folds
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["TunedSVM"]

@@ -8,15 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from specmargin.tables.candidates.ambient_maps import FeatureMap
 from specmargin.tables.candidates.bank import KernelGroup
 from specmargin.tables.candidates.constants import CONSTANTS, Constants
-from specmargin.tables.candidates.hinge import held_out_hinge, stratified_folds
-from specmargin.tables.candidates.low_density import held_out_s3vm, leading_directions
-from specmargin.tables.candidates.ridge import held_out_ridge, targets
+from specmargin.tables.candidates.held_out import (
+    held_out_hinge,
+    held_out_ridge,
+    held_out_s3vm,
+    leading_directions,
+    stratified_folds,
+    targets,
+)
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["CandidateGroup", "train_candidates"]
@@ -80,7 +86,7 @@ def train_candidates(
     n_classes : int
     families : sequence of str
         ``svm`` are those of the hinge on the kernels of ``sup``, whether or not ``sup`` is wanted, too; ``s3vm``
-        those of `specmargin.tables.candidates.low_density` on two of these kernels, for two classes.
+        those of `held_out_s3vm` on two of these kernels, for two classes.
     constants : Constants
     random_state : int
         Deals out the folds.
@@ -89,90 +95,45 @@ def train_candidates(
         first appear, so that their names change nothing.
     """
     families, dealt = set(families), codes if dealt is None else dealt
-    Y = targets(codes, n_classes)
-    penalties = np.asarray(constants.penalties)
+    Y, penalties, pseudo = targets(codes, n_classes), np.asarray(constants.penalties), constants.pseudo_labels
+    held: dict[str, Any] = {"pseudo_labels": pseudo, "intercept_labels": constants.intercept_labels}
+
+    def folds(n_folds: int) -> IntArray:
+        return stratified_folds(dealt, n_folds, np.random.default_rng(random_state))
+
     trained = []
     for group in groups:
         if group.family not in families:
             continue
-        P = group.labeled(labeled)
-        coefficients, intercepts, held, without, names = [], [], [], [], []
-        for name, d in zip(group.names, group.weights, strict=True):
-            fits = held_out_ridge(
-                P * np.sqrt(d),
-                Y,
-                penalties=penalties,
-                n_classes=n_classes,
-                pseudo_labels=constants.pseudo_labels,
-                intercept_labels=constants.intercept_labels,
-            )
-            coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits.dual, optimize=True))
-            intercepts.append(fits.intercept)
-            held.append(fits.held_out)
-            without.append(fits.intercept_without)
-            names += [f"{name}, penalty {penalty:g}" for penalty in penalties]
-        r = P.shape[1]
+        P, coefficients, fits = group.labeled(labeled), [], []
+        held: dict[str, Any] = {
+            "pseudo_labels": constants.pseudo_labels,
+            "intercept_labels": constants.intercept_labels,
+        }
+        for d in group.weights:
+            fits.append(held_out_ridge(P * np.sqrt(d), Y, penalties=penalties, n_classes=n_classes, **held))
+            coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits[-1].weights, optimize=True))
         joined = np.concatenate(coefficients, axis=1)
-        rotated = group.coefficients(joined.reshape(r, -1)).reshape(-1, *joined.shape[1:])
-        trained.append(
-            CandidateGroup(
-                group.family,
-                group.map,
-                names,
-                rotated,
-                np.concatenate(intercepts),
-                np.concatenate(held),
-                np.concatenate(without),
-            )
-        )
+        rotated = group.coefficients(joined.reshape(P.shape[1], -1)).reshape(-1, *joined.shape[1:])
+        names = [f"{name}, penalty {penalty:g}" for name in group.names for penalty in penalties]
+        rest = (np.concatenate(part) for part in list(zip(*fits, strict=True))[1:])
+        trained.append(CandidateGroup(group.family, group.map, names, rotated, *rest))
+    ambient = [group for group in groups if group.family == "sup"]
     if "svm" in families and len(labeled) <= constants.hinge_labels:
-        folds = stratified_folds(dealt, constants.folds, np.random.default_rng(random_state))
         Cs = constants.Cs if n_classes == 2 else constants.few_Cs
-        kernels = [group for group in groups if group.family == "sup"]
-        for group in kernels[:1] + kernels[1:][-2:] if n_classes > 2 else kernels:
+        for group in ambient[:1] + ambient[1:][-2:] if n_classes > 2 else ambient:
             P = group.labeled(labeled)
-            hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds)
+            hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds(constants.folds))
             names = [f"{group.names[0]}, C {C:g}" for C in Cs]
-            coefficients_ = np.einsum("lr,plc->rpc", P, hinge.dual, optimize=True)
-            trained.append(
-                CandidateGroup(
-                    "svm",
-                    group.map,
-                    names,
-                    coefficients_,
-                    hinge.intercept,
-                    hinge.held_out,
-                    hinge.intercept_without,
-                )
-            )
-    if "s3vm" in families and n_classes == 2 and constants.s3vm_shares and len(labeled) < len(groups[0].map.values):
-        folds = stratified_folds(dealt, constants.s3vm_folds, np.random.default_rng(random_state))
-        trained += _low_density(groups, labeled, codes, constants, folds)
+            given = np.einsum("lr,plc->rpc", P, hinge.weights, optimize=True)
+            trained.append(CandidateGroup("svm", group.map, names, given, *hinge[1:]))
+    shares = constants.s3vm_shares
+    if "s3vm" in families and n_classes == 2 and shares and len(labeled) < len(groups[0].map.values):
+        options: dict[str, Any] = {"C": constants.s3vm_C, "shares": shares, "pseudo_labels": pseudo}
+        for group in ambient:
+            if group.names[0] in ("linear", f"rbf {constants.deformed_width:g}"):
+                directions, dealt_out = leading_directions(group.map, constants.s3vm_rank), folds(constants.s3vm_folds)
+                low = held_out_s3vm(group.map.values, directions, labeled, codes, folds=dealt_out, **options)
+                names = [f"{group.names[0]}, unlabelled {share:g}" for share in shares]
+                trained.append(CandidateGroup("s3vm", group.map, names, *low))
     return trained
-
-
-def _low_density(
-    groups: Sequence[KernelGroup], labeled: IntArray, codes: IntArray, constants: Constants, folds: IntArray
-) -> list[CandidateGroup]:
-    """Return the S3VMs on the linear and on one RBF kernel; none where all samples are labelled."""
-    wanted, out = ("linear", f"rbf {constants.deformed_width:g}"), []
-    for group in groups:
-        if group.family != "sup" or group.names[0] not in wanted:
-            continue
-        fits = held_out_s3vm(
-            group.map.values,
-            leading_directions(group.map, constants.s3vm_rank),
-            labeled,
-            codes,
-            C=constants.s3vm_C,
-            shares=constants.s3vm_shares,
-            folds=folds,
-            pseudo_labels=constants.pseudo_labels,
-        )
-        names = [f"{group.names[0]}, unlabelled {share:g}" for share in constants.s3vm_shares]
-        out.append(
-            CandidateGroup(
-                "s3vm", group.map, names, fits.coefficients, fits.intercept, fits.held_out, fits.intercept_without
-            )
-        )
-    return out

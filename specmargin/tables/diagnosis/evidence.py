@@ -2,7 +2,7 @@ r"""Which assumption the labels support: decisions at left-out labels, and where
 
 The *manifold* assumption (classes are smooth along the graph): kernel ridge regression on the lowest eigenvectors of
 the normalised Laplacian decides about each labelled sample without its own label, exactly
-(`specmargin.tables.candidates.ridge`). The *cluster* assumption (the boundary of the classes lies where samples are
+(`specmargin.tables.candidates.held_out`). The *cluster* assumption (the boundary of the classes lies where samples are
 sparse): the linear ridge does the same, and the share of the graph's edges that cross its boundary counts how dense
 samples are there. Each number is compared with that of the same labels dealt out anew, which says what random labels
 give. Nearest labels and an RBF kernel tell what features do without unlabelled samples.
@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from specmargin.estimators.comparison import Comparison, compare_errors
 from specmargin.labels.shares import shrunken_shares
 from specmargin.spectra import Spectrum
-from specmargin.tables.candidates.ridge import KernelFits, held_out_ridge, targets
+from specmargin.tables.candidates.held_out import Fits, held_out_ridge, targets
 from specmargin.tables.diagnosis.purity import permutations
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix, SparseArray
 
@@ -253,7 +253,7 @@ def _square_root(G: FloatArray) -> FloatArray:
     return np.asarray(V[:, kept] * np.sqrt(w[kept])) if kept.any() else np.zeros((len(G), 1))
 
 
-def _wrong(features: FloatArray, dealt: IntArray, n_classes: int) -> tuple[BoolArray, KernelFits]:
+def _wrong(features: FloatArray, dealt: IntArray, n_classes: int) -> tuple[BoolArray, Fits]:
     """Return what is decided wrongly without its own label, for every order of the labels (a row each), and the fits.
 
     All orders have the same counts of classes, and so the same intercept to be shrunk to: one fit has them all.
@@ -280,7 +280,7 @@ def _held_out(wrong: BoolArray) -> HeldOut:
 
 
 def _boundary(
-    K: FloatArray, fits: KernelFits, W: SparseArray, codes: IntArray, n_classes: int, rng: np.random.Generator
+    K: FloatArray, fits: Fits, W: SparseArray, codes: IntArray, n_classes: int, rng: np.random.Generator
 ) -> Boundary | None:
     """Count edges across the boundaries of the fits; each leaves the class's share of all samples above it."""
     upper = sp.triu(W, 1).tocoo()
@@ -291,7 +291,7 @@ def _boundary(
     rows, cols = upper.row[some], upper.col[some]
     shares = shrunken_shares(np.bincount(codes, minlength=n_classes))
     wanted = shares[1:] if n_classes == 2 else shares
-    v = fits.dual[0]
+    v = fits.weights[0]
     n_columns, crossed = v.shape[1], []
     step = max(1, _BLOCK // max(len(K), len(rows)) // len(wanted)) * len(wanted)
     for at in range(0, n_columns, step):

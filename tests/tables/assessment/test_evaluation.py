@@ -15,7 +15,7 @@ from specmargin.tables.assessment.evaluation import evaluate, log_loss
 from specmargin.tables.assessment.measurement import Budget, BudgetExceededError, Meter, Size
 from specmargin.tables.assessment.methods import FittedMethod, Method, choose_methods, inner_folds
 from specmargin.tables.assessment.tuned_svm import TunedSVM
-from specmargin.tables.candidates.hinge import stratified_folds
+from specmargin.tables.candidates.held_out import stratified_folds
 
 
 @pytest.fixture

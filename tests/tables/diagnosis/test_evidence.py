@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import specmargin as sm
 from specmargin.graphs import knn_graph
 from specmargin.spectra import laplacian_eigenpairs
-from specmargin.tables.candidates.ridge import targets
+from specmargin.tables.candidates.held_out import targets
 from specmargin.tables.diagnosis import evidence as module
 from specmargin.tables.diagnosis.evidence import evidence, graph_features, linear_kernel, radial_kernel
 
