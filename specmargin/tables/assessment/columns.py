@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal
 from numbers import Real
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,19 +53,10 @@ _PARTS = (
     r"(?P<number>[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|[Ii]nf(?:inity)?))\s*(?P<after>[^\d\s.,][^\d]{0,14}(?:(?<=[a-zA-Z])[23])?)?$"
 )
 _GAP = r"(?<=\d)[ '’\u00a0\u202f](?=\d{3}(?!\d))"
-_DATES: tuple[str, ...] = (
-    "ISO8601",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d.%m.%y",
-    "%m/%d/%Y",
-    "%d/%m/%Y",
-    "%m/%d/%y",
-    "%d/%m/%y",
-    "%d-%m-%Y",
+_DATES = (
+    "ISO8601|%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%m/%d/%Y|%d/%m/%Y|%m/%d/%y|%d/%m/%y|%d-%m-%Y|%m-%d-%Y|%Y.%m.%d|%d %b %Y"
+    "|%d %B %Y|%b %d, %Y|%B %d, %Y|%d-%b-%Y|%d-%b-%y|%m/%Y|%d/%b/%Y|%a %d %b %Y|%a, %d %b %Y|%b %Y|%B %Y"
 )
-_DATES += ("%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%m/%Y")
-_DATES += ("%d/%b/%Y", "%a %d %b %Y", "%a, %d %b %Y", "%b %Y", "%B %Y")
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
 _LIKE_A_DATE = (
     r"\d{4}[-/.]\d{1,2}.*|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}.*|\d{1,2}/\d{4}|[A-Z][a-z]{2,8},? \d.*"
@@ -127,20 +118,19 @@ class ColumnType:
 
     def read(self, cells: AnyArray) -> tuple[AnyArray, BoolArray]:
         """Return the values of a column, and where a cell is neither missing nor can be read."""
-        none = np.zeros(len(cells), dtype=bool)
+        odd = np.zeros(len(cells), dtype=bool)
         if self.kind in ("category", "text"):
-            return as_texts(cells), none
-        if cells.dtype.kind == ("f" if self.kind == "number" else "M"):
-            values, odd = cells, none
-        else:
+            return as_texts(cells), odd
+        values, numeric = cells, self.kind == "number"
+        if cells.dtype.kind != ("f" if numeric else "M"):
             texts = _series(cells)
-            parsed = _numbers(texts, self.form, self.unit) if self.kind == "number" else _times(texts, self.form)
-            unread = texts.notna() & parsed.isna() & ~texts.str.lower().isin(_ABSENT)
-            values, odd = parsed.to_numpy(), unread.to_numpy(dtype=bool)
-        if not self.marks:
-            return values, odd
-        marked = np.isin(values if self.kind == "number" else values.astype(np.int64), self.marks)
-        return np.where(marked, np.nan if self.kind == "number" else np.datetime64("NaT"), values), odd
+            parsed = _numbers(texts, self.form, self.unit) if numeric else _times(texts, self.form)
+            values = parsed.to_numpy()
+            odd = (texts.notna() & parsed.isna() & ~texts.str.lower().isin(_ABSENT)).to_numpy(dtype=bool)
+        if self.marks:
+            marked = np.isin(values if numeric else values.astype(np.int64), self.marks)
+            values = np.where(marked, np.nan if numeric else np.datetime64("NaT"), values)
+        return values, odd
 
     def spelled(self) -> str:
         """Return the type in words."""
@@ -222,23 +212,21 @@ def infer_types(
     >>> [kind.spelled() for kind in types.values()]
     ['number, decimal comma', 'date %d.%m.%Y']
     """
-    stated = stated or {}
     # First the columns that tell how numbers are written, then those that may be read in two ways.
     fits = {name: _fit(cells) for name, cells in columns.items() if cells.dtype.kind == "O"}
     forms = {fit.form for fit in fits.values() if fit.form}
     types = {}
     for name, cells in columns.items():
-        word, _, detail = stated.get(name, "").partition(":")
+        word, _, detail = (stated or {}).get(name, "").partition(":")
         kind = _typed(cells, fits.get(name), forms, separator, name, word, detail)
-        kind = replace(kind, stated=word in ("number", "date", "category", "text"))
+        found: tuple[float, ...] = ()
         if kind.kind in ("number", "date") and marks and detail != "all":
-            kind = replace(kind, marks=(_marks if kind.kind == "number" else _no_dates)(kind.read(cells)[0]))
-        types[name] = kind
+            found = (_marks if kind.kind == "number" else _no_dates)(kind.read(cells)[0])
+        types[name] = replace(kind, stated=word in KINDS[:4], marks=found)
     return types
 
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
+class _Fit(NamedTuple):
     """Texts of a column, and how many of them are numbers: `form` is "" where both forms fit as well."""
 
     there: Any
@@ -257,8 +245,8 @@ def _fit(cells: AnyArray) -> _Fit:
     numbers = numbers[(units == unit) & numbers.notna()]
     counts = {form: int(numbers.str.fullmatch(pattern).sum()) for form, pattern in _FORMS.items()}
     best = max(counts, key=lambda form: counts[form])
-    form = "" if len(set(counts.values())) == 1 else best
-    return _Fit(there, numbers, unit, counts[best] / max(len(there), 1), form)
+    alike = len(set(counts.values())) == 1
+    return _Fit(there, numbers, unit, counts[best] / max(len(there), 1), "" if alike else best)
 
 
 def _split(texts: Any) -> tuple[Any, Any]:
@@ -277,55 +265,50 @@ def _typed(
         return ColumnType(word if word in ("number", "date") else {"f": "number"}.get(cells.dtype.kind, "date"))
     if word == "date":
         return ColumnType("date", detail.removeprefix("all") or _date_form(fit.there, name)[0] or "ISO8601")
-    n = len(fit.there)
-    if n >= 4 and word != "number" and fit.there.str.fullmatch(_EIGHT_DIGITS).mean() >= _MOST:
-        as_number = f"reads {fit.there.iloc[0]!r} as a day; if it is a number, say {option(name, 'number')}"
+    there, n = fit.there, len(fit.there)
+    first = there.iloc[0] if n else ""
+    if n >= 4 and word != "number" and there.str.fullmatch(_EIGHT_DIGITS).mean() >= _MOST:
+        as_number = f"reads {first!r} as a day; if it is a number, say {option(name, 'number')}"
         return ColumnType("date", "%Y%m%d", note=as_number)
-    zeros = fit.numbers.str.fullmatch(r"[+-]?0\d+").sum() > (1 - _MOST) * n
-    long = fit.numbers.str.fullmatch(r"[+-]?\d{16,}").sum() > (1 - _MOST) * n
+    zeros, long = (
+        fit.numbers.str.fullmatch(rf"[+-]?{digits}").sum() > (1 - _MOST) * n for digits in (r"0\d+", r"\d{16,}")
+    )
     if word == "number" or (n and fit.share >= _MOST and not zeros and not long):
         form, note = (detail, "") if detail in _FORMS else _form(fit, forms, separator, name)
         return ColumnType("number", form, fit.unit, note=note)
-    form, note = _date_form(fit.there, name)
-    if form:
-        return ColumnType("date", form, note=note)
-    if note:
-        return ColumnType("category", note=note)
-    if n and fit.share < _MOST and fit.there.str.fullmatch(_TWO_NUMBERS).mean() >= _MOST:
-        note = f"holds two numbers in a cell, as in {fit.there.iloc[0]!r}: read as names; write them into two columns"
+    form, note = _date_form(there, name)
+    if form or note:
+        return ColumnType("date" if form else "category", form, note=note)
+    if n and fit.share < _MOST and there.str.fullmatch(_TWO_NUMBERS).mean() >= _MOST:
+        note = f"holds two numbers in a cell, as in {first!r}: read as names; write them into two columns"
     elif n and (zeros or long):
-        note = (
-            f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
-        )
+        note = f"holds {first!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
     elif fit.share >= 0.5:
-        other = fit.there[~fit.there.index.isin(fit.numbers.index)]
+        other = there[~there.index.isin(fit.numbers.index)]
         odd = f", others such as {other.iloc[0]!r} (row {other.index[0] + 1})" if len(other) else ""
-        note = (
-            f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {option(name, 'number')}"
-        )
-    length = fit.there.str.split().str.len().mean() if n else 0.0
-    text = length >= _LENGTH_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
+        remedy = f"read as names; if not, say {option(name, 'number')}"
+        note = f"holds numbers in {fit.share:.0%} of its cells{odd}: {remedy}"
+    long_texts = n and there.str.split().str.len().mean() >= _LENGTH_OF_TEXT
+    text = long_texts and there.nunique() >= _DISTINCT_OF_TEXT * n
     return ColumnType("text" if text else "category", note=note)
 
 
 def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, str]:
     """Return how numbers are written, and what is ambiguous about it."""
-    marked = fit.numbers[fit.numbers.str.contains(r"[.,]", regex=True)]
+    marks = fit.numbers.str.contains(r"[.,]", regex=True).astype(bool)
+    marked, plain = fit.numbers[marks], fit.numbers[~marks]
     if fit.form and len(marked):
         return fit.form, _doubtful(fit, marked)
     if not len(marked):
         return fit.form or _POINT, ""
-    plain = fit.numbers[~fit.numbers.index.isin(marked.index)]
     small = len(plain) > 0 and bool((plain.str.lstrip("+-").str.len() <= 3).all())
     comma = bool(marked.str.contains(",").any())
     if not comma and not small and separator != ";" and _COMMA not in forms:
         return _POINT, ""
     if len(forms) == 1:
         (form,) = forms
-    elif comma:
-        form = _COMMA if separator == ";" and not len(plain) else _POINT
     else:
-        form = _COMMA if separator == ";" and small else _POINT
+        form = _COMMA if separator == ";" and (not len(plain) if comma else small) else _POINT
     other = _COMMA if form == _POINT else _POINT
     first, second = (_value(marked.iloc[:1], one).iloc[0] for one in (form, other))
     return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option(name, f'number:{other}')}"
@@ -375,25 +358,25 @@ def _date_form(there: Any, name: str) -> tuple[str, str]:
     n = len(there)
     if not n or there.str.fullmatch(_LIKE_A_DATE).mean() < _MOST:
         return "", ""
-    forms = ["ISO8601", *(day + clock for day in _DATES[1:] for clock in _CLOCKS)]
-    few = there.iloc[:: max(1, n // 200)]
+    first, *days = _DATES.split("|")
+    forms = [first, *(day + clock for day in days for clock in _CLOCKS)]
+    rest, few, note = there, there.iloc[:: max(1, n // 200)], ""
     chosen: list[str] = []
-    rest, note = there, ""
     while len(rest) and len(chosen) < _SPELLINGS:
-        likely = [form for form in forms if _times(few if not chosen else rest, form).notna().any()]
+        likely = [form for form in forms if _times(rest if chosen else few, form).notna().any()]
         counts = {form: int(_times(rest, form).notna().sum()) for form in likely}
         best = max(counts, key=lambda form: counts[form], default="")
         if not best or not counts[best]:
             break
-        read = _times(rest, best)
-        cells = rest[read.notna()]
-        read = read.dropna()
-        others = {form: _times(cells, form) for form in counts if counts[form] == counts[best] and form != best}
-        other = next((form for form, o in others.items() if o.notna().all() and not (o == read).all()), "")
-        if other and not note:
-            cell = cells[others[other] != read].iloc[:1]
-            one, two = (f"{_times(cell, form).iloc[0]:%Y-%m-%d}" for form in (best, other))
-            note = f"reads {cell.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{other}')}"
+        read = _times(rest, best).dropna()
+        cells = rest[read.index]
+        for other in [form for form in counts if counts[form] == counts[best] and form != best and not note]:
+            theirs = _times(cells, other)
+            if theirs.notna().all() and not (theirs == read).all():
+                cell = cells[theirs != read].iloc[:1]
+                one, two = (f"{_times(cell, form).iloc[0]:%Y-%m-%d}" for form in (best, other))
+                note = f"reads {cell.iloc[0]!r} as {one}; if it is {two}, say {option(name, f'date:{other}')}"
+                break
         chosen.append(best)
         rest = rest.drop(read.index)
         if len(chosen) == 1 and len(rest) <= (1 - _MOST) * n:
@@ -406,14 +389,11 @@ def _date_form(there: Any, name: str) -> tuple[str, str]:
 
 def _no_dates(times: AnyArray) -> tuple[float, ...]:
     """Return days that stand for none: from the year 9000 on, or 1900-01-01 and such far before others."""
-    there = times[~np.isnat(times)]
-    days = np.unique(there)
-    late = [day for day in days if day >= np.datetime64("9000-01-01", "s")]
-    known = [np.datetime64(day, "s") for day in _NO_DATES]
-    far = np.timedelta64(20 * 365, "D")
-    own = [day for day in days if day not in known and day not in late]
-    early = [day for day in days if day in known and own and min(own) - day > far]
-    return tuple(float(day.astype(np.int64)) for day in [*early, *late])
+    days = np.unique(times[~np.isnat(times)])
+    late, known = days >= np.datetime64("9000-01-01", "s"), np.isin(days, np.array(_NO_DATES, dtype="datetime64[s]"))
+    own = days[~late & ~known]
+    early = known & ~late & (own.min() - days > np.timedelta64(20 * 365, "D")) if len(own) else np.zeros_like(late)
+    return tuple(float(day) for day in [*days[early].astype(np.int64), *days[late].astype(np.int64)])
 
 
 def _marks(values: AnyArray) -> tuple[float, ...]:
@@ -425,19 +405,15 @@ def _marks(values: AnyArray) -> tuple[float, ...]:
         if len(different) < 4:
             break
         with np.errstate(over="ignore"):
-            far, spread = max(
-                (different[1] - different[0], different[-1] - different[1], different[0]),
-                (different[-1] - different[-2], different[-2] - different[0], different[-1]),
-                key=lambda end: end[0],
-            )[:2]
-            mark = different[0] if far == different[1] - different[0] else different[-1]
+            low, high = different[1] - different[0], different[-1] - different[-2]
+            far, spread = (low, different[-1] - different[1]) if low >= high else (high, different[-2] - different[0])
+            mark = different[0] if low >= high else different[-1]
         digits = re.fullmatch(r"-?([789])\1+", f"{mark:.0f}") is not None and mark == round(mark)
         apart = far > (3.0 if digits else 1e3) * spread and (digits or (there == mark).sum() <= (1 - _MOST) * n)
         if not apart and not _is_code(different):
             break
-        mark = mark if apart else different[0]
-        marks.append(float(mark))
-        there = there[there != mark]
+        marks.append(float(mark if apart else different[0]))
+        there = there[there != marks[-1]]
     return tuple(marks)
 
 

@@ -106,10 +106,6 @@ def train_candidates(
         if group.family not in families:
             continue
         P, coefficients, fits = group.labeled(labeled), [], []
-        held: dict[str, Any] = {
-            "pseudo_labels": constants.pseudo_labels,
-            "intercept_labels": constants.intercept_labels,
-        }
         for d in group.weights:
             fits.append(held_out_ridge(P * np.sqrt(d), Y, penalties=penalties, n_classes=n_classes, **held))
             coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits[-1].weights, optimize=True))
