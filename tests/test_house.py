@@ -100,7 +100,6 @@ OF_NO_MODULE = {
 TESTED_THROUGH = {
     "problems/composing.py": "test_terms.py",
     "cvxproof/proofs/cones.py": "cvxproof/proofs/test_cone_program.py",
-    "tables/assessment/predictions.py": "tables/assessment/test_outcomes.py",
     "tables/assessment/regression.py": "tables/assessment/test_run.py",
     "checks.py": "contract/test_failure_contract.py",
     "tables/commands.py": "tables/test_cli.py",

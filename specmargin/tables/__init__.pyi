@@ -1,8 +1,7 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import candidates, diagnosis, plots
-from .assessment.model import TableModel, load_model
-from .assessment.predictions import Predictions
+from .assessment.model import Predictions, TableModel, load_model
 from .assessment.reading import read_table
 from .assessment.result import Comparison
 from .assessment.run import compare, compare_file, fit_table, predict_file

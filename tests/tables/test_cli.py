@@ -88,12 +88,12 @@ def test_help_names_the_commands(run):
 
 
 def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
-    from specmargin.tables.assessment import learning, tuned_svm
+    from specmargin.tables.assessment import result, tuned_svm
 
     monkeypatch.setattr(tuned_svm, "_CS", (10.0,))
     monkeypatch.setattr(tuned_svm, "_WIDTHS", ())
-    monkeypatch.setattr(learning, "FAMILIES", ("sup", "pca"))
-    monkeypatch.setattr(learning, "_DRAWS", 1)
+    monkeypatch.setattr(result, "FAMILIES", ("sup", "pca"))
+    monkeypatch.setattr(result, "_DRAWS", 1)
     rng = np.random.default_rng(0)
     lines = ["size,town,kind"]
     for i in range(40):

@@ -19,7 +19,7 @@ from reproduction.engine.records import Cell, Store
 from reproduction.engine.sweep import run_sweep
 from specmargin.exceptions import SpecmarginError
 from specmargin.tables import cluster
-from specmargin.tables.assessment.store import RowStore
+from specmargin.tables.assessment.outcomes import RowStore
 from specmargin.tables.cli import app
 from specmargin.tables.cluster import ClusterError, on_cluster
 

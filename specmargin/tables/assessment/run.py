@@ -13,23 +13,20 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.node_names import by_row
 from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
-from specmargin.tables.assessment.choice import choose, next_steps
+from specmargin.tables.assessment.choice import choose, next_steps, told_false_labels
 from specmargin.tables.assessment.columns import as_texts, objects
 from specmargin.tables.assessment.comparison import compare_outcomes, error_of_choice
 from specmargin.tables.assessment.evaluation import evaluate
-from specmargin.tables.assessment.false_labels import told_false_labels
 from specmargin.tables.assessment.flaws import find_flaws, spellings
 from specmargin.tables.assessment.measurement import Budget
 from specmargin.tables.assessment.methods import BASELINE, Automatic, FittedMethod, choose_methods
-from specmargin.tables.assessment.model import TableModel, load_model
-from specmargin.tables.assessment.outcomes import Spread, compute_outcomes
-from specmargin.tables.assessment.predictions import Predictions
+from specmargin.tables.assessment.model import Predictions, TableModel, load_model
+from specmargin.tables.assessment.outcomes import RowStore, Spread, compute_outcomes
 from specmargin.tables.assessment.preparation import Preparation
 from specmargin.tables.assessment.reading import read_settings, read_table
 from specmargin.tables.assessment.regression import choose_regressors
 from specmargin.tables.assessment.result import Comparison, Prepared, column_lines
 from specmargin.tables.assessment.roles import choose_roles, described
-from specmargin.tables.assessment.store import RowStore
 from specmargin.tables.assessment.table import Table, as_table, split_target, target_labels
 from specmargin.typing import AnyArray
 

@@ -24,7 +24,7 @@ from specmargin.estimators.comparison import Comparison, compare_errors
 from specmargin.labels.shares import shrunken_shares
 from specmargin.spectra import Spectrum
 from specmargin.tables.candidates.held_out import Fits, held_out_ridge, targets
-from specmargin.tables.diagnosis.purity import permutations
+from specmargin.tables.diagnosis.facts import permutations
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["Boundary", "Evidence", "HeldOut", "evidence", "graph_features", "linear_kernel", "radial_kernel"]

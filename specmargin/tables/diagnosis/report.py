@@ -13,30 +13,26 @@ from specmargin.graphs import components, knn_graph
 from specmargin.graphs.neighbors import METRIC
 from specmargin.graphs.node_names import in_one_order
 from specmargin.labels import warn_of_marker
-from specmargin.tables.diagnosis.columns import Columns, Distances, column_facts, distance_facts
 from specmargin.tables.diagnosis.evidence import Evidence, evidence
+from specmargin.tables.diagnosis.facts import Columns, Distances, Purity, column_facts, distance_facts, purity
 from specmargin.tables.diagnosis.graph_facts import (
+    SHOWN,
     Connectivity,
     Degrees,
     Gap,
     connectivity,
     degree_facts,
-    embedding,
-    largest_gap,
-)
-from specmargin.tables.diagnosis.inputs import (
-    SHOWN,
     edges_between,
     eigenpairs,
+    embedding,
     integer_seed,
+    largest_gap,
     nearest_labels,
     neighbor_counts,
     read_labels,
     read_samples,
 )
-from specmargin.tables.diagnosis.purity import Purity, purity
-from specmargin.tables.diagnosis.text import diagnosis_lines
-from specmargin.tables.diagnosis.verdict import advise, judge
+from specmargin.tables.diagnosis.text import advise, diagnosis_lines, judge
 from specmargin.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, Specmargi
 from specmargin.tables.assessment import outcomes
 from specmargin.tables.assessment.measurement import Budget
 from specmargin.tables.assessment.methods import choose_methods
+from specmargin.tables.assessment.outcomes import RowStore
 from specmargin.tables.assessment.run import prepare
-from specmargin.tables.assessment.store import RowStore
 from specmargin.tables.assessment.table import as_table, class_labels
 
 METHODS = ["majority", "svm", "LapRLS", "AutoSSL"]

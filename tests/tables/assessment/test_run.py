@@ -12,14 +12,13 @@ from sklearn.linear_model import LogisticRegression
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.tables import compare_file, fit_table, load_model, predict_file, read_table
-from specmargin.tables.assessment import learning
+from specmargin.tables.assessment import result
 from specmargin.tables.assessment.choice import choose, next_steps
 from specmargin.tables.assessment.comparison import Row
-from specmargin.tables.assessment.learning import learning_curve
 from specmargin.tables.assessment.methods import choose_methods
+from specmargin.tables.assessment.outcomes import RowStore
 from specmargin.tables.assessment.page import page as page_of
-from specmargin.tables.assessment.result import Comparison
-from specmargin.tables.assessment.store import RowStore
+from specmargin.tables.assessment.result import Comparison, learning_curve
 
 METHODS = ["majority", "svm", "AutoSSL"]
 pytestmark = pytest.mark.usefixtures("small_grid")
@@ -72,8 +71,8 @@ def path(folder):
 def compared(path, folder):
     with pytest.MonkeyPatch.context() as patch:
         # One draw of two families is enough to be drawn on a page.
-        patch.setattr(learning, "FAMILIES", ("sup", "pca"))
-        patch.setattr(learning, "_DRAWS", 1)
+        patch.setattr(result, "FAMILIES", ("sup", "pca"))
+        patch.setattr(result, "_DRAWS", 1)
         made = compare_file(path, "kind", methods=METHODS, folder=folder / "out")
         assert made.learning_curve is not None
     return made
@@ -242,10 +241,10 @@ def test_learning_curve_has_means_and_their_standard_errors(monkeypatch) -> None
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.3, random_state=0)
     codes = np.where(np.arange(60) < 24, truth, -1)
     drawn, made = [], []
-    monkeypatch.setattr(learning, "FAMILIES", ("sup",))
-    draw, mixture = learning._drawn, learning.Mixture
-    monkeypatch.setattr(learning, "_drawn", lambda *args: drawn.append(draw(*args)) or drawn[-1])
-    monkeypatch.setattr(learning, "Mixture", lambda *args, **named: made.append(mixture(*args, **named)) or made[-1])
+    monkeypatch.setattr(result, "FAMILIES", ("sup",))
+    draw, mixture = result._drawn, result.Mixture
+    monkeypatch.setattr(result, "_drawn", lambda *args: drawn.append(draw(*args)) or drawn[-1])
+    monkeypatch.setattr(result, "Mixture", lambda *args, **named: made.append(mixture(*args, **named)) or made[-1])
     curve = learning_curve(X, codes, n_draws=4)
     assert [len(given) for given in drawn] == np.repeat([6, 12, 18], 4).tolist() == np.repeat(curve.sizes, 4).tolist()
     assert all(len(set(codes[given].tolist())) == 2 for given in drawn)
@@ -261,7 +260,7 @@ def test_learning_curve_has_means_and_their_standard_errors(monkeypatch) -> None
 
 
 def test_learning_curve_tests_on_other_labels(monkeypatch) -> None:
-    monkeypatch.setattr(learning, "FAMILIES", ("sup", "pca"))
+    monkeypatch.setattr(result, "FAMILIES", ("sup", "pca"))
     rng = np.random.default_rng(0)
     truth = np.arange(60) % 2
     X = rng.normal(size=(60, 2)) + 8.0 * truth[:, None]

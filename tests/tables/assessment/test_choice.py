@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 import specmargin as sm
-from specmargin.tables.assessment.false_labels import told_false_labels
+from specmargin.tables.assessment.choice import told_false_labels
 
 
 def moons():

@@ -1,7 +1,7 @@
 """Columns of the table of methods: each shows its own number of a row."""
 
 from specmargin.tables.assessment.comparison import Row
-from specmargin.tables.assessment.measures import explanations, measures
+from specmargin.tables.assessment.page import explanations, measures
 
 ROW = Row(
     "a",
