@@ -24,6 +24,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from cvxproof.files import replace_file
 from specmargin.exceptions import SpecmarginError
@@ -195,17 +196,8 @@ def _call(
     if expected != sources(*packages):
         named = ", ".join(differing(expected, sources(*packages))[:6])
         raise ClusterError(f"a worker has other sources than this process: {named}; install the same on both")
-    with _one_at_a_time:
-        before = os.environ.get(_DATA)
-        if place is not None:
-            os.environ[_DATA] = _places[place]
-        try:
-            return function(*each)
-        finally:
-            if place is not None:
-                os.environ.pop(_DATA, None)
-                if before is not None:
-                    os.environ[_DATA] = before
+    with _one_at_a_time, patch.dict(os.environ, {} if place is None else {_DATA: _places[place]}):
+        return function(*each)
 
 
 @cache

@@ -18,29 +18,25 @@ __all__ = ["choose", "next_steps", "told_false_labels"]
 
 def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
     """Return the name of the method to be used, and why."""
-    ran = [row for row in rows if row.was_run and row.name not in ("majority", "mean")]
+    ran = {row.name: row for row in rows if row.was_run and row.name not in ("majority", "mean")}
     if not ran:
         reasons = "; ".join(f"{row.title}: {', '.join(row.notes)}" for row in rows if not row.was_run)
         raise InvalidInputError(f"no method could be run ({reasons}); allow more time or memory, or name others.")
-    by_name = {row.name: row for row in ran}
-    better = [row for row in ran if row.verdict.startswith("better than supervised")]
-    automatic = by_name.get("AutoSSL")
+    better = [row for row in ran.values() if row.verdict.startswith("better than supervised")]
     if better:
         best = min(better, key=_loss)
         return best.name, f"It is {best.verdict} (p = {best.p:.3f})."
-    if automatic is not None and not automatic.verdict.startswith("worse"):
-        if n_labeled < FEWEST:
-            return (
-                "AutoSSL",
-                f"With {n_labeled} labels nothing can be counted; its mixture holds supervised classifiers, too.",
-            )
-        return "AutoSSL", "No method is shown to be better; its mixture holds supervised classifiers, too."
-    if BASELINE in by_name or "ridge" in by_name:
-        return (
-            BASELINE if BASELINE in by_name else "ridge",
-            "No method that uses unlabelled rows is shown to be better.",
+    if "AutoSSL" in ran and not ran["AutoSSL"].verdict.startswith("worse"):
+        why = (
+            "No method is shown to be better"
+            if n_labeled >= FEWEST
+            else f"With {n_labeled} labels nothing can be counted"
         )
-    return min(ran, key=_loss).name, "It has the least log-loss of those that were run."
+        return "AutoSSL", f"{why}; its mixture holds supervised classifiers, too."
+    for name in (BASELINE, "ridge"):
+        if name in ran:
+            return name, "No method that uses unlabelled rows is shown to be better."
+    return min(ran.values(), key=_loss).name, "It has the least log-loss of those that were run."
 
 
 def _loss(row: Row) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from importlib import import_module
 from numbers import Real
 from shlex import quote
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ __all__ = [
     "distinct",
     "infer_types",
     "missing_in",
+    "needed",
     "objects",
     "option",
     "pandas",
@@ -73,13 +75,17 @@ _LENGTH_OF_TEXT, _DISTINCT_OF_TEXT = 3.0, 0.5
 """Mean number of words, and share of different cells, from which on a column is text."""
 
 
+def needed(name: str, use: str) -> Any:
+    """Return a module of the extra ``tables``, or say what brings it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SolverNotInstalledError(f"{use}: pip install 'specmargin[tables]'.") from error
+
+
 def pandas() -> Any:
     """Return pandas, or say what brings it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise SolverNotInstalledError("tables are read with pandas: pip install 'specmargin[tables]'.") from error
-    return pd
+    return needed("pandas", "tables are read with pandas")
 
 
 @dataclass(frozen=True)

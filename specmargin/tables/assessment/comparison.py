@@ -148,38 +148,35 @@ def _row(one: Outcome, reference: Outcome | None, known: AnyArray, hidden: npt.N
         row = replace(row, differs=float(np.mean(decided != other)))
     if len(known) < FEWEST:
         return replace(row, verdict=_TOO_FEW if one is not reference else "the baseline")
-    row = (_with_number_error if of_numbers else _with_class_error)(row, one, known)
+    row = (_of_numbers if of_numbers else _of_classes)(row, one, reference, known)
     if reference is None:
         return replace(row, verdict="the supervised baseline was not run")
-    if one is reference:
-        return replace(row, verdict="the baseline")
-    row = (_with_sign_test if of_numbers else _with_mcnemar_test)(row, one, reference, known)
-    return replace(row, verdict="looks at no feature") if one.name in _BLIND else row
+    verdict = "the baseline" if one is reference else "looks at no feature" if one.name in _BLIND else row.verdict
+    return replace(row, verdict=verdict)
 
 
-def _with_class_error(row: Row, one: Outcome, known: IntArray) -> Row:
+def _of_classes(row: Row, one: Outcome, reference: Outcome | None, known: IntArray) -> Row:
+    """Add errors at left-out labels, and McNemar's test against the reference."""
     wrong = one.held_out.argmax(axis=1) != known
     estimate = error_estimate(wrong)
     balanced = 1.0 - float(np.mean([wrong[known == c].mean() for c in np.unique(known)]))
     loss = log_loss(one.held_out, known)
-    return replace(row, error=estimate.error, interval=estimate.interval, balanced_accuracy=balanced, log_loss=loss)
-
-
-def _with_number_error(row: Row, one: Outcome, known: FloatArray) -> Row:
-    residuals, rng = one.held_out[:, 0] - known, np.random.default_rng(0)
-    drawn = np.sqrt((residuals[rng.integers(len(known), size=(500, len(known)))] ** 2).mean(axis=1)) / known.std()
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return replace(row, error=relative_error(residuals, known), interval=(float(low), float(high)))
-
-
-def _with_mcnemar_test(row: Row, one: Outcome, reference: Outcome, known: IntArray) -> Row:
-    wrong, theirs = (outcome.held_out.argmax(axis=1) != known for outcome in (one, reference))
-    test = compare_errors(wrong, theirs, row.differs)
+    row = replace(row, error=estimate.error, interval=estimate.interval, balanced_accuracy=balanced, log_loss=loss)
+    if reference is None or one is reference:
+        return row
+    test = compare_errors(wrong, reference.held_out.argmax(axis=1) != known, row.differs)
     return replace(row, wins=test.gains, losses=test.losses, p=test.p_better, p_worse=test.p_worse, power=test.power)
 
 
-def _with_sign_test(row: Row, one: Outcome, reference: Outcome, known: FloatArray) -> Row:
-    ours, theirs = (np.abs(outcome.held_out[:, 0] - known) for outcome in (one, reference))
+def _of_numbers(row: Row, one: Outcome, reference: Outcome | None, known: FloatArray) -> Row:
+    """Add the relative error at left-out labels, and the sign test against the reference."""
+    residuals, rng = one.held_out[:, 0] - known, np.random.default_rng(0)
+    drawn = np.sqrt((residuals[rng.integers(len(known), size=(500, len(known)))] ** 2).mean(axis=1)) / known.std()
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    row = replace(row, error=relative_error(residuals, known), interval=(float(low), float(high)))
+    if reference is None or one is reference:
+        return row
+    ours, theirs = np.abs(residuals), np.abs(reference.held_out[:, 0] - known)
     wins, losses = int((ours < theirs).sum()), int((ours > theirs).sum())
     p, p_worse = (float(binom.sf(k - 1, wins + losses, 0.5)) for k in (wins, losses))
     return replace(row, wins=wins, losses=losses, p=p, p_worse=p_worse)

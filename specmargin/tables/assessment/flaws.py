@@ -104,39 +104,36 @@ def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y", 
 
 
 def _dropped(name: str, reason: str) -> tuple[str, str]:
-    kinds = {
-        "holds one": "constant column",
-        "is empty": "empty column",
-        "holds the same": "repeated column",
-        "repeats the labels": "column that equals the labels",
-        "is ignored": "ignored column",
-        "is a text": "column without words",
-        "tells the class": "the label in other words",
-    }
-    kind = next((kind for begin, kind in kinds.items() if reason.startswith(begin)), "column that tells too much")
+    kind = next((kind for begin, kind in _KINDS.items() if reason.startswith(begin)), "column that tells too much")
     kind = "column that numbers the rows" if reason.endswith(("the row", "the rows", "as stated")) else kind
-    asked = "" if reason.startswith("is ignored") else f" If it should be, say {option(name, 'KIND')}."
-    return kind, f"{name!r} {reason}; it is not used.{asked if kind in _DECIDED else ''}"
+    asked = f" If it should be, say {option(name, 'KIND')}." if kind in _DECIDED else ""
+    return kind, f"{name!r} {reason}; it is not used.{asked}"
 
 
+_KINDS = {
+    "holds one": "constant column",
+    "is empty": "empty column",
+    "holds the same": "repeated column",
+    "repeats the labels": "column that equals the labels",
+    "is ignored": "ignored column",
+    "is a text": "column without words",
+    "tells the class": "the label in other words",
+}
 _DECIDED = ("column that numbers the rows", "the label in other words", "column that tells too much")
 
 
 def _odd(table: Table, roles: Roles) -> _Named:
     """Cells that cannot be read, and numbers that stand for missing ones."""
     for name in roles.used:
-        kind, odd = table.types[name], table.odd(name)
-        if odd:
-            cells = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:_LISTED]) + (
-                ", ..." if len(odd) > 5 else ""
-            )
-            read = f"{name!r} is read as {kind.spelled()}"
-            yield "odd cells", f"{read}; {len(odd)} cells are none and count as missing: {cells}."
+        kind, n = table.types[name], len(table.odd(name))
+        if n:
+            read, cells = f"{name!r} is read as {kind.spelled()}", table.told_odd(name, _LISTED)
+            yield "odd cells", f"{read}; {n} cells are none and count as missing: {cells}."
         if kind.marks:
-            days, every = kind.kind == "date", f"{kind.kind}:all"
+            days = kind.kind == "date"
             marks = ", ".join(str(np.datetime64(int(m), "s"))[:10] if days else _plain(m) for m in kind.marks)
             text = f"{name!r} holds {marks}, far from all other {kind.kind}s: it counts as missing. "
-            yield "numbers for missing ones", f"{text}If not, say {option(name, every)}."
+            yield "numbers for missing ones", f"{text}If not, say {option(name, f'{kind.kind}:all')}."
 
 
 def _plain(number: float) -> str:
@@ -144,15 +141,13 @@ def _plain(number: float) -> str:
 
 
 def _missing(table: Table, roles: Roles) -> _Named:
+    done = {"category": "they are a category of their own", "text": "they are read as a text without words"}
     for name, role in roles.used.items():
         n = int(missing_in(table.columns[name]).sum()) - len(table.odd(name))
         if n:
-            done = {
-                "category": "they are a category of their own",
-                "text": "they are read as a text without words",
-            }.get(role, "they are set to the median, and a feature says where")
             share = f"{n / table.n_rows:.0%}" if n >= table.n_rows / 100 else "less than 1 %"
-            yield "missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {done}."
+            what = done.get(role, "they are set to the median, and a feature says where")
+            yield "missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {what}."
 
 
 def _infinite(table: Table, roles: Roles) -> _Named:
@@ -165,31 +160,25 @@ def _infinite(table: Table, roles: Roles) -> _Named:
 
 def _scales(table: Table, roles: Roles) -> _Named:
     """Deviations that differ by a thousand, of numbers; of the columns of a sparse matrix, by their largest entries."""
+    kind = "columns of different scale"
     if table.matrix is not None:
         largest = np.abs(table.matrix).max(axis=0).toarray().ravel()
         large = largest[largest > 0]
         if len(large) and large.max() >= _SCALES * large.min():
             text = f"the largest entries of the columns lie between {large.min():.3g} and {large.max():.3g}"
-            yield "columns of different scale", f"{text}; scale them, e.g. by sklearn's MaxAbsScaler."
+            yield kind, f"{text}; scale them, e.g. by sklearn's MaxAbsScaler."
         return
     spread = {}
-    for name, role in roles.used.items():
-        column = table.columns[name]
-        if role == "number":
-            there = column[np.isfinite(column)]
-            # By the largest entry: the square of an entry may not be representable.
-            unit = float(np.abs(there).max(initial=0.0))
-            deviation = unit * float(np.std(there / unit)) if unit > 0 else 0.0
-            if deviation > 0:
-                spread[name] = deviation
-    if not spread or max(spread.values()) < _SCALES * min(spread.values()):
-        return
-    least, most = min(spread, key=lambda name: spread[name]), max(spread, key=lambda name: spread[name])
-    deviates = f"the deviation of {most!r} ({spread[most]:.3g}) is {spread[most] / spread[least]:.2g} times"
-    yield (
-        "columns of different scale",
-        f"{deviates} that of {least!r} ({spread[least]:.3g}); numbers are standardised.",
-    )
+    for name in [name for name, role in roles.used.items() if role == "number"]:
+        there = table.columns[name][np.isfinite(table.columns[name])]
+        # By the largest entry: the square of an entry may not be representable.
+        unit = float(np.abs(there).max(initial=0.0))
+        if unit > 0 and (deviation := unit * float(np.std(there / unit))) > 0:
+            spread[name] = deviation
+    if spread and max(spread.values()) >= _SCALES * min(spread.values()):
+        least, most = (choose(spread, key=lambda name: spread[name]) for choose in (min, max))
+        deviates = f"the deviation of {most!r} ({spread[most]:.3g}) is {spread[most] / spread[least]:.2g} times"
+        yield kind, f"{deviates} that of {least!r} ({spread[least]:.3g}); numbers are standardised."
 
 
 def _classes(labels: AnyArray, target: str, exact: bool, spelled: dict[str, list[Any]]) -> _Named:

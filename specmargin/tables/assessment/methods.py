@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,13 +27,14 @@ from specmargin.tables.assessment.measurement import Size, labeled_rows
 from specmargin.tables.assessment.tuned_svm import TunedSVM
 from specmargin.tables.auto_ssl import AutoSSL
 from specmargin.tables.candidates import SUPERVISED
-from specmargin.typing import FloatArray, IntArray, Matrix
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = [
     "BASELINE",
     "STANDARD",
     "FittedMethod",
     "Method",
+    "Supervised",
     "choose_methods",
     "estimators_of",
     "inner_folds",
@@ -158,31 +159,38 @@ class Method(ABC):
         return self.name
 
 
-class Majority(Method):
-    """The most frequent class, whatever the features."""
+class Supervised(Method):
+    """A method that sees the labelled rows alone.
 
-    name, title, is_supervised = "majority", "majority class", True
+    Parameters
+    ----------
+    name, title : str
+    make : callable
+        Returns the fitted estimator and what it chose, from features, labels and the seed.
+    """
 
-    def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
-        """Count the labels."""
-        from sklearn.dummy import DummyClassifier
+    is_supervised = True
 
-        known = codes[codes >= 0]
-        counts = np.bincount(known)
-        most = f"class {counts.argmax()} has {counts.max()} of {len(known)} labels"
-        return FittedMethod(DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known), most)
+    def __init__(self, name: str, title: str, make: Callable[[Matrix, AnyArray, int], tuple[Any, str]]) -> None:
+        self.name, self.title, self._make = name, title, make
+
+    def fit(self, X: Matrix, codes: AnyArray, seed: int) -> FittedMethod:
+        """Fit to the labelled rows."""
+        known = labeled_rows(codes)
+        return FittedMethod(*self._make(X[known], codes[known], seed))
 
 
-class SupervisedSVM(Method):
-    """See `TunedSVM`."""
+def _majority(X: Matrix, codes: IntArray, seed: int) -> tuple[Any, str]:
+    from sklearn.dummy import DummyClassifier
 
-    name, title, is_supervised = "svm", "tuned SVM", True
+    counts = np.bincount(codes)
+    most = f"class {counts.argmax()} has {counts.max()} of {len(codes)} labels"
+    return DummyClassifier(strategy="prior").fit(np.zeros((len(codes), 1)), codes), most
 
-    def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
-        """Tune and fit to the labelled rows."""
-        known = np.flatnonzero(codes >= 0)
-        svm = TunedSVM(random_state=seed).fit(X[known], codes[known])
-        return FittedMethod(svm, svm.chosen_)
+
+def _tuned_svm(X: Matrix, codes: IntArray, seed: int) -> tuple[Any, str]:
+    svm = TunedSVM(random_state=seed).fit(X, codes)
+    return svm, svm.chosen_
 
 
 class Automatic(Method):
@@ -346,9 +354,10 @@ def choose_methods(methods: Sequence[Any] | str | None) -> list[Method]:
 
 def _method(one: Any, shared: dict[str, Any] | None) -> Method:
     if isinstance(one, str):
-        own = {"majority": Majority, "svm": SupervisedSVM}
-        if one.lower() in own:
-            return own[one.lower()]()
+        if one.lower() == "majority":
+            return Supervised("majority", "majority class", _majority)
+        if one.lower() == "svm":
+            return Supervised("svm", "tuned SVM", _tuned_svm)
         if one.lower() in (BASELINE, "autossl"):
             return Automatic(one.lower() == BASELINE, shared)
         names = ["AutoSSL", *estimators_of(ClassifierMixin), *(f"S3VM-{search}" for search in SEARCHES)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from specmargin import __version__
 from specmargin.checks import visible
-from specmargin.exceptions import SolverNotInstalledError
+from specmargin.tables.assessment.columns import needed
 from specmargin.tables.assessment.comparison import FEWEST, Row
 
 __all__ = ["Measure", "explanations", "measures", "page"]
@@ -97,17 +97,14 @@ _CAPTIONS = (
 
 def page(comparison: Any) -> str:
     """Return the page of a `Comparison` as text."""
-    try:
-        from jinja2 import Environment, PackageLoader
-        from markupsafe import Markup
-    except ImportError as error:
-        raise SolverNotInstalledError("the page is made with Jinja2: pip install 'specmargin[tables]'.") from error
+    jinja2 = needed("jinja2", "the page is made with Jinja2")
+    Markup = needed("markupsafe", "the page is made with Jinja2").Markup
 
     def written_out(value: Any) -> Any:
         return value if isinstance(value, Markup) else visible(str(value))
 
-    environment = Environment(
-        loader=PackageLoader("specmargin", "tables/assessment"), autoescape=True, finalize=written_out
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("specmargin", "tables/assessment"), autoescape=True, finalize=written_out
     )
     known = _facts(comparison) | _pictures(comparison, Markup)
     if len(comparison.data.classes):

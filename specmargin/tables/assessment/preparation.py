@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.checks import among
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverNotInstalledError
-from specmargin.tables.assessment.columns import ColumnType, as_texts, missing_in, pandas, spelling
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.tables.assessment.columns import ColumnType, as_texts, missing_in, needed, pandas, spelling
 from specmargin.tables.assessment.table import Table
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
@@ -142,37 +142,33 @@ class Preparation:
             If a column is missing, or most of its cells cannot be read.
         """
         lost = [name for name in self.roles if name not in table.cells]
-        if self.transformer is None or lost:
-            if self.transformer is None and not lost:
-                return table, [], [""] * table.n_rows
-            columns = among(lost[0] if lost else "", table.cells) if table.cells else "no columns."
+        if lost:
+            columns = among(lost[0], table.cells) if table.cells else "no columns."
             raise InvalidInputError(
                 f"the columns {', '.join(map(repr, lost))} are missing, which the model was fitted with; the table has "
                 f"{columns} Pass a table with the same columns."
             )
-        table = Table(
-            {name: cells for name, cells in table.cells.items() if name in self.types},
-            given=table.given,
-            fixed=self.types,
-        )
-        notes, remarks = [], [""] * table.n_rows
+        remarks = [""] * table.n_rows
+        notes: list[str] = []
+        if self.transformer is None:
+            return table, notes, remarks
+        cells = {name: one for name, one in table.cells.items() if name in self.types}
+        table = Table(cells, given=table.given, fixed=self.types)
         for name, role in self.roles.items():
-            odd = table.odd(name)
-            there = int((~missing_in(as_texts(table.cells[name]))).sum())
+            odd, there = table.odd(name), int((~missing_in(as_texts(table.cells[name]))).sum())
             if len(odd) > max(2, 0.5 * there) or (odd and len(odd) == there):
                 raise InvalidInputError(
                     f"the column {name!r} held numbers or dates when the model was fitted "
                     f"({self.types[name].spelled()}), and now holds {odd[0][1]!r} in row {odd[0][0]}; mend the column."
                 )
             strange = [(row, cell, "cannot be read, and counts as missing") for row, cell in odd]
-            if role == "category":
-                strange += self._unknown(name, table.columns[name])
+            strange += self._unknown(name, table.columns[name]) if role == "category" else []
             for row, cell, what in strange:
                 remarks[row - 1] += f"{'; ' if remarks[row - 1] else ''}{name}: {cell!r} {what}"
             if strange:
-                cells = ", ".join(dict.fromkeys(f"{cell!r} (row {row})" for row, cell, _ in strange[:4]))
+                named = ", ".join(dict.fromkeys(f"{cell!r} (row {row})" for row, cell, _ in strange[:4]))
                 more = f" and {len(strange) - 4} more" if len(strange) > 4 else ""
-                notes.append(f"{name!r}: {cells}{more} {strange[0][2]}.")
+                notes.append(f"{name!r}: {named}{more} {strange[0][2]}.")
         return table, notes, remarks
 
     def _unknown(self, name: str, column: AnyArray) -> list[tuple[int, str, str]]:
@@ -193,9 +189,9 @@ class Preparation:
             column = table.columns[name]
             if role in ("number", "date"):
                 columns[name] = _numbers(name, column)
-            else:
-                keys = self._keys(name, column) if role == "category" else [text or "" for text in column]
-                columns[name] = pandas().Series(keys, dtype=object)
+                continue
+            keys = self._keys(name, column) if role == "category" else [text or "" for text in column]
+            columns[name] = pandas().Series(keys, dtype=object)
         return pandas().DataFrame(columns)
 
     def state(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
@@ -295,10 +291,4 @@ def from_bytes(data: AnyArray) -> Any:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise SolverNotInstalledError(
-            "models of tables are stored by skops: pip install 'specmargin[tables]'."
-        ) from error
-    return skops.io
+    return needed("skops.io", "models of tables are stored by skops")

@@ -11,8 +11,7 @@ from sklearn.base import RegressorMixin
 from specmargin import estimators
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.tables.assessment.measurement import labeled_rows
-from specmargin.tables.assessment.methods import FittedMethod, Method, estimators_of
+from specmargin.tables.assessment.methods import FittedMethod, Method, Supervised, estimators_of
 from specmargin.typing import AnyArray, Matrix
 
 __all__ = ["Numbers", "choose_regressors"]
@@ -22,24 +21,27 @@ _NUMBERS = ("ridge", "mean", "SpectralFilterRegressor", "LapRLSRegressor")
 
 
 class Numbers(Method):
-    """The mean, ridge regression on the labelled rows, or a regressor of the package: for labels that are numbers."""
+    """A regressor of the package by its name, with its defaults; what tunes itself is tuned on the labels alone."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.title = name, {"ridge": "ridge (supervised)", "mean": "mean of the labels"}.get(name, name)
-        self.is_supervised = name in ("ridge", "mean")
+        self.name = self.title = name
 
     def fit(self, X: Matrix, codes: AnyArray, seed: int) -> FittedMethod:
-        """Fit to labels with nan for unlabelled rows; what tunes itself is tuned on the labels alone."""
-        from sklearn.dummy import DummyRegressor
-        from sklearn.linear_model import RidgeCV
+        """Fit to labels with nan for unlabelled rows."""
+        return FittedMethod(getattr(estimators, self.name)().fit(X, codes), "its defaults")
 
-        known = labeled_rows(codes)
-        if not self.is_supervised:
-            return FittedMethod(getattr(estimators, self.name)().fit(X, codes), "its defaults")
-        if self.name == "mean":
-            return FittedMethod(DummyRegressor().fit(np.zeros((len(known), 1)), codes[known]), "")
-        ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X[known], codes[known])
-        return FittedMethod(ridge, f"alpha = {ridge.alpha_:.3g}")
+
+def _mean(X: Matrix, numbers: AnyArray, seed: int) -> tuple[Any, str]:
+    from sklearn.dummy import DummyRegressor
+
+    return DummyRegressor().fit(np.zeros((len(numbers), 1)), numbers), ""
+
+
+def _ridge(X: Matrix, numbers: AnyArray, seed: int) -> tuple[Any, str]:
+    from sklearn.linear_model import RidgeCV
+
+    ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X, numbers)
+    return ridge, f"alpha = {ridge.alpha_:.3g}"
 
 
 def choose_regressors(methods: Sequence[Any] | str | None) -> list[Method]:
@@ -57,4 +59,6 @@ def choose_regressors(methods: Sequence[Any] | str | None) -> list[Method]:
             raise InvalidInputError(
                 f"methods names {shown(one)}, which fits no numbers; take some of {', '.join(known.values())}."
             )
-    return [Numbers(name) for name in dict.fromkeys(("ridge", *(known[one.lower()] for one in wanted)))]
+    own = {"ridge": ("ridge (supervised)", _ridge), "mean": ("mean of the labels", _mean)}
+    names = dict.fromkeys(("ridge", *(known[one.lower()] for one in wanted)))
+    return [Supervised(name, *own[name]) if name in own else Numbers(name) for name in names]

@@ -231,20 +231,15 @@ class Comparison(AsText):
 
     def table(self) -> dict[str, list[Any]]:
         """Return the numbers of all rows, by column: what a data frame is made of."""
-        columns: dict[str, list[Any]] = {
-            "method": [row.title for row in self.rows],
-            "error": [row.error for row in self.rows],
-            "error_low": [row.interval[0] for row in self.rows],
-            "error_high": [row.interval[1] for row in self.rows],
-        }
-        numbers = ("balanced_accuracy", "log_loss", "wins", "losses", "p", "p_worse", "power", "differs")
-        for name in (*numbers, "seconds", "megabytes", "chosen", "judged", "verdict"):
-            columns[name] = [getattr(row, name) for row in self.rows]
-        columns["notes"] = [" | ".join(row.notes) for row in self.rows]
-        return {
-            name: ["" if isinstance(value, float) and np.isnan(value) else value for value in values]
-            for name, values in columns.items()
-        }
+        lines = []
+        for row in self.rows:
+            low, high = row.interval
+            line = {"method": row.title, "error": row.error, "error_low": low, "error_high": high, **vars(row)}
+            for name in ("name", "title", "interval", "is_supervised", "was_run"):
+                del line[name]
+            lines.append(line | {"notes": " | ".join(row.notes)})
+        columns = {name: [line[name] for line in lines] for name in lines[0]}
+        return {name: ["" if one != one else one for one in values] for name, values in columns.items()}
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as a CSV file."""

@@ -82,13 +82,12 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
     dropped: dict[str, str] = {}
     doubts: dict[str, str] = {}
     known: dict[tuple[str, bytes], str] = {}
-    known_rows = np.array([label is not None for label in labels], dtype=bool)
-    known_labels = labels[known_rows]
+    labelled = np.array([label is not None for label in labels], dtype=bool)
     names_rows = [name for name, kind in table.stated.items() if kind == "id" and name in table.cells]
     for name, column in table.columns.items():
-        kind = table.types[name]
-        if table.stated.get(name) in ("ignore", "id"):
-            dropped[name] = "is ignored, as you asked" if table.stated[name] == "ignore" else "names the row, as stated"
+        kind, asked = table.types[name], table.stated.get(name)
+        if asked in ("ignore", "id"):
+            dropped[name] = "is ignored, as you asked" if asked == "ignore" else "names the row, as stated"
             continue
         reason = _useless(column) or ("" if kind.stated else _of_rows(name, column, table))
         key = (column.dtype.kind, repr(column.tolist()).encode() if column.dtype.kind == "O" else column.tobytes())
@@ -97,16 +96,9 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
         if "the row" in reason:
             names_rows.append(name)
         if not reason and not kind.stated:
-            doubt, exact = _follows(column[known_rows], known_labels, target)
-            reason, doubts[name] = (doubt, "") if exact and strict else ("", doubt)
-        if not reason and not kind.stated and not doubts.get(name):
-            texts = as_texts(column[known_rows])
-            doubt, certain = _tells(texts, known_labels, len(table.cells), target)
-            if not doubt:
-                filled = np.where(missing_in(texts), "empty", "filled")
-                doubt, certain = _tells(filled, known_labels, len(table.cells), target)
-                doubt = f"by being empty or not {doubt}" if doubt else ""
-            reason, doubts[name] = (doubt, "") if certain == "same" or (certain and strict) else ("", doubt)
+            doubts[name], certain = _gives_away(column[labelled], labels[labelled], len(table.cells), target)
+            if certain == "same" or (certain and strict):
+                reason = doubts.pop(name)
         if not reason and kind.kind == "text" and not _repeats_terms(column):
             reason = "is a text whose words do not repeat"
         if reason:
@@ -130,34 +122,43 @@ def choose_roles(table: Table, labels: AnyArray, *, target: str = "y", strict: b
     return Roles(used, dropped, doubts, names_rows[0] if names_rows else "")
 
 
+def _gives_away(column: AnyArray, labels: AnyArray, n_columns: int, target: str) -> tuple[str, str]:
+    """Return how a column tells the labels of labelled rows, and "" where that may be chance or is known before."""
+    doubt, exact = _follows(column, labels, target)
+    if doubt:
+        return doubt, "all" if exact else ""
+    texts = as_texts(column)
+    doubt, certain = _tells(texts, labels, n_columns, target)
+    if not doubt:
+        doubt, certain = _tells(np.where(missing_in(texts), "empty", "filled"), labels, n_columns, target)
+        doubt = f"by being empty or not {doubt}" if doubt else ""
+    return doubt, certain
+
+
 def _useless(column: AnyArray) -> str:
     """Return the reason why a column is of no use, "" if there is none."""
     missing, values = missing_in(column), distinct(column)
     if missing.all():
         return "is empty"
-    if len(values) == 1 and not missing.any():
-        return f"holds one value, {f'{values[0]:g}' if column.dtype.kind == 'f' else repr(str(values[0]))}, in all rows"
-    return ""
+    if len(values) > 1 or missing.any():
+        return ""
+    return f"holds one value, {f'{values[0]:g}' if column.dtype.kind == 'f' else repr(str(values[0]))}, in all rows"
 
 
 def _of_rows(name: str, column: AnyArray, table: Table) -> str:
     """Return why a column names or numbers the rows, "" if it does not."""
-    n, different = len(column), len(distinct(column))
-    missing = missing_in(column)
-    if column.dtype.kind == "O" and 0 < missing.sum() <= 0.05 * n:  # a name that was forgotten
-        column = column[~missing]
-        n = len(column)
-    elif missing.any():
+    missing, texts, different = missing_in(column), column.dtype.kind == "O", len(distinct(column))
+    if missing.any() and not (texts and missing.sum() <= 0.05 * len(column)):  # but for a name that was forgotten
         return ""
+    column = column[~missing]
+    n = len(column)
     if not table.given or n < 4:
         return ""
-    if column.dtype.kind == "O" and different >= (0.95 * n if n >= 20 else n):
-        length = np.mean([len(value.split()) for value in column])
-        return (
-            "has another value in every row, and names the row"
-            if length < 3 and n == different
-            else (f"has {different} values in {n} rows, and names the row" if length < 3 else "")
-        )
+    if texts and different >= (0.95 * n if n >= 20 else n):
+        if np.mean([len(value.split()) for value in column]) >= 3:
+            return ""
+        own = "another value in every row" if n == different else f"{different} values in {n} rows"
+        return f"has {own}, and names the row"
     if column.dtype.kind == "f" and n > different >= max(n / 2, 4) and len(table.columns) > 1:
         # Rows that are repeated repeat their number, too.
         rows = list(zip(*(one.tolist() for one in table.columns.values()), strict=True))
@@ -305,16 +306,13 @@ def described(table: Table, roles: Roles, labels: AnyArray, target: str) -> list
     """
     known = [label for label in labels if label is not None]
     kinds = "number" if known and isinstance(known[0], float) else f"{len(set(map(str, known)))} classes"
-    first = _short(str(known[0])) if known else ""
-    rows = [(target, "label", kinds, first, len(labels) - len(known), "")]
+    rows = [(target, "label", kinds, _short(str(known[0])) if known else "", len(labels) - len(known), "")]
     for name, kind in table.types.items():
         role = "feature" if name in roles.used else "id" if name == roles.identifier else "left out"
-        cells, odd = as_texts(table.cells[name]), table.odd(name)
-        there = next((cell for cell in cells if cell is not None), "")
-        missing = int(missing_in(table.columns[name]).sum()) - len(odd)
-        named = ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:3]) + (", ..." if len(odd) > 3 else "")
-        stated = ", as stated" if kind.stated else ""
-        rows.append((name, role, kind.spelled() + stated, _short(there), missing, named))
+        there = next((cell for cell in as_texts(table.cells[name]) if cell is not None), "")
+        missing = int(missing_in(table.columns[name]).sum()) - len(table.odd(name))
+        told = kind.spelled() + (", as stated" if kind.stated else "")
+        rows.append((name, role, told, _short(there), missing, table.told_odd(name, 3)))
     return [dict(zip(("column", "role", "type", "example", "missing", "odd cells"), row, strict=True)) for row in rows]
 
 

@@ -195,10 +195,8 @@ def _labelled(
 def _model(
     preparation: Preparation, fitted: FittedMethod, data: Prepared, scale: float, title: str, table: Table
 ) -> TableModel:
-    identifier = data.roles.identifier
-    return TableModel(
-        preparation, fitted, data.classes, scale, title, data.target, identifier, data.columns, table.names
-    )
+    own = data.target, data.roles.identifier, data.columns, table.names
+    return TableModel(preparation, fitted, data.classes, scale, title, *own)
 
 
 def compare_file(

@@ -97,6 +97,11 @@ class Table:
         cells = as_texts(self.cells[name])
         return [(int(i) + 1, str(cells[i])) for i in np.flatnonzero(self._read[name][1])]
 
+    def told_odd(self, name: str, n: int) -> str:
+        """Name the first n cells of a column that cannot be read."""
+        odd = self.odd(name)
+        return ", ".join(f"{cell!r} (row {row})" for row, cell in odd[:n]) + (", ..." if len(odd) > n else "")
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was noticed while reading, and what is ambiguous about a column."""
@@ -147,14 +152,12 @@ def as_table(X: Any) -> Table:
         return X
     if sp.issparse(X):
         return Table({}, feature_rows(X, "X", sp.csr_array, small=False), given=False)
-    names = getattr(X, "columns", None)
-    if isinstance(X, Mapping):
-        columns = {str(name): as_cells(values) for name, values in X.items()}
-    elif names is not None:
-        listed = list(names)
-        if len({str(name) for name in listed}) < len(listed):
+    named = isinstance(X, Mapping) or getattr(X, "columns", None) is not None
+    if named:
+        listed = list(X if isinstance(X, Mapping) else X.columns)
+        columns = {str(name): as_cells(X[name]) for name in dict.fromkeys(listed)}
+        if len(columns) < len(listed):
             raise InvalidInputError(f"X has columns of equal names ({shown(listed)}); give each a name of its own.")
-        columns = {str(name): as_cells(X[name]) for name in listed}
     else:
         with foreign("pass a table or an array (n_samples, n_features)"):
             array = np.asarray(X)
@@ -170,7 +173,7 @@ def as_table(X: Any) -> Table:
         raise InvalidInputError(f"X has columns of different lengths ({shown(lengths)}); pass one value per row.")
     if not columns or not next(iter(lengths.values())):
         raise InvalidInputError(f"X={shown(X)} has no rows or no columns; pass at least two rows with one feature.")
-    return Table(columns, given=names is not None or isinstance(X, Mapping))
+    return Table(columns, given=named)
 
 
 def split_target(table: Table, target: str, unlabeled: Any = None) -> tuple[Table, AnyArray]:
@@ -208,7 +211,6 @@ def split_target(table: Table, target: str, unlabeled: Any = None) -> tuple[Tabl
     )
     numbers = any(isinstance(label, float) for label in labels)
     notes = _notes_of_labels(target, table.types[target], table.cells[target]) if numbers else ()
-
     return replace(table.without(target), read_notes=(*table.read_notes, *notes)), labels
 
 

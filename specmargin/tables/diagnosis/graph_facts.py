@@ -13,6 +13,7 @@ from scipy.stats import skew
 from specmargin.arrays import feature_rows
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Components, NeighborSearch, check_adjacency
+from specmargin.graphs.parts import whole_seed
 from specmargin.labels import encode_labels, is_unlabeled, label_array, label_vector
 from specmargin.labels.markers import is_missing
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
@@ -24,7 +25,6 @@ __all__ += [
     "integer_seed",
     "largest_gap",
     "nearest_labels",
-    "neighbor_counts",
     "read_labels",
     "read_samples",
 ]
@@ -44,11 +44,9 @@ def integer_seed(random_state: Any) -> int:
     >>> integer_seed(3)
     3
     """
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    return int(np.random.default_rng().integers(2**31)) if random_state is None else int(random_state)
+    return int(whole_seed(random_state))
 
 
 def read_samples(X: Any, graph: Any, metric: Any, seed: int) -> tuple[Any, SparseArray | None, Any]:
@@ -154,12 +152,6 @@ def eigenpairs(W: SparseArray, n_components: int, seed: int) -> Spectrum:
     n = W.shape[0]
     more = 0 if n_components > _MOST_PIECES else _LEARNED
     return laplacian_eigenpairs(W, min(n, n_components + more), normalized=True, random_state=seed)
-
-
-def neighbor_counts(search: Any, k: int, n: int) -> tuple[IntArray, FloatArray]:
-    """Return how many samples list each among their k nearest (n,), and the distances to those (m, k)."""
-    distances, indices = search.kneighbors(n_neighbors=k)
-    return np.bincount(indices.ravel(), minlength=n).astype(np.intp), distances
 
 
 _SHOWN = 20

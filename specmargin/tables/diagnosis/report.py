@@ -28,7 +28,6 @@ from specmargin.tables.diagnosis.graph_facts import (
     integer_seed,
     largest_gap,
     nearest_labels,
-    neighbor_counts,
     read_labels,
     read_samples,
 )
@@ -206,7 +205,8 @@ def diagnose(
     k, to_neighbors = 0, None
     if search is not None and search.used.sum() > 1:
         k = min(n_neighbors, int(search.used.sum()) - 1)
-        counts, to_neighbors = neighbor_counts(search, k, n)
+        to_neighbors, indices = search.kneighbors(n_neighbors=k)
+        counts = np.bincount(indices.ravel(), minlength=n).astype(np.intp)
     W = knn_graph(search, k) if given is None else given
     if given is not None:
         counts = np.asarray((W != 0).sum(axis=1), dtype=np.intp).ravel()
@@ -219,7 +219,7 @@ def diagnose(
     if len(classes) > 1:
         facts = evidence(spectrum, W, X, labeled, codes, near, metric=metric, seed=whole)
     all_alike = columns is not None and columns.n_copied_samples == n - 1 and graph is None
-    verdict = judge(facts, len(codes), all_alike)
+    verdict, reason = judge(facts, len(codes), all_alike)
     diagnosis = Diagnosis(
         n_samples=n,
         n_labeled=len(codes),
@@ -234,8 +234,8 @@ def diagnose(
         edges=purity(codes, *edges_between(W, labeled), whole),
         nearest=purity(codes, pairs, pairs if near is None else near[pairs], whole),
         evidence=facts,
-        verdict=verdict.name,
-        reason=verdict.reason,
+        verdict=verdict,
+        reason=reason,
         advice=(),
         embedding=embedding(spectrum),
         counts=counts,

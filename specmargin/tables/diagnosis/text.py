@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from specmargin.estimators.comparison import FEWEST, mcnemar_power
-from specmargin.tables.diagnosis.evidence import Evidence, HeldOut
+from specmargin.tables.diagnosis.evidence import Evidence
 from specmargin.tables.diagnosis.facts import Purity
 
-__all__ = ["VERDICTS", "Verdict", "advise", "diagnosis_lines", "entries", "judge", "sentences"]
+__all__ = ["VERDICTS", "advise", "diagnosis_lines", "entries", "judge", "sentences"]
 
 _LEVEL = 0.05
 _SCALES = 1e3  # ratio of deviations from which on columns count as of different scale
@@ -25,24 +24,8 @@ VERDICTS = {
 """What `Diagnosis.verdict` may be."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Which assumption the labels support, and why.
-
-    Parameters
-    ----------
-    name : str
-        A key of `VERDICTS`.
-    reason : str
-        A sentence with the numbers.
-    """
-
-    name: str
-    reason: str
-
-
-def judge(facts: Evidence | None, n_labeled: int, all_alike: bool) -> Verdict:
-    """Return the verdict.
+def judge(facts: Evidence | None, n_labeled: int, all_alike: bool) -> tuple[str, str]:
+    """Return which assumption the labels support, a key of `VERDICTS`, and why, a sentence with the numbers.
 
     Parameters
     ----------
@@ -53,15 +36,13 @@ def judge(facts: Evidence | None, n_labeled: int, all_alike: bool) -> Verdict:
         Whether all samples are copies of one.
     """
     if all_alike:
-        return Verdict("none", "all samples are alike, and neighbours are arbitrary")
+        return ("none", "all samples are alike, and neighbours are arbitrary")
     if facts is None:
-        if n_labeled == 0:
-            return Verdict("cannot tell", "there are no labels")
-        return Verdict("cannot tell", f"all {n_labeled} labels are of one class")
+        return "cannot tell", f"all {n_labeled} labels are of one class" if n_labeled else "there are no labels"
     if n_labeled < FEWEST:
-        return Verdict("cannot tell", f"{n_labeled} labels are too few; from {FEWEST} on there is something to count")
+        return ("cannot tell", f"{n_labeled} labels are too few; from {FEWEST} on there is something to count")
     if facts.n_paired < FEWEST:
-        return Verdict(
+        return (
             "cannot tell",
             f"{facts.n_paired} of {facts.n_labeled} labels have another one of their class; from {FEWEST} on there is "
             "something to count",
@@ -69,35 +50,33 @@ def judge(facts: Evidence | None, n_labeled: int, all_alike: bool) -> Verdict:
     compared, edges = facts.comparison, facts.boundary
     smooth = facts.graph.p_value < _LEVEL
     bent = smooth and facts.beats_linear is not None and facts.beats_linear < _LEVEL
-    apart = edges is not None and facts.linear is not None and max(edges.p_value, facts.linear.p_value) < _LEVEL
     errors = (
         f"left-out labels: {facts.graph.error:.0%} errors along the graph, {facts.graph.by_chance:.0%} by chance "
         f"(p = {facts.graph.p_value:.2g})"
     )
-    if apart and not bent:
-        assert edges is not None
-        assert facts.linear is not None
-        return Verdict(
+    apart = edges and facts.linear and max(edges.p_value, facts.linear.p_value) < _LEVEL
+    if edges and facts.linear and apart and not bent:
+        return (
             "clusters",
             f"{edges.share:.1%} of the edges cross the linear boundary of the classes, {edges.by_chance:.1%} that of "
             f"random labels (p = {edges.p_value:.2g}), and it errs at {facts.linear.error:.0%} of left-out labels",
         )
     if smooth and compared is not None and compared.p_worse < _LEVEL:
-        return Verdict(
+        return (
             "none",
             f"{errors}, but features alone err at {_rival(facts):.0%} (p = {compared.p_worse:.2g}): the graph "
             "adds nothing that is seen",
         )
     if smooth:
-        return Verdict("manifold", errors)
+        return ("manifold", errors)
     power = mcnemar_power(facts.majority, facts.majority / 2.0, facts.n_labeled) if facts.majority > 0 else 0.0
     if power < 0.5:
-        return Verdict(
+        return (
             "cannot tell",
             f"{errors}; {facts.n_labeled} labels would show half of the error of naming one class with the probability "
             f"{power:.2f} only",
         )
-    return Verdict("none", errors)
+    return ("none", errors)
 
 
 def _rival(facts: Evidence) -> float:
@@ -159,18 +138,46 @@ def sentences(d: Any) -> list[str]:
 
 def entries(d: Any) -> list[tuple[str, str]]:
     """Return the numbers in words, each with its name."""
-    told = {
-        "columns": _columns(d),
-        "distances": _distances(d),
-        "graph": _graph(d),
-        "degrees": _degrees(d),
-        "eigenvalues": _gap(d),
-        "edges": _purity(d.edges, "edges between labels"),
-        "nearest labels": _purity(d.nearest, "nearest labels"),
-        "left-out labels": _held_out(d),
-        "boundary": _boundary(d),
-        "unlabelled data": _comparison(d),
-    }
+    c, distances, parts, g, gap, e = d.columns, d.distances, d.connectivity, d.degrees, d.gap, d.evidence
+    told = {}
+    if c is not None:
+        told["columns"] = (
+            f"deviations differ by {c.scale_ratio:.3g} at most; {c.n_constant} constant, {c.n_copies} repeated; "
+            f"{c.n_copied_samples} samples repeated, {c.n_contradictions} of them under two classes"
+        )
+    if distances is not None:
+        vary = f"vary by {distances.variation:.0%} of their mean; to neighbours {distances.contrast:.0%} of it"
+        told["distances"] = vary if distances.mean > 0 else "all are zero"
+    kind = "as given" if d.n_neighbors is None else f"{d.n_neighbors} nearest neighbours ({d.metric})"
+    sizes = ", ".join(map(str, parts.sizes[:4])) + (", ..." if parts.n_components > 4 else "")
+    several = f"{parts.n_components} components ({sizes}), {parts.n_without_label} without a label"
+    pieces = several if parts.n_components > 1 else "one component"
+    told["graph"] = f"{kind}; {pieces}; {parts.n_isolated} isolated samples"
+    told["degrees"] = (
+        f"{g.least} to {g.most}, {g.mean:.1f} on average; skewness of the {g.counted} {g.hubness:.1f}; the largest "
+        f"hub, sample {g.largest_hub}, is {'listed by' if g.counted == 'in-degree' else 'joined to'} {g.largest_count}"
+    )
+    lowest = f"the lowest {len(gap.eigenvalues)}"
+    ends = f"of {lowest} behind {gap.n_clusters} ({gap.low:.2g} to {gap.high:.2g})"
+    if not gap.size > 0:
+        told["eigenvalues"] = f"{lowest} are alike: at least {gap.n_clusters} clusters"
+    elif gap.is_clear:
+        told["eigenvalues"] = f"clear gap {ends}: {gap.n_clusters} cluster{'s' if gap.n_clusters > 1 else ''}"
+    else:
+        told["eigenvalues"] = f"no clear gap; the largest {ends} is less than twice another"
+    told["edges"] = _purity(d.edges, "edges between labels") or "none between labels: nothing to tell"
+    told["nearest labels"] = _purity(d.nearest, "nearest labels")
+    if e is not None:
+        named = (("graph", e.graph), ("linear", e.linear), ("RBF", e.radial))
+        errors = [f"{name} {one.error:.0%} (p = {one.p_value:.2g})" for name, one in named if one is not None]
+        errors += [] if e.nearest is None else [f"nearest {e.nearest:.0%}"]
+        told["left-out labels"] = f"errors: {', '.join(errors)}, naming one class {e.majority:.0%}"
+        if b := e.boundary:
+            crossed = f"{b.share:.1%} of edges cross the linear one, {b.by_chance:.1%} by chance"
+            told["boundary"] = f"{crossed} (p = {b.p_value:.2g})"
+        if one := e.comparison:
+            counts = f"{one.gains} won, {one.losses} lost"
+            told["unlabelled data"] = f"graph against features ({e.supervised}): {counts}; {one.verdict}"
     return [(name, text) for name, text in told.items() if text]
 
 
@@ -182,86 +189,9 @@ def _labels(d: Any) -> str:
     return f"{d.n_labeled} labels ({', '.join(counts)}{f', and of {more} more classes' if more > 0 else ''})"
 
 
-def _columns(d: Any) -> str:
-    if d.columns is None:
-        return ""
-    c = d.columns
-    return (
-        f"deviations differ by {c.scale_ratio:.3g} at most; {c.n_constant} constant, {c.n_copies} repeated; "
-        f"{c.n_copied_samples} samples repeated, {c.n_contradictions} of them under two classes"
-    )
-
-
-def _distances(d: Any) -> str:
-    if d.distances is None:
-        return ""
-    if not d.distances.mean > 0:
-        return "all are zero"
-    return f"vary by {d.distances.variation:.0%} of their mean; to neighbours {d.distances.contrast:.0%} of it"
-
-
-def _graph(d: Any) -> str:
-    c = d.connectivity
-    kind = "as given" if d.n_neighbors is None else f"{d.n_neighbors} nearest neighbours ({d.metric})"
-    pieces = "one component"
-    if c.n_components > 1:
-        sizes = ", ".join(map(str, c.sizes[:4])) + (", ..." if c.n_components > 4 else "")
-        pieces = f"{c.n_components} components ({sizes}), {c.n_without_label} without a label"
-    return f"{kind}; {pieces}; {c.n_isolated} isolated samples"
-
-
-def _degrees(d: Any) -> str:
-    g = d.degrees
-    lists = "listed by" if g.counted == "in-degree" else "joined to"
-    return (
-        f"{g.least} to {g.most}, {g.mean:.1f} on average; skewness of the {g.counted} {g.hubness:.1f}; the largest "
-        f"hub, sample {g.largest_hub}, is {lists} {g.largest_count}"
-    )
-
-
-def _gap(d: Any) -> str:
-    g = d.gap
-    if not g.size > 0:
-        return f"the lowest {len(g.eigenvalues)} are alike: at least {g.n_clusters} clusters"
-    ends = f"of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({g.low:.2g} to {g.high:.2g})"
-    if not g.is_clear:
-        return f"no clear gap; the largest {ends} is less than twice another"
-    return f"clear gap {ends}: {g.n_clusters} cluster{'s' if g.n_clusters > 1 else ''}"
-
-
 def _purity(p: Purity, pairs: str) -> str:
     if p.share is None or p.by_chance is None or p.p_value is None:
-        return "" if pairs == "nearest labels" else "none between labels: nothing to tell"
+        return ""
     told = "" if p.p_value < 0.05 else ": cannot be told from chance"
-    return (
-        f"{p.share:.0%} of {p.n_pairs} {pairs} within a class, {p.by_chance:.0%} by chance (p = {p.p_value:.2g}){told}"
-    )
-
-
-def _held_out(d: Any) -> str:
-    if d.evidence is None:
-        return ""
-    e = d.evidence
-    errors = [f"graph {_error(e.graph)}"]
-    errors += [f"{name} {_error(one)}" for name, one in (("linear", e.linear), ("RBF", e.radial)) if one is not None]
-    if e.nearest is not None:
-        errors.append(f"nearest {e.nearest:.0%}")
-    return f"errors: {', '.join(errors)}, naming one class {e.majority:.0%}"
-
-
-def _error(one: HeldOut) -> str:
-    return f"{one.error:.0%} (p = {one.p_value:.2g})"
-
-
-def _boundary(d: Any) -> str:
-    if d.evidence is None or d.evidence.boundary is None:
-        return ""
-    b = d.evidence.boundary
-    return f"{b.share:.1%} of edges cross the linear one, {b.by_chance:.1%} by chance (p = {b.p_value:.2g})"
-
-
-def _comparison(d: Any) -> str:
-    if d.evidence is None or d.evidence.comparison is None:
-        return ""
-    c = d.evidence.comparison
-    return f"graph against features ({d.evidence.supervised}): {c.gains} won, {c.losses} lost; {c.verdict}"
+    shares = f"{p.share:.0%} of {p.n_pairs} {pairs} within a class, {p.by_chance:.0%} by chance"
+    return f"{shares} (p = {p.p_value:.2g}){told}"

@@ -163,17 +163,9 @@ class DiagnosisDisplay:
 
 def _rows(d: Any) -> list[tuple[str, float, float, float]]:
     """Return what is drawn against chance: name, share, share by chance, p-value."""
-    rows: list[tuple[str, float, float, float]] = []
-    for name, one in (("edges\nin one class", d.edges), ("nearest labels\nin one class", d.nearest)):
-        if one.share is not None and one.by_chance is not None and one.p_value is not None:
-            rows.append((name, one.share, one.by_chance, one.p_value))
-    if d.evidence is not None:
-        e = d.evidence
-        for name, held in (("errors: graph", e.graph), ("errors: linear", e.linear), ("errors: RBF", e.radial)):
-            if held is not None:
-                rows.append((name, held.error, held.by_chance, held.p_value))
-        if e.boundary is not None:
-            rows.append(
-                ("edges across\nthe linear boundary", e.boundary.share, e.boundary.by_chance, e.boundary.p_value)
-            )
-    return rows
+    listed = [("edges\nin one class", d.edges), ("nearest labels\nin one class", d.nearest)]
+    if e := d.evidence:
+        listed += [("errors: graph", e.graph), ("errors: linear", e.linear), ("errors: RBF", e.radial)]
+        listed.append(("edges across\nthe linear boundary", e.boundary))
+    shares = [(name, getattr(one, "error", getattr(one, "share", None)), one) for name, one in listed]
+    return [(name, share, one.by_chance, one.p_value) for name, share, one in shares if share is not None]

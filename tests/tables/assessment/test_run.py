@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.tables import compare_file, fit_table, load_model, predict_file, read_table
-from specmargin.tables.assessment import result
+from specmargin.tables.assessment import methods, result
 from specmargin.tables.assessment.choice import choose, next_steps
 from specmargin.tables.assessment.comparison import Row
 from specmargin.tables.assessment.methods import choose_methods
@@ -129,9 +129,7 @@ def test_files(compared, folder, path) -> None:
 def test_a_run_goes_on_where_it_ended(compared, path, folder, monkeypatch) -> None:
     lines = []
     fitted = []
-    monkeypatch.setattr(
-        sm.tables.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self) or pytest.fail("again")
-    )
+    monkeypatch.setattr(methods, "_tuned_svm", lambda *_: fitted.append("svm") or pytest.fail("again"))
     again = compare_file(path, "kind", methods=METHODS, folder=folder / "out", progress=lines.append)
     assert [line for line in lines if "kept from an earlier run" in line] == [
         f"{row.title}: kept from an earlier run" for row in again.rows
@@ -368,7 +366,7 @@ def test_dollars_in_names_and_a_page_that_fails_leave_the_predictions(tmp_path, 
 def test_what_does_not_fit_into_the_budget_is_not_begun(path, monkeypatch) -> None:
     monkeypatch.setattr(sm.tables.assessment.outcomes, "forecast", lambda method, *_: 1e6 * (method.name == "svm"))
     fitted = []
-    monkeypatch.setattr(sm.tables.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self))
+    monkeypatch.setattr(methods, "_tuned_svm", lambda *_: fitted.append("svm"))
     made = compare_file(path, "kind", methods=["svm", "majority"], budget=1000.0)
     assert "it would take about 1000000 s" in made.row("svm").notes[0]
     assert fitted == []

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import skew
 
+import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, components, knn_graph
 from specmargin.spectra import laplacian_eigenpairs
@@ -20,7 +21,6 @@ from specmargin.tables.diagnosis.graph_facts import (
     integer_seed,
     largest_gap,
     nearest_labels,
-    neighbor_counts,
     read_labels,
     read_samples,
 )
@@ -130,10 +130,8 @@ def test_edges_and_nearest_labels_are_those_of_brute_force() -> None:
     full = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
     near = nearest_labels(NeighborSearch(full, metric="precomputed"), labeled)
     assert near.tolist() == D.argmin(axis=1).tolist()
-    counts, distances = neighbor_counts(NeighborSearch(X), 4, 60)
     lists = (full + np.diag(np.full(60, np.inf))).argsort(axis=1)[:, :4]
-    assert counts.tolist() == [int((lists == i).sum()) for i in range(60)]
-    assert distances.shape == (60, 4)
+    assert sm.diagnose(X, n_neighbors=4).counts.tolist() == [int((lists == i).sum()) for i in range(60)]
 
 
 def test_rows_without_a_direction_have_no_nearest_label() -> None:
