@@ -359,7 +359,7 @@ def test_verify_without_flint_names_the_remedy(answers, tmp_path):
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert re.fullmatch(r"Error: .* pip install 'specmargin\[verify\]'\n", result.stderr)
+    assert re.fullmatch(r"Error: .* pip install python-flint\n", result.stderr)
 
 
 # The entry, names that are nearly right, places, controls
