@@ -96,7 +96,7 @@ def load_text(name: str, *, data_home: str | os.PathLike[str] | None = None) -> 
     ...     _ = (Path(folder) / "ccat.txt").write_text("1 1:0.5\n-1 2:0.5\n")
     ...     load_text("ccat", data_home=folder)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    specmargin.exceptions.SpecmarginError: ... holds 2 samples with 2 labels, but ccat has 23149 with 2: ...
+    cvxproof.exceptions.CvxproofError: ... holds 2 samples with 2 labels, but ccat has 23149 with 2: ...
     """
     path = find_text(name, data_home)
     known = TEXT_SETS[name]

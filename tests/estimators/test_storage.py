@@ -476,7 +476,7 @@ def test_known_classes_hold_data() -> None:
     known = storage.known_classes()
     assert len(set(known.values())) == len(known)
     for name, cls in known.items():
-        ours = [one for one in cls.__mro__ if one.__module__.startswith("specmargin.")]
+        ours = [one for one in cls.__mro__ if one.__module__.startswith(("cvxproof.", "specmargin."))]
         assert ours or name.startswith("sklearn."), name
         assert not any({"__del__", "__reduce__", "__reduce_ex__"} & vars(one).keys() for one in ours), name
         if any("__setstate__" in vars(one) for one in ours):
