@@ -15,13 +15,11 @@ from functools import cache
 from typing import Any
 
 import page_numbers
-import pandas as pd
 from scipy.stats import t
 
 from reproduction.engine.records import Row
 from reproduction.headlines import headline_rows
 from reproduction.papers import gieseke_2014 as gieseke
-from reproduction.papers._claims.flips import PREDICTORS, by_rate, correlations, means
 from reproduction.papers._protocols.auto_ssl_sets import (
     CHOOSING,
     CONFIRMING,
@@ -31,7 +29,6 @@ from reproduction.papers._protocols.auto_ssl_sets import (
     TEST_TUNED,
     UNSEEN,
 )
-from reproduction.papers._protocols.flipped_fits import METHODS, RATES
 from reproduction.recorded import RecordedTable, recorded_tables
 from reproduction.report import Line
 from specmargin.exceptions import ClassShareWarning
@@ -309,48 +306,6 @@ def uniform_parts() -> str:
     return _table(["part", "rows", "hours"], rows)
 
 
-# Flipped labels
-
-
-@cache
-def _flips() -> pd.DataFrame:
-    """Return the means over the draws of each set, rate and method."""
-    return means(by_rate(records()["flipped_labels"].rows()))
-
-
-def flipped_labels() -> str:
-    """What survives flips by certificate, and what they cost, by classifier, means over the sets."""
-    mean = _flips().groupby(["method", "rate"], sort=False).mean(numeric_only=True)
-    rows = []
-    for method in METHODS:
-        at = mean.loc[method]
-        row = [method, f"{at['error_clean'].iloc[0]:.1f}", f"{at['one'].iloc[0]:.1f}"]
-        for rate in RATES[:2]:
-            found = f" to {at['found'][rate]:.1f}" if method == "LapSVM" else ""
-            row.append(f"{at['survive'][rate]:.1f}{found}")
-        rows.append([*row, *(f"{at['changed'][rate]:.1f} / {at['loss'][rate]:.1f}" for rate in RATES)])
-    survive = ["survive any 1", *(f"any {n} ({rate} %)" for n, rate in ((2, 5), (4, 10)))]
-    return _table(["", "error", *survive, *(f"{rate} %: changed / loss" for rate in RATES)], rows, numbers=True)
-
-
-def flipped_ranks() -> str:
-    """How what a fit to flipped labels can say goes together with the loss, over all rates."""
-    found = {(c.predictor, c.where): c for c in correlations(_flips(), ["loss"]) if c.rate == 0}
-    names = {name: name.removesuffix(", as given") for name in PREDICTORS if name.endswith("as given")}
-    cells = {key: f"{c.mean:.2f} [{c.low:.2f}, {c.high:.2f}]" for key, c in found.items()}
-    rows = [[_RANKED[short], *(cells[name, f"{where} sets"] for where in _PLACES)] for name, short in names.items()]
-    return _table(["", "within a set, over the methods", "across the sets, for a method"], rows, numbers=True)
-
-
-_PLACES = ("within", "across")
-_RANKED = {
-    "as many": "not certified for as many false labels",
-    "one": "not certified for one",
-    "flips": "few flips change a prediction",
-    "trial flips": "changes in trial flips",
-}
-
-
 # Failures
 
 _NAMES = {"CLARABEL": "Clarabel", "HIGHS": "HiGHS", "PROXQP": "ProxQP"}
@@ -502,8 +457,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "uniform_parts": uniform_parts,
     "auto_ssl_sets": auto_ssl_sets,
     "auto_ssl_published": auto_ssl_published,
-    "flipped_labels": flipped_labels,
-    "flipped_ranks": flipped_ranks,
     "quadratic_programs": quadratic_programs,
     "optima_answer": optima_answer,
     "optima_counts": optima_counts,

@@ -7,11 +7,13 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.label_robustness import Smoother
+from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators._base.semi_supervised import in_batches
 from specmargin.estimators.lapsvm import LapSVM
@@ -24,7 +26,7 @@ __all__ = ["LapRLS"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(ConformalSets, LapSVM):
+class LapRLS(LinearDecisions, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -151,7 +153,10 @@ class LapRLS(ConformalSets, LapSVM):
         return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks
 
     def _smoother(self, X: Matrix | None) -> Smoother:
-        apart, objective = self._again()
+        known, labels, graph = self._remembered()
+        apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
+        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
+        objective = apart._objective(known, labels, graph)
         reduction, functions = objective.reduction, apart._functions
         cross = np.asarray(objective.K @ reduction.X)
         new = cross

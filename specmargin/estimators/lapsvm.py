@@ -9,30 +9,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
 from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
-from specmargin.estimators._base.semi_supervised import columns, in_batches, solved_by_cvxpy
+from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES
-from specmargin.objectives.held_out.flip_bounds import certified_flips
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.factorized import REQUIRES, solved
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.requirements import missing
-from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
 
@@ -200,8 +197,6 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     solver: Any = "auto"
     unlabeled: Any = -1
 
-    _keeps_training: ClassVar[bool] = True
-
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base, solver = self._objective(X, labels, graph), part_of("solver", self.solver)
         if self.model:
@@ -258,44 +253,3 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_
         return self.balance_(scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def _again(self) -> tuple[Any, objectives.LapSVM]:
-        """Return an estimator with the weights in use, and its objective with its factors."""
-        X, labels, graph = self._remembered()
-        apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
-        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
-        return apart, apart._objective(X, labels, graph)
-
-    def _refits(self, X: Matrix | None) -> Answers:
-        apart, base = self._again()
-        functions, solver = apart._functions, part_of("solver", self.solver)
-
-        def answer(labels: Labels) -> tuple[FloatArray, FloatArray]:
-            each, new = [], []
-            for one in labels.one_vs_rest():
-                if (one.sign == one.sign[0]).all():  # nobody is left in the class, or out of it
-                    each.append(np.full(labels.n_samples, one.sign[0]))
-                    new.append(np.full(X.shape[0] if X is not None else 0, one.sign[0]))
-                    continue
-                solution = apart._solved(base, one, solver)[0].variables
-                each.append(np.asarray(solution["f"]))
-                if X is not None:
-                    at = partial(functions.values, coefficients=functions.from_dual(solution["alpha"])[None])
-                    values = in_batches(at, X, labels.n_samples)
-                    new.append(values[:, 0] + float(solution["b"]))
-            return columns(each), columns(each if X is None else new)
-
-        return answer
-
-    def _certified_flips(self, X: Matrix | None) -> tuple[IntArray | int, str]:
-        """Return numbers of labels that change no decision for certain, and by what; 0 where the loss allows none."""
-        apart, base = self._again()
-        if not getattr(base.margin_loss, "slack_power", 0):
-            return 0, ""
-        reduction, functions = base.reduction, apart._functions
-        cross = np.asarray(base.K @ reduction.X)
-        if X is not None:
-            coefficients = functions.from_dual(reduction.X).T
-            cross = in_batches(lambda rows: functions.values(rows, coefficients), X, len(cross))
-        solution = solvers.factorized(base).variables
-        return certified_flips(base, cross, np.asarray(solution["v"]), float(solution["b"])), "bound of flip_bounds"

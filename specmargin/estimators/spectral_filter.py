@@ -17,9 +17,9 @@ import scipy.linalg as sla
 from specmargin.checks import Rule, choice, number
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.filter_model import FilterModel
 from specmargin.estimators._base.label_robustness import Smoother
+from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import NO_NODES
 from specmargin.estimators._base.parameters import or_word
 from specmargin.exceptions import InvalidInputError
@@ -40,7 +40,7 @@ TOL = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralFilterClassifier(ConformalSets, FilterModel, SemiSupervisedClassifier):
+class SpectralFilterClassifier(LinearDecisions, FilterModel, SemiSupervisedClassifier):
     """Filters of node features, their weights learned from the labels, and ridge regression on the kernel they make.
 
     With S the normalised adjacency with self-loops and X the features, blocks F_b = h_b(S) X are normalised without a

@@ -17,9 +17,9 @@ from specmargin.checks import Rule, number, outside
 from specmargin.estimators._base.changed_model import Change
 from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.conformal import ConformalSets
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import Smoother
+from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.estimators._base.semi_supervised import own_spectrum
@@ -60,7 +60,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(ConformalSets, SemiSupervisedClassifier):
+class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
 from specmargin.estimators._base.fit_warnings import warn_of_classes
-from specmargin.estimators._base.label_robustness import count_flips
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.estimators._base.sklearn_bases import ClassifierMixin
 from specmargin.exceptions import InvalidInputError
@@ -21,7 +20,6 @@ from specmargin.labels import Labels, is_unlabeled, label_array, label_vector, w
 from specmargin.labels.encoding import labels_of
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
-from specmargin.objectives.held_out.label_flips import LabelRobustness
 from specmargin.solvers.manifold.left_out import MOST
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
@@ -217,60 +215,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             )
         with numerical_failures(self):
             return apart._problem(X, labels, graph)
-
-    def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
-        """Return how many labels would have to be false before each prediction changes its class, and which.
-
-        A false label is one of any other class. Sets of them that leave a class without a label count, too, though one
-        sees such a set, so that the radius errs on the safe side. Everything else is held as `fit` left it: **kernel,
-        graph, weights and learned spectra stay, whatever chose them**, the labels included; only the decisions, the
-        thresholds that follow from them, and the weights of ``class_weight`` are those of the changed labels. What is
-        certified is the answer of the problem with these parameters, not that of a search that would choose others.
-
-        Decisions of least squares are linear in the labels, and the worst r labels the r largest terms of a sum
-        (`specmargin.objectives.held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight`
-        that is the whole answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds
-        or weights follow from the labels, too; then every set of labels is tried, moved in every way: exact as well, up
-        to ``limit`` labels. Decisions of `LapSVM`, `STORM`, `STOAM` and `MKL` are not linear: there each set is a fit,
-        whose spectrum is learned anew.
-
-        Beyond the limit the answer lies between ``radius`` and ``attacked``, the size of a set that was found,
-        ``flips``. For two classes of a `LapSVM` with the hinge or its square, ``class_balance=None`` and no
-        `class_weight` a bound proves the radius (`specmargin.objectives.held_out.flip_bounds`); else nothing is proved
-        there, and ``bound`` is empty.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features), optional
-            New samples; by default the training samples.
-        max_flips : int, optional
-            Largest number of false labels that is asked for. By default all of them; where sets have to be tried,
-            as many as 5,000 sets (300 fits) allow, one at least, and bounds and sets that are found (another 300) say
-            something of more.
-
-        Returns
-        -------
-        LabelRobustness
-            Arrays ``radius``, ``attacked`` and ``flips``, and ``certified(r)``, ``share(r)``.
-            `specmargin.plots.LabelRobustnessDisplay` draws it.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer labels than `max_flips`, a class has one label only, or neither holds: decisions are
-            linear in the labels, or it is one of these four. The text names the classifiers; ``refine="kmeans"`` and
-            another `model` are refused, too.
-
-        Examples
-        --------
-        >>> import specmargin as sm
-        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
-        >>> y = sm.hide_labels(truth, per_class=5, random_state=0)
-        >>> robust = sm.SpectralRidge(class_balance=None).fit(X, y).label_robustness()
-        >>> robust.share(1) >= robust.share(2), robust.flips.shape
-        (True, (120, 10))
-        """
-        return count_flips(self, X, max_flips)
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError

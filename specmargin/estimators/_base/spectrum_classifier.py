@@ -17,7 +17,6 @@ from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
-from specmargin.estimators._base.label_robustness import Answers
 from specmargin.estimators._base.parameters import RULES, part_of, per_graph
 from specmargin.estimators._base.semi_supervised import columns, own_spectrum, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
@@ -275,29 +274,7 @@ class JointClassifier(SpectrumClassifier):
     """Spectrum and classifier in one problem, over one graph or several: what `STORM`, `STOAM` and `MKL` share."""
 
     _several_graphs: ClassVar[bool] = True
-    _keeps_training: ClassVar[bool] = True
     _order: ClassVar[bool] = True
-
-    def _refits(self, X: Matrix | None) -> Answers:
-        spectra = self.spectrum_ if isinstance(self.spectrum_, list) else [self.spectrum_]
-        weights = None if X is None else self._weights_at(X)
-
-        def answer(labels: Labels) -> tuple[FloatArray, FloatArray]:
-            each, new = [], []
-            problems = list(labels.one_vs_rest())
-            for one, bound in zip(problems, np.broadcast_to(getattr(self, "B_", np.inf), len(problems)), strict=True):
-                if (one.sign == one.sign[0]).all():  # nobody is left in the class, or out of it
-                    each.append(np.full(labels.n_samples, one.sign[0]))
-                    new.append(np.full(0 if X is None else X.shape[0], one.sign[0]))
-                    continue
-                solution = self._solved(self._objective(self.spectrum_, one, float(bound)), AS_IT_IS).variables
-                each.append(np.asarray(solution["f"]))
-                if weights is not None:
-                    parts = [each[-1]] if len(spectra) == 1 else _of_graphs(spectra, [solution])
-                    new.append(_extended(parts, weights) + (float(solution["b"]) if len(parts) > 1 else 0.0))
-            return columns(each), columns(each if X is None else new)
-
-        return answer
 
     def _objective(self, spectrum: Spectra, labels: Labels, B: float) -> SpectrumMargin:
         options = {"order": self._order, "eps": getattr(self, "eps", 0.0)}

@@ -15,9 +15,7 @@ sum reaches the margin, over all rivals: `linear_flips`, one sort per sample and
 margin, 2 |f|, and a term 4 max(0, H_i y_i sign f).
 
 Where thresholds or class balance follow from the labels and from the decisions of all samples, decisions are not
-linear, and the answer is that of every set of r labels, moved in every way: `enumerated_flips`. Beyond the sets that
-can be tried `attacked_flips` looks for one that changes the class; what none changes for certain is a matter of bounds
-(`flip_bounds`).
+linear, and the answer is that of every set of r labels, moved in every way: `enumerated_flips`.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["LabelRobustness", "attacked_flips", "enumerated_flips", "label_sets_up_to", "linear_flips", "smoother"]
+__all__ = ["LabelRobustness", "enumerated_flips", "label_sets_up_to", "linear_flips", "smoother"]
 
 _SHOWN = 3
 """Labels that a line names: those that decide most."""
@@ -51,11 +49,10 @@ class LabelRobustness(AsText):
     codes : ndarray of int, of shape (m,)
         Predicted classes, as positions in `classes`.
     radius : ndarray of int, of shape (m,)
-        Number of false labels below which no prediction changes, proved. Up to the `limit` it is the least number that
-        changes it; ``limit + 1`` where no `limit` of them do and no bound says more.
+        The least number of false labels that changes a prediction; ``limit + 1`` where no `limit` of them do.
     flips : ndarray of int, of shape (m, l)
-        Labels that were seen to change the prediction, as few as were found: the position of the class that each would
-        have to be of instead, -1 for labels that stay. All stay where none were found. `attacked` counts them.
+        As many labels that change the prediction: the position of the class that each would have to be of instead, -1
+        for labels that stay. All stay where no `limit` of them change it.
     decides : ndarray of bool, of shape (m, l)
         Whether a label changes the prediction of a sample when it alone is false.
     labeled : ndarray of int, of shape (l,)
@@ -63,13 +60,9 @@ class LabelRobustness(AsText):
     classes : ndarray of shape (K,)
         Class values.
     limit : int
-        Number of false labels up to which all is known, l at most: the radius is exact.
+        Number of false labels up to which all is known, l at most.
     counted : ndarray of bool, of shape (m,)
         The samples that shares are of: those whose label is not given.
-    fixed : str
-        What was held as it is while labels changed.
-    bound : str
-        What proves a radius beyond the limit. Where it is empty nothing is proved there.
 
     Examples
     --------
@@ -90,35 +83,22 @@ class LabelRobustness(AsText):
     classes: AnyArray
     limit: int
     counted: BoolArray
-    fixed: str = ""
-    bound: str = ""
-
-    @property
-    def attacked(self) -> IntArray:
-        """Number of false labels that were seen to change each prediction, l + 1 where none were found, (m,).
-
-        The least such number lies between the radius and this one, and is both where they are equal.
-        """
-        count = (self.flips >= 0).sum(axis=1)
-        return np.asarray(np.where(count == 0, len(self.labeled) + 1, count))
 
     def certified(self, r: int) -> BoolArray:
         """Return which predictions stay as they are whichever r labels, or fewer, are false, (m,).
 
-        Beyond the `limit` they are those of which the `bound` proves it; others may stay, too.
-
         Raises
         ------
         ValueError
-            If r is negative, larger than the number of labels, or beyond the `limit` where no bound proves anything.
+            If r is negative, larger than the number of labels, or beyond the `limit`.
         """
         if not 0 <= whole("r", r) <= len(self.labeled):
             raise InvalidInputError(
                 f"r={r} labels cannot be false: there are {len(self.labeled)}; take 0 to {len(self.labeled)}."
             )
-        if r > self.limit and not self.bound:
+        if r > self.limit:
             raise InvalidInputError(
-                f"r={r}, but all sets of up to {self.limit} labels were tried, and beyond that nothing is proved; take "
+                f"r={r}, but all sets of up to {self.limit} labels were tried, and beyond that nothing is known; take "
                 f"label_robustness(max_flips={r})."
             )
         return np.asarray(self.radius > r)
@@ -149,20 +129,10 @@ class LabelRobustness(AsText):
 
     def __str__(self) -> str:
         l, (rows, share) = len(self.labeled), self.deciding()
-        survive = ", ".join(filter(None, map(self._surviving, range(1, min(l, _SHOWN) + 1))))
+        shown = range(1, min(self.limit, _SHOWN) + 1)
+        survive = ", ".join(f"{self.share(r):.0%} survive {r} false label{'s' * (r > 1)}" for r in shown)
         line = f"{len(rows)} of {l} labels decide {share:.0%} of the predictions" if len(rows) else "no label decides"
         return f"{line}; {survive}"
-
-    def _surviving(self, r: int) -> str:
-        """Return how many predictions survive r false labels; nothing where nobody looked."""
-        attacks = ((self.attacked > self.limit) & (self.attacked <= len(self.labeled))).any()
-        labels, seen = f"false label{'s' * (r > 1)}", self.attacked[self.counted] > r
-        most = float(seen.mean()) if len(seen) else 1.0
-        if r <= self.limit:
-            return f"{self.share(r):.0%} survive {r} {labels}"
-        if self.bound:
-            return f"{self.share(r):.0%} (proved) to {most:.0%} survive {r} {labels}"
-        return f"at most {most:.0%} survive {r} {labels}, not proved" if attacks else ""
 
 
 def smoother(
@@ -321,77 +291,3 @@ def enumerated_flips(
         if (radius <= r).all():
             break
     return codes, radius, flips, decides
-
-
-def attacked_flips(
-    answer: Callable[[IntArray], tuple[IntArray, FloatArray]],
-    known: IntArray,
-    n_classes: int,
-    flips: IntArray,
-    limit: int,
-    tries: int,
-) -> IntArray:
-    """Return `flips` of `LabelRobustness` with sets of more than `limit` labels, as they are found, where it has none.
-
-    A sample proposes the r labels that take most from its lead, each when it is false alone. Of the sets of one size
-    those that most samples propose are tried, on all samples.
-
-    Parameters
-    ----------
-    answer : callable
-        Predicted classes (m,) and decisions, (m,) or (m, K), of labels of the classes (l,), each by its position.
-    known : ndarray of int, of shape (l,)
-        Classes of the labels.
-    n_classes : int
-        K.
-    flips : ndarray of int, of shape (m, l)
-        Sets that are known, of `enumerated_flips`.
-    limit : int
-        Size of sets up to which all were tried.
-    tries : int
-        Sets that are tried, about; nothing is tried where there are more labels to move than that.
-
-    Examples
-    --------
-    >>> majority = lambda codes: (np.array([int(codes.sum() >= 2)]), np.array([codes.sum() - 1.5]))
-    >>> attacked_flips(majority, np.array([1, 1, 1]), 2, np.full((1, 3), -1), 1, 10).tolist()
-    [[0, 0, -1]]
-    """
-    (codes, _), l, flips = answer(known), len(known), flips.copy()
-    alive = (flips < 0).all(axis=1)
-    if l * (n_classes - 1) > tries or not alive.any():
-        return flips
-    left, to = np.empty((l, n_classes - 1, len(codes))), np.empty((l, n_classes - 1), dtype=np.intp)
-    for i, others in enumerate(to):
-        others[:] = np.delete(np.arange(n_classes), known[i])
-        for j, other in enumerate(others):
-            left[i, j] = _lead(answer(_moved(known, i, other))[1], codes)
-    order = np.argsort(left.min(axis=1), axis=0, kind="stable")  # (l, m): labels that take most first
-    worst = np.take_along_axis(to, left.argmin(axis=1), axis=1)  # (l, m): their classes then
-    for r in range(limit + 1, l + 1):
-        rows, at = np.flatnonzero(alive), order[:r, alive].T
-        sets = np.full((len(rows), l), -1)
-        np.put_along_axis(sets, at, np.take_along_axis(worst[:, rows].T, at, axis=1), axis=1)
-        distinct, votes = np.unique(sets, axis=0, return_counts=True)
-        for one in distinct[np.argsort(-votes, kind="stable")][: max(1, tries // l)]:
-            changed = alive & (answer(np.where(one >= 0, one, known))[0] != codes)
-            flips[changed], alive = one, alive & ~changed
-        if not alive.any():
-            break
-    return flips
-
-
-def _moved(known: IntArray, i: int, to: int) -> IntArray:
-    """Return the classes of labels of which one is another."""
-    codes = known.copy()
-    codes[i] = to
-    return codes
-
-
-def _lead(scores: FloatArray, codes: IntArray) -> FloatArray:
-    """Return by how much the decision for a class exceeds those for others, (m,)."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    others = scores.copy()
-    np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
-    return np.asarray(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0] - others.max(axis=1))

@@ -9,7 +9,6 @@ from full_size import shortened
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.label_flips import (
     LabelRobustness,
-    attacked_flips,
     enumerated_flips,
     label_sets_up_to,
     linear_flips,
@@ -224,30 +223,3 @@ def test_shares_and_deciding_labels():
 def test_numbers_of_labels_out_of_range_are_refused(r, words):
     with pytest.raises(InvalidInputError, match=words):
         robustness([1, 1], np.zeros((2, 4), bool), limit=2).certified(r)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_attacks_change_what_they_say_and_are_no_smaller_than_the_radius(seed):
-    G, cross, penalty, known, n_classes, fit_intercept, weights = problem(seed)
-    l = len(known)
-
-    def answer(codes):
-        sign = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)[:, n_classes == 2 :]
-        f = ridge(G, cross, penalty, sign, fit_intercept, weights)
-        return decide(G, cross, penalty, codes, n_classes, fit_intercept, weights), f[:, 0] if n_classes == 2 else f
-
-    codes = answer(known)[0]
-    flips = attacked_flips(answer, known, n_classes, np.full((len(codes), l), -1), 0, 100)
-    radius = brute_radius(codes, lambda moved: answer(moved)[0], known, n_classes, 2)
-    attacked = np.where((flips >= 0).any(axis=1), (flips >= 0).sum(axis=1), l + 1)
-    assert (attacked >= radius).all()
-    assert (attacked == radius).mean() > 0.5
-    for i, one in enumerate(flips):
-        if (one >= 0).any():
-            assert (one != known).all()
-            assert answer(np.where(one >= 0, one, known))[0][i] != codes[i]
-
-
-def test_attacks_that_would_take_too_many_fits_are_left_out():
-    flips = np.full((2, 3), -1)
-    assert attacked_flips(lambda codes: (codes[:2], np.zeros(2)), np.ones(3, dtype=int), 2, flips, 1, 2).max() == -1

@@ -1,4 +1,4 @@
-"""Conformal sets of classifiers whose decisions are those of regularised least squares."""
+"""What classifiers have whose decisions are a linear map of the labels: conformal sets, and false labels counted."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ import numpy as np
 
 from specmargin.checks import flag
 from specmargin.estimators._base.changed_model import refuse_changed
+from specmargin.estimators._base.label_robustness import Smoother, count_flips
 from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
+from specmargin.objectives.held_out.label_flips import LabelRobustness
 from specmargin.typing import BoolArray, FloatArray, Matrix
 
 
-class ConformalSets:
-    """Conformal p-values and sets; a subclass has ``_conformal(X, labels)``, the ridge and the kernel blocks."""
+class LinearDecisions:
+    """Conformal sets and label robustness of regularised least squares.
+
+    A subclass has ``_conformal(X, labels)``, the ridge and the kernel blocks, and ``_smoother(X)``.
+    """
 
     classes_: Any
 
@@ -119,9 +124,58 @@ class ConformalSets:
         label_sets(np.ones((1, 1)), level)
         return label_sets(self.conformal_p_values(X, class_conditional=class_conditional), level)
 
+    def label_robustness(self, X: Matrix | None = None, *, max_flips: int | None = None) -> LabelRobustness:
+        """Return how many labels would have to be false before each prediction changes its class, and which.
+
+        A false label is one of any other class. Sets of them that leave a class without a label count, too, though one
+        sees such a set, so that the radius errs on the safe side. Everything else is held as `fit` left it: **kernel,
+        graph, penalties and learned weights stay, whatever chose them**, the labels included; only the decisions, the
+        thresholds that follow from them, and the weights of ``class_weight`` are those of the changed labels. What is
+        certified is the answer of the problem with these parameters, not that of a search that would choose others.
+
+        Decisions of least squares are linear in the labels, and the worst r labels the r largest terms of a sum
+        (`specmargin.objectives.held_out.label_flips` has the proof). With ``class_balance=None`` and no `class_weight`
+        that is the whole answer: exact for every number of labels, at the cost of a fit or less. Otherwise thresholds
+        or weights follow from the labels, too; then every set of labels is tried, moved in every way: exact as well, up
+        to ``limit`` labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples; by default the training samples.
+        max_flips : int, optional
+            Largest number of false labels that is asked for. By default all of them; where sets have to be tried,
+            as many as 5,000 sets allow, one at least.
+
+        Returns
+        -------
+        LabelRobustness
+            Arrays ``radius`` and ``flips``, and ``certified(r)``, ``share(r)``.
+            `specmargin.plots.LabelRobustnessDisplay` draws it.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer labels than `max_flips`, or a class has one label only; ``refine="kmeans"`` and another
+            `model` are refused, too.
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(truth, per_class=5, random_state=0)
+        >>> robust = sm.SpectralRidge(class_balance=None).fit(X, y).label_robustness()
+        >>> robust.share(1) >= robust.share(2), robust.flips.shape
+        (True, (120, 10))
+        """
+        return count_flips(self, X, max_flips)
+
     def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
         ridge, blocks = self._conformal(X, labels)
         return ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
 
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
+        raise NotImplementedError
+
+    def _smoother(self, X: Matrix | None) -> Smoother:
         raise NotImplementedError
