@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md are carried out: their files are added to a copy, and their checks run there.
+"""The worked examples of docs/adding.md are carried out: their files are added to a copy, and their checks run there.
 
 One copy gets all of them, and the tests that go through what exists pass there: a newcomer turns none of them red.
 
@@ -28,7 +28,7 @@ import pytest
 pytestmark = pytest.mark.slow  # processes of their own
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "docs" / "adding.md"
 LONGEST = 40
 """Lines of Python of an example, without its check."""
 

@@ -76,7 +76,7 @@ OF_NO_MODULE = {
     "test_benchmarks.py": "the programs and tables of benchmarks/failures.py, the problems of spectral_filters.py",
     "test_benchopt.py": "the race of benchmarks/benchopt: its values, and benchopt's contract",
     "test_conftest.py": "the suite's own fixtures",
-    "test_contributing.py": "the examples of CONTRIBUTING.md",
+    "test_contributing.py": "the examples of docs/adding.md",
     "test_docs.py": "examples of docstrings and README",
     "test_house.py": "the rules of the house",
     "test_import.py": "the public names of the package",
