@@ -119,7 +119,7 @@ def test_the_archive_of_teachers_is_neither_kept_nor_shipped() -> None:
     assert f"{place.parts[0]}/" in (lesson_files.ROOT / ".gitignore").read_text(encoding="utf-8").split()
     settings = (lesson_files.ROOT / "pyproject.toml").read_text(encoding="utf-8")
     shipped = tomllib.loads(settings)["tool"]["hatch"]["build"]["targets"]
-    assert shipped["wheel"]["only-include"] == ["specmargin"]
+    assert shipped["wheel"]["only-include"] == ["cvxproof", "specmargin"]
     assert place.parts[0] not in shipped["sdist"]["include"]
     assert place.parts[0] != "docs"
 

@@ -115,11 +115,11 @@ def test_differences_of_objectives_have_a_rounding(monkeypatch, seed):
     monkeypatch.setattr(SpectrumMargin, "_dual_bounds", lambda *_: (dual, lower))
     monkeypatch.setattr(SpectrumMargin, "primal_objective", lambda *_: primal)
     monkeypatch.setattr(SpectrumMargin, "dual_bound", lambda *_: dual)
-    point = SimpleNamespace(v=np.zeros(2), gamma=np.zeros(4))
-    found = obj._measured(point)
+    point = SimpleNamespace(v=np.zeros(2), b=0.0, gamma=np.zeros(4), kappa=np.zeros(obj.cone.m))
+    found = obj.prove(point)
     exact = Fraction(upper) - Fraction(primal) + Fraction(dual) - Fraction(lower)
     # The gap of the certificate, too, is a difference of floats.
-    assert Fraction(found[2]) >= exact + Fraction(primal + dual) / 2**53
+    assert Fraction(found.rounding) >= exact + Fraction(primal + dual) / 2**53
 
 
 # Clustering

@@ -436,7 +436,7 @@ def test_what_is_no_objective_or_no_result(tmp_path, lapsvm, answer):
     class Mine(LapSVM):
         pass
 
-    mine = Mine(**{field.name: getattr(lapsvm, field.name) for field in fields(lapsvm)})
+    mine = Mine(**{field.name: getattr(lapsvm, field.name) for field in fields(lapsvm) if field.init})
     for bad in (None, np.eye(2), sm.LapSVM(), LapSVM, mine):
         with pytest.raises(InvalidTypeError, match=r"objective=.*pass one of specmargin.objectives: Alignment"):
             sm.save_result(tmp_path / "it.npz", bad, answer)

@@ -59,7 +59,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
 
     def _encoded(self, y: Any, n: int) -> Labels:
         marker = self._marker
-        if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iu" and isinstance(marker, int):
+        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iu" and isinstance(marker, int):
             hidden = np.asarray(y == marker)
         else:
             y = label_array(y)

@@ -51,7 +51,7 @@ class LabelRobustness(AsText):
     radius : ndarray of int, of shape (m,)
         The least number of false labels that changes a prediction; ``limit + 1`` where no `limit` of them do.
     flips : ndarray of int, of shape (m, l)
-        As many labels that change the prediction: the position of the class that each would have to be of instead, -1
+        Labels that change the prediction, as many: the position of the class that each would have to be of instead, -1
         for labels that stay. All stay where no `limit` of them change it.
     decides : ndarray of bool, of shape (m, l)
         Whether a label changes the prediction of a sample when it alone is false.

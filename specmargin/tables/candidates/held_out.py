@@ -112,7 +112,7 @@ class Fits(NamedTuple):
     Parameters
     ----------
     weights : ndarray
-        Of the ridge and the hinge v, (p, l, C): f = K v + intercept; of the S3VM the coefficients of
+        Coefficients v of the ridge and the hinge, (p, l, C): f = K v + intercept; of the S3VM those of
         the features, (r, p, 1).
     intercept : ndarray of shape (p, C)
     held_out : ndarray of shape (p, l, C)
