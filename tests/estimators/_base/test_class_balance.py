@@ -60,7 +60,11 @@ def test_with_several_classes_it_is_the_z_score(rng):
     assert in_force("shrunk", labels_of(20, 1)) == "shrunk"
 
 
-@pytest.mark.parametrize("cls", [sm.LapSVM(), sm.LapRLS(), sm.LabelSearch(sm.LapRLS()), sm.SpectralRidge()], ids=repr)
+@pytest.mark.parametrize(
+    "clf",
+    [sm.LapSVM(), sm.LapRLS(), sm.LabelSearch(sm.LapRLS()), sm.LabelSearch(sm.LapSVM()), sm.SpectralRidge()],
+    ids=repr,
+)
 def test_a_rare_class_keeps_its_share(clf):
     rng = np.random.default_rng(4)
     X = np.concatenate([rng.normal(size=(240, 2)), rng.normal(size=(60, 2)) + 4.0])
