@@ -192,3 +192,12 @@ CLUSTERING = [sm.RegularizedSpectralClustering(), sm.RegularizedSpectralClusteri
 @sized([*CLUSTERING, sm.RegularizedEigenmaps()])
 def test_clusters_and_coordinates(estimator, check):
     check(estimator)
+
+
+def test_whole_numbers_under_a_mask_are_no_labels():
+    X, truth = sm.datasets.make_two_moons(n_samples=30, random_state=0)
+    y = np.ma.masked_equal(sm.hide_labels(truth, per_class=3, random_state=0), -1)
+    assert y.dtype.kind == "i"
+    with pytest.raises(ValueError, match="is None, a missing value, but the marker"):
+        sm.LapRLS().fit(X, y)
+    assert sm.LapRLS(unlabeled=np.nan).fit(X, y).classes_.tolist() == [0, 1]
