@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -233,7 +233,7 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
         super()._check_parameters()
 
     def _encoded(self, y: Any, n: int) -> Any:
-        return self._template._encoded(y, n)
+        return copy(self._template)._encoded(y, n)  # the estimator that was passed stays unfitted
 
     def _graph(self, X: Matrix, graph: Any) -> Any:
         return graph  # the candidates make them, or check this one

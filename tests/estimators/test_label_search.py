@@ -34,6 +34,13 @@ def test_predictions_and_attributes_are_those_of_the_chosen_estimator(moons):
     assert not hasattr(search, "label_robustness")  # of labels that chose nothing: ask best_estimator_
 
 
+def test_the_estimator_that_is_passed_stays_unfitted(moons):
+    X, _, y = moons
+    passed = sm.LapRLS()
+    sm.LabelSearch(passed, {**SMALL, "gamma_A": [1.0]}).fit(X, y)
+    assert vars(passed).keys() == vars(sm.LapRLS()).keys()
+
+
 def test_it_is_what_its_estimator_is(moons):
     X = moons[0]
     assert is_classifier(sm.LabelSearch(sm.STORM()))
@@ -98,6 +105,8 @@ def test_the_usual_candidates_are_of_what_neither_grid_nor_estimator_says(moons)
         (sm.LabelSearch(sm.SpectralRidge()), "grid=None names nothing to try, and SpectralRidge has no usual"),
         (sm.LabelSearch(sm.LapRLS(), [1]), r"grid=\[1\] must be a dict"),
         (sm.LabelSearch(sm.LapRLS(), {"width": [1.0]}), "LapRLS has no parameter 'width'; it takes"),
+        (sm.LabelSearch(sm.LapRLS(), {1: [1.0]}), "grid names 1, which is no text"),
+        (sm.LabelSearch(sm.LapRLS(), {"unlabeled": [-1, 0]}), "grid names 'unlabeled', but y has one marker"),
         (sm.LabelSearch(sm.LapRLS(), {"gamma": [1.0]}), "a part has it: set_params"),
         (sm.LabelSearch(sm.LapRLS(), {"kernel": "rbf"}), "grid.'kernel'.='rbf' must be a list of at least one"),
         (sm.LabelSearch(sm.LapRLS(), {"kernel": []}), r"grid.'kernel'.=\[\] must be a list of at least one"),

@@ -170,6 +170,10 @@ def checked_grid(template: Any, grid: Any) -> dict[str, Sequence[Any]]:
         raise InvalidTypeError(f"grid={shown(grid)} must be a dict from names of parameters to lists, or None.")
     apart = clone(template)
     for name, values in dict(grid or {}).items():
+        if not isinstance(name, str):
+            raise InvalidTypeError(f"grid names {shown(name)}, which is no text; pass the names of parameters.")
+        if name == "unlabeled":
+            raise InvalidInputError("grid names 'unlabeled', but y has one marker; give it to the estimator.")
         listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
         if not listed or np.ndim(values) > 1 or len(values) == 0:
             raise InvalidInputError(f"grid[{name!r}]={shown(values)} must be a list of at least one candidate.")
