@@ -171,14 +171,11 @@ class Certificate(AsText):
 
         It counts as zero where both moduli, with `rounding`, are at most 1e-10 of `scale`.
         """
-        size = self._compared
-        if not math.isfinite(self.gap):
-            return math.inf if self.gap == math.inf else math.nan
-        return self.gap / size if size > 0 else self.gap
-
-    @property
-    def _compared(self) -> float:
-        return compared(self.primal_objective, self.dual_objective, self.scale, self.rounding)
+        gap = self.gap
+        if not math.isfinite(gap):
+            return math.inf if gap == math.inf else math.nan
+        size = compared(self.primal_objective, self.dual_objective, self.scale, self.rounding)
+        return gap / size if size > 0 else gap
 
     @property
     def described(self) -> str:
@@ -189,7 +186,8 @@ class Certificate(AsText):
         >>> Certificate(2.0, 1.9999998).described
         'gap 2.0e-07, 1.0e-07 of the objective'
         """
-        is_zero = max(abs(self.primal_objective), abs(self.dual_objective)) < self._compared
+        size = compared(self.primal_objective, self.dual_objective, self.scale, self.rounding)
+        is_zero = max(abs(self.primal_objective), abs(self.dual_objective)) < size
         of = f"the size of the objective's terms, {self.scale:.1e}" if is_zero else "the objective"
         supposes = f"supposing {'; '.join(self.assumptions)}: " if self.assumptions else ""
         return f"{supposes}gap {self.gap:.1e}, {self.relative_gap:.1e} of {of}"
@@ -199,16 +197,13 @@ class Certificate(AsText):
 
         A negative gap contradicts weak duality and counts as no proof; so does NaN.
         """
-        return not self.assumptions and self._is_close(tol)
-
-    def _is_close(self, tol: float) -> bool:
-        return bool(0.0 <= self.relative_gap <= tol and (self.kind == "objective" or self.primal_residual <= tol))
+        return self.status(tol) is Status.OPTIMAL
 
     def __str__(self) -> str:
         value, gap, upwards = self.primal_objective, self.gap, self.sense == "minimize"
         violation = self.violation if self.kind == "cone program" else self.primal_residual
         how = f"supposing {' and '.join(self.assumptions)}, which is not proved" if self.assumptions else "proved"
-        if self._is_close(INACCURATE_GAP):
+        if self.status(INACCURATE_GAP) in (Status.OPTIMAL, Status.CONDITIONAL):
             digits = 6
             if value and gap:  # enough for their rounding not to hide the gap
                 digits = min(17, max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(gap)) + 2))
@@ -242,13 +237,15 @@ class Certificate(AsText):
         'NUMERICAL'
         """
         gap = self.relative_gap
-        if self.is_optimal(tol):
-            return Status.OPTIMAL
         if math.isnan(gap) or gap < 0:
             return Status.NUMERICAL
-        if stopped is not None and not self._is_close(tol):
+        # What is at most `tol` at an optimum; of a residual that is NaN nothing is known, and max keeps its first.
+        distance = gap if self.kind == "objective" else max(self.primal_residual, gap)
+        if distance <= tol and not self.assumptions:
+            return Status.OPTIMAL
+        if stopped is not None and not distance <= tol:
             return stopped
-        if not self._is_close(INACCURATE_GAP):
+        if not distance <= INACCURATE_GAP:
             return Status.UNPROVED
         return Status.CONDITIONAL if self.assumptions else Status.OPTIMAL_INACCURATE
 

@@ -310,3 +310,10 @@ def test_a_notebook_shows_a_result_and_its_certificate() -> None:
         "<pre>&lt;b&gt;: OPTIMAL, relative gap 1.0e-07, 7 iterations, CLARABEL 0.11</pre>"
         "<pre>optimum 2 within 2e-07, proved; constraints hold to 0</pre>"
     )
+
+
+@pytest.mark.parametrize(("residual", "status"), [(1e-7, "OPTIMAL"), (1e-3, "OPTIMAL_INACCURATE"), (NAN, "UNPROVED")])
+def test_an_answer_of_a_cone_program_is_no_better_than_its_residual(residual: float, status: str) -> None:
+    certificate = Certificate(2.0, 2.0, primal_residual=residual, kind="cone program")
+    assert certificate.status(1e-6).name == status
+    assert certificate.is_optimal(1e-6) == (status == "OPTIMAL")
