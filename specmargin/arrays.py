@@ -1,5 +1,7 @@
 """Checks of arrays: numbers, finite, of a scale whose squares are representable; rows of features; sparse matrices.
 
+`require_memory` checks, before memory is taken, that there is enough of it.
+
 A sparse matrix enters by `checked_sparse`, one in parts that a file held by `sparse_from_parts`: scipy's own routines
 trust the indices, and read and write beyond the arrays where they are wrong.
 
@@ -11,8 +13,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,7 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = [
+    "available_memory",
     "checked_sparse",
     "feature_rows",
     "finite_numbers",
@@ -30,10 +35,13 @@ __all__ = [
     "first_of",
     "numbers_array",
     "operator_like",
+    "require_memory",
     "sparse_from_parts",
     "vector",
 ]
 
+_GROUP = Path("/sys/fs/cgroup")
+_SHARE = 0.9  # of what is free that one fit may take
 _LARGEST, _SMALLEST = 1e75, 1e-150
 """Fourth powers of features, times their number, stay below the largest double; squares stay above the smallest."""
 _LONGEST = 2**27
@@ -333,3 +341,31 @@ def _stored(array: Any) -> Any:
     if not sp.issparse(array):
         return array
     return array.data if array.format in ("csr", "csc", "coo") else array.tocoo().data
+
+
+def available_memory() -> float | None:
+    """Return the free bytes of the computer, or of the control group if it has less; None where that is unknown."""
+    sizes = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        sizes += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    except OSError:
+        if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+            sizes.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    try:
+        limit = (_GROUP / "memory.max").read_text(encoding="ascii").strip()
+        if limit != "max":
+            sizes.append(float(limit) - float((_GROUP / "memory.current").read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        pass
+    return min(sizes) if sizes else None
+
+
+def require_memory(needed: float, what: str, remedy: str) -> None:
+    """Raise a MemoryError where `needed` bytes are too many, before hours are lost in swapping.
+
+    It says what needs the memory, how much there is, and what to do instead.
+    """
+    there = available_memory()
+    if there is not None and needed > _SHARE * there:
+        raise MemoryError(f"{what} needs about {needed / 1e9:.1f} GB, and {there / 1e9:.1f} GB are free; {remedy}.")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.arrays import require_memory
 from specmargin.estimators._base.bound import bound_in_use, within_bound
 from specmargin.estimators._base.changed_model import Change, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
-from specmargin.estimators._base.memory import require_memory
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError

@@ -5,12 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.estimators._base import memory
+from specmargin import arrays
 
 
 @pytest.fixture
 def small_computer(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(arrays, "available_memory", lambda: 1e6)
 
 
 def test_rmm(small_computer):

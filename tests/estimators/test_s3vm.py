@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.arrays import available_memory
 from specmargin.estimators._base.feature_maps import KernelFunctions
-from specmargin.estimators._base.memory import available_memory
 from specmargin.estimators.s3vm import S3VM, _votes
 from specmargin.kernels import RBF, Cosine, Landmarks, Linear, Polynomial, PrincipalComponents
 from specmargin.kernels.maps import deformed_kernel, kernel_map
@@ -667,7 +667,7 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     assert f"{48.0 * n * n / 1e9:.1f} GB" in str(caught.value)
     with pytest.raises(MemoryError, match=f"{64.0 * n * n / 1e9:.1f} GB"):
         KernelFunctions(huge, refuse, 8)
-    monkeypatch.setattr("specmargin.estimators._base.memory.available_memory", lambda: 48.0 * 60 * 60)
+    monkeypatch.setattr("specmargin.arrays.available_memory", lambda: 48.0 * 60 * 60)
     with pytest.raises(MemoryError, match="kernel of 60 samples"):
         plain("gradient").fit(X, y)
     plain("gradient", kernel="linear").fit(X, y)

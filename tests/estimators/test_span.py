@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.estimators._base import manifold, memory
+from specmargin import arrays
+from specmargin.estimators._base import manifold
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
 from specmargin.kernels import RBF, Landmarks, LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
@@ -93,7 +94,7 @@ def test_the_size_decides(moons, monkeypatch):
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr(memory, "available_memory", lambda: 1e5)
+    monkeypatch.setattr(arrays, "available_memory", lambda: 1e5)
     monkeypatch.setattr(KernelFunctions, "values", lambda *a: pytest.fail("computed"))
     with pytest.raises(
         MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take functions=Eigenvectors"
@@ -101,12 +102,12 @@ def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
         sm.LapSVM().fit(X, y)
     with pytest.raises(MemoryError, match="landmarks for 120 samples"):
         sm.LapSVM(functions=Landmarks()).fit(X, y)
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(arrays, "available_memory", lambda: None)
     sm.LapSVM().fit(X, y)
 
 
 def test_the_memory_of_this_computer_is_known_or_unknown():
-    free = memory.available_memory()
+    free = arrays.available_memory()
     assert free is None or 1e6 < free < 1e15
 
 

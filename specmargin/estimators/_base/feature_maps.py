@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.arrays import require_memory
 from specmargin.checks import outside
-from specmargin.estimators._base.memory import require_memory
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.arrays import require_memory
 from specmargin.checks import Rule, choice, flag, number
 from specmargin.estimators._base.feature_maps import opened
-from specmargin.estimators._base.memory import require_memory
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import check_features, numerical_failures
 from specmargin.graphs import check_adjacency, normalized_adjacency

@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from specmargin import objectives, solvers
+from specmargin.arrays import require_memory
 from specmargin.estimators._base.class_balance import Balance, in_force
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, FeatureMap, KernelFunctions
 from specmargin.estimators._base.manifold import USUAL_RATIO
-from specmargin.estimators._base.memory import require_memory
 from specmargin.estimators._base.parameters import multiple_of, part_of
 from specmargin.estimators._base.semi_supervised import columns
 from specmargin.estimators._search.candidates import Candidates

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from specmargin.estimators._base.memory import available_memory
+from specmargin.arrays import available_memory
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["Budget", "BudgetExceededError", "Meter", "Size", "available_memory", "labeled_rows"]

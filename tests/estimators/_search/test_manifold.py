@@ -290,7 +290,7 @@ def test_fewer_functions_for_many_samples(moons, functions, monkeypatch):
 
 def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
     X, _, y = moons
-    monkeypatch.setattr("specmargin.estimators._base.memory.available_memory", lambda: 17.9 * 120**2 / 0.9)
+    monkeypatch.setattr("specmargin.arrays.available_memory", lambda: 17.9 * 120**2 / 0.9)
     with pytest.raises(MemoryError, match="sharing L K among the settings of 120 samples needs about"):
         sm.LabelSearch(sm.LapRLS(), grid=SMALL).fit(X, y)
 
