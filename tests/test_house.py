@@ -479,10 +479,10 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (187, 41),
-    "STORM()": (181, 37),
-    "LapRLS()": (183, 41),
-    "S3VM('quasi_newton')": (121, 30),
+    "LapSVM()": (185, 39),
+    "STORM()": (179, 36),
+    "LapRLS()": (181, 39),
+    "S3VM('quasi_newton')": (121, 29),
 }
 
 

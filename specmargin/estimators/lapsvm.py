@@ -16,7 +16,6 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
 from specmargin.estimators._base.changed_model import Change, changes
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
@@ -24,6 +23,7 @@ from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
 from specmargin.labels import Labels
+from specmargin.labels.shares import Balance
 from specmargin.losses import LOSSES
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.factorized import REQUIRES, solved

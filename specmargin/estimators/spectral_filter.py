@@ -15,7 +15,6 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.checks import Rule, choice, number
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.filter_model import FilterModel
 from specmargin.estimators._base.label_robustness import Smoother
@@ -25,6 +24,7 @@ from specmargin.estimators._base.parameters import or_word
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN
 from specmargin.labels import Labels
+from specmargin.labels.shares import Balance
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult

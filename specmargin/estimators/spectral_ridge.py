@@ -15,7 +15,6 @@ import numpy as np
 
 from specmargin.checks import Rule, number, outside
 from specmargin.estimators._base.changed_model import Change
-from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of, in_force
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import Smoother
@@ -28,6 +27,7 @@ from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.connectivity import INTERCEPT
 from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
+from specmargin.labels.shares import UNDECIDED, Balance, codes_of, in_force
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.held_out.label_flips import smoother

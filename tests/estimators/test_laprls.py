@@ -6,10 +6,10 @@ from scipy.stats import chisquare
 from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
-from specmargin.estimators._base.class_balance import Balance, in_force
 from specmargin.estimators.laprls import LapRLS
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
+from specmargin.labels.shares import Balance, in_force
 
 PLAIN = {"gamma_A": 0.02, "gamma_I": 0.5, "graph": 6, "laplacian": 1, "class_balance": None}
 """The papers' LapRLS: given weights, one graph, decisions compared with 0."""

@@ -11,13 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
-from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
 from specmargin.estimators._base.fit_warnings import warn_of_classes
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.estimators._base.sklearn_bases import ClassifierMixin
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, is_unlabeled, label_array, label_vector, warn_of_marker
 from specmargin.labels.encoding import labels_of
+from specmargin.labels.shares import UNDECIDED, Balance, codes_of
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.solvers.manifold.left_out import MOST

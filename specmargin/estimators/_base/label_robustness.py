@@ -10,11 +10,11 @@ import numpy as np
 
 from specmargin.checks import whole
 from specmargin.estimators._base.changed_model import refuse_changed
-from specmargin.estimators._base.class_balance import UNDECIDED, Balance, codes_of
 from specmargin.estimators._base.label_weights import weights_when_relabelled
 from specmargin.estimators._base.semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
+from specmargin.labels.shares import UNDECIDED, Balance, codes_of
 from specmargin.objectives.held_out.label_flips import (
     LabelRobustness,
     enumerated_flips,

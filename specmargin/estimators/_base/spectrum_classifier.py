@@ -14,7 +14,6 @@ from specmargin import solvers
 from specmargin.checks import Rule, outside
 from specmargin.estimators._base.bound import bound_in_use, within_bound
 from specmargin.estimators._base.changed_model import Change, changes
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.parameters import RULES, part_of, per_graph
@@ -24,6 +23,7 @@ from specmargin.graphs import Laplacian, check_adjacency
 from specmargin.graphs.connectivity import INTERCEPT
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
+from specmargin.labels.shares import Balance
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.objectives.contract import unchecked
 from specmargin.results import SolveResult

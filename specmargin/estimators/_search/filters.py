@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.filter_model import decisions_at_nodes, filtered, smooth_first
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import columns
@@ -26,6 +25,7 @@ from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
+from specmargin.labels.shares import Balance
 from specmargin.solvers.spectrum.block_weights import BlockRidge, labeled_grams, learn_weights, ridge_on_blocks
 from specmargin.spectra import FilterBank
 from specmargin.typing import AnyArray, FloatArray, IntArray

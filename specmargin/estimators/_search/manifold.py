@@ -21,7 +21,6 @@ from sklearn.base import clone
 
 from specmargin import objectives, solvers
 from specmargin.arrays import require_memory
-from specmargin.estimators._base.class_balance import Balance, in_force
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, FeatureMap, KernelFunctions
 from specmargin.estimators._base.manifold import USUAL_RATIO
 from specmargin.estimators._base.parameters import multiple_of, part_of
@@ -33,6 +32,7 @@ from specmargin.graphs import Laplacian, check_adjacency
 from specmargin.graphs.parts import built_each
 from specmargin.kernels import RBF, Kernel, Landmarks, Linear, LowRankKernel, resolve_gamma
 from specmargin.labels import Labels, Targets
+from specmargin.labels.shares import Balance, in_force
 from specmargin.losses import LOSSES
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out

@@ -16,7 +16,6 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.bound import within_bound
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.estimators._search.candidates import Candidates
 from specmargin.estimators._search.trials import Settings
@@ -24,6 +23,7 @@ from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.graphs import check_adjacency
 from specmargin.graphs.parts import built_each
 from specmargin.labels import Labels
+from specmargin.labels.shares import Balance
 from specmargin.objectives import SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum

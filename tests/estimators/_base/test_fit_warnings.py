@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 import specmargin as sm
 from cvxproof.results import INACCURATE_GAP, Certificate, SolveResult, Status
 from specmargin.estimators import LapSVM
-from specmargin.estimators._base.class_balance import codes_of
 from specmargin.estimators._base.fit_warnings import warn_of_classes as warn_of_positions
 from specmargin.estimators._base.fit_warnings import warn_of_scales
 from specmargin.estimators._base.semi_supervised import _DOUBTFUL
@@ -25,6 +24,7 @@ from specmargin.exceptions import (
     SpecmarginWarning,
 )
 from specmargin.kernels import RBF
+from specmargin.labels.shares import codes_of
 
 MANIFOLD = {"kernel": [RBF(2.0)], "graph": [8], "laplacian": [2], "gamma_I": ["100 gamma_A"]}
 CLASSIFIERS = {

@@ -13,13 +13,13 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 import specmargin as sm
 from reproduction.data import load
-from specmargin.estimators._base.class_balance import Balance
 from specmargin.estimators._base.feature_maps import FeatureMap
 from specmargin.estimators._search.manifold import MarginCandidates, SquaredCandidates
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF, Landmarks, Linear, Polynomial, Precomputed
+from specmargin.labels.shares import Balance
 from specmargin.solvers import Solver
 from specmargin.spectra import Eigenvectors
 
