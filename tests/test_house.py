@@ -479,9 +479,9 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (185, 39),
+    "LapSVM()": (185, 38),
     "STORM()": (179, 36),
-    "LapRLS()": (181, 39),
+    "LapRLS()": (181, 38),
     "S3VM('quasi_newton')": (121, 29),
 }
 

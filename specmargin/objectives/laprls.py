@@ -26,8 +26,8 @@ from specmargin.kernels.operators import as_kernel
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
 from specmargin.objectives.contract import require_fields
+from specmargin.objectives.intercept import checked_weights
 from specmargin.objectives.lapsvm import LapSVM
-from specmargin.objectives.weighted_rows import checked_weights
 from specmargin.rounding import UNIT, two_sum
 from specmargin.typing import FloatArray, IntArray
 

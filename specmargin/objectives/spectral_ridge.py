@@ -40,9 +40,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.contract import Arrays, ByName, Shapes, multipliers_of
 from specmargin.objectives.held_out.ridge_factors import RidgeFactors
-from specmargin.objectives.intercept import exactly_balanced
+from specmargin.objectives.intercept import exactly_balanced, less_mean, weighted_mean
 from specmargin.objectives.spectrum_margin import require_nodes
-from specmargin.objectives.weighted_rows import less_mean, weighted_mean
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum

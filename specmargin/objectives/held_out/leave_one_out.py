@@ -36,8 +36,8 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels.encoding import class_by_class
 from specmargin.objectives.held_out.calibration import calibrated_scales, log_probabilities
+from specmargin.objectives.intercept import centred_basis, checked_weights, less_mean, weighted_mean
 from specmargin.objectives.manifold_weights import mean_eigenvalue
-from specmargin.objectives.weighted_rows import centred_basis, checked_weights, less_mean, weighted_mean
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [

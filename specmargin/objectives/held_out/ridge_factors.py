@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.weighted_rows import centred_basis
+from specmargin.objectives.intercept import centred_basis
 from specmargin.typing import FloatArray
 
 __all__ = ["RidgeFactors"]
