@@ -10,45 +10,25 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Certificate",
-    "ConeProof",
-    "CvxproofError",
-    "InfeasibleError",
-    "InvalidInputError",
-    "SolveResult",
-    "SolverError",
-    "Status",
-    "Verdict",
-    "Verification",
-    "certify",
-    "default_solvers",
-    "load_result",
-    "read_provenance",
-    "save_result",
-    "solve",
-    "verify",
-    "verify_file",
-]
-
 _HOMES = {
     "conic.orders": ("default_solvers", "solve"),
-    "conic.solving": ("certified",),
+    "conic.solving": ("certify",),
     "exceptions": ("CvxproofError", "InfeasibleError", "InvalidInputError", "SolverError"),
     "proofs.cone_verification": ("verify",),
     "proofs.record": ("Verification",),
     "result_files": ("load_result", "read_provenance", "save_result"),
-    "verdicts": ("Verdict", "verify_file"),
     "results": ("Certificate", "ConeProof", "SolveResult", "Status"),
+    "verdicts": ("Verdict", "verify_file"),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    own = "certified" if name == "certify" else name
-    for home, names in _HOMES.items():
-        if own in names and name in __all__:
-            return getattr(import_module(f"cvxproof.{home}"), own)
-    raise AttributeError(f"module 'cvxproof' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'cvxproof' has no attribute {name!r}")
+    return getattr(import_module(f"cvxproof.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
 # The public names, as type checkers read them.
 
 from .conic.orders import default_solvers, solve
-from .conic.solving import certified as certify
+from .conic.solving import certify
 from .exceptions import CvxproofError, InfeasibleError, InvalidInputError, SolverError
 from .proofs.cone_verification import verify
 from .proofs.record import Verification

@@ -2,11 +2,11 @@
 
 from cvxproof.conic.evidence import is_of
 from cvxproof.conic.running import as_solver_errors, data_for, require_options, run, told
-from cvxproof.conic.solving import certified, require_convex, solved
+from cvxproof.conic.solving import certify, require_convex, solved
 
 __all__ = [
     "as_solver_errors",
-    "certified",
+    "certify",
     "data_for",
     "is_of",
     "require_convex",

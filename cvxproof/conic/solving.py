@@ -34,7 +34,7 @@ from cvxproof.results import ZERO, Certificate, ConeProof, SolveResult, Status
 from cvxproof.rounding import UNIT
 from cvxproof.typing import AnyArray
 
-__all__ = ["certified", "named_constraints", "require_convex", "solved"]
+__all__ = ["certify", "named_constraints", "require_convex", "solved"]
 
 _SPARE = 5e-8
 """Share of the objective that is left for the verification of a file."""
@@ -45,7 +45,7 @@ _FILTERED = 25
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
 
 
-def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, interval: bool = False) -> Certificate:
+def certify(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, interval: bool = False) -> Certificate:
     """Certify a CVXPY problem that was solved, whoever solved it.
 
     The values of the variables are those that the problem holds. The bound comes from multipliers of `solver`, which
@@ -89,8 +89,8 @@ def certified(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, 
     empty = [variable.name() for variable in problem.variables() if variable.value is None]
     if empty:
         raise InvalidInputError(
-            f"the variables {empty} have no values: the problem is not solved. Call problem.solve() before, or "
-            "solve(problem)."
+            f"the variables {empty} have no values: the problem is not solved, or has no solution. Call "
+            "problem.solve() before, or cvxproof.solve(problem), which proves that a problem has none, too."
         )
     try:
         attempt = attempted(problem, solver.upper(), tol)

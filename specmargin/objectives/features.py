@@ -29,8 +29,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import finite_numbers, numbers_array
-from specmargin.checks import numeric
-from specmargin.exceptions import InvalidInputError
+from specmargin.checks import numeric, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.rounding import UNIT, accurate_product, exact_dot, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -79,6 +79,8 @@ class Features:
     """Diagonal of the penalty 1/2 w'Pw, (size,): ones, but for a free intercept."""
 
     def __post_init__(self) -> None:
+        if getattr(self.X, "ndim", 0) != 2:
+            raise InvalidTypeError(f"X={shown(self.X)} is no matrix; pass (n, d) features, a row per sample.")
         n, d = self.X.shape
         weights = np.ones(int(d) + (self.penalty is not None))
         if self.penalty is not None:

@@ -85,4 +85,4 @@ def certify(
             raise InvalidInputError(f"{problem.name} is not solved; call specmargin.solve(built) before.")
         return problem.recover(problem.current_objective()).certificate
     held = problem.problem if isinstance(problem, BuiltProblem) else problem
-    return conic.certified(held, solver, interval=interval)
+    return conic.certify(held, solver, interval=interval)

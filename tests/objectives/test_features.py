@@ -229,3 +229,8 @@ def test_indices_are_held_in_32_bits():
         X = Features.of(form, "free", rows=np.arange(2)).X
         assert X.indices.dtype == X.indptr.dtype == np.int32
         assert X.toarray().tolist() == [[0.0, 2.0], [1.0, 0.0]]
+
+
+def test_features_that_are_no_matrix_are_named():
+    with pytest.raises(TypeError, match="X='a' is no matrix; pass"):
+        Features("a")
