@@ -177,7 +177,7 @@ def main() -> None:
     data = Data(*sizes)
     for name, build in problems(data).items():
         measure(report, name, build(), by_hand(name, data), 3 if given.quick else 5)
-    fair = sm.problems.models.fairness(problems(data)["lapsvm_primal, hinge"](), data.X[:, 5] > 0)
+    fair = sm.problems.models.fairness(data.X[:, 5] > 0)(problems(data)["lapsvm_primal, hinge"]())
     start = time.perf_counter()
     result = sm.solve(fair)
     whole, solver = time.perf_counter() - start, fair.problem.solution.attr["solve_time"]

@@ -11,7 +11,6 @@ drawn to show what it does: that it helps here is no result. Each answer has the
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,16 +54,16 @@ def changes(X: np.ndarray) -> dict[str, dict[str, Any]]:
     groups = (np.arange(PARAMETERS["q"]) + 3) // 4
     return {
         "MKL-S": {
-            "band limit": partial(models.band_limited, q=band),
-            "groups": partial(models.grouped, groups=groups),
-            "smooth": partial(models.smooth, weight=weight),
-            "convex": models.convex,
+            "band limit": models.band_limited(q=band),
+            "groups": models.grouped(groups=groups),
+            "smooth": models.smooth(weight=weight),
+            "convex": models.convex(),
         },
         "LapSVM": {
             BUILT: lambda built: built,
-            "fairness": partial(models.fairness, group=X[:, 0] > 0.5),
-            "links": partial(models.links, must=must, cannot=cannot),
-            "class shares": partial(models.class_shares, positive=PARAMETERS["positive"]),
+            "fairness": models.fairness(group=X[:, 0] > 0.5),
+            "links": models.links(must=must, cannot=cannot),
+            "class shares": models.class_shares(positive=PARAMETERS["positive"]),
         },
     }
 

@@ -92,7 +92,7 @@ class Case:
         """Change it by the models, one after the other."""
         problem = self.built(data)
         for name, options in self.models.items():
-            problem = getattr(sm.problems.models, name)(problem, **_of(options, data))
+            problem = getattr(sm.problems.models, name)(**_of(options, data))(problem)
         return problem
 
     def value(self, data: Data, shift: dict[str, Any] | None = None) -> float:

@@ -191,7 +191,7 @@ built = sm.problems.lapsvm_primal(lapsvm)
 
 
 def solved(d):
-    return sm.solve(sm.problems.models.fairness(built, south, d))
+    return sm.solve(sm.problems.models.fairness(south, d)(built))
 
 
 result = solved(0.2)
@@ -234,7 +234,7 @@ missed, own = {}, {}
 for title, d in {"LapSVM": None, "LapSVM, d = 0.2": 0.2}.items():
     first = sm.objectives.LapSVM(K, L, sm.encode_labels(without[0]), gamma_A=gamma_A, gamma_I=gamma_I)
     model = sm.problems.lapsvm_primal(first)
-    model = model if d is None else sm.problems.models.fairness(model, south, d)
+    model = model if d is None else sm.problems.models.fairness(south, d)(model)
     missed[title] = np.zeros(len(labeled), dtype=bool)
     for k, (i, z) in enumerate(zip(labeled, without, strict=True)):
         model.relabel(sm.encode_labels(z))

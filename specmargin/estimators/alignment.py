@@ -14,7 +14,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.bound import bound_in_use, within_bound
-from specmargin.estimators._base.changed_model import Change
+from specmargin.estimators._base.changed_model import ChangedModel
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
 from specmargin.estimators._base.spectrum_classifier import Answer, FixedSpectrumClassifier
@@ -61,12 +61,11 @@ class KTA(FixedSpectrumClassifier):
         the classes. None: as they are. `LapSVM` has the formulas.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -155,7 +154,7 @@ class KTA(FixedSpectrumClassifier):
     random_state: Any = 0
     unlabeled: Any = -1
 
-    def _solve(self, spectrum: Spectrum, labels: Labels, change: Change) -> Answer:
+    def _solve(self, spectrum: Spectrum, labels: Labels, change: ChangedModel) -> Answer:
         solver = part_of("solver", self.solver)
         if solver.name == "auto":
             result = solvers.alignment(_alignment(spectrum, labels), **solver.arguments())
@@ -166,7 +165,7 @@ class KTA(FixedSpectrumClassifier):
         objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, delta=result.variables["delta"])
         return Answer(result, *within_bound(self.B, partial(self._under, change, objective), labels.labeled))
 
-    def _built(self, spectrum: Spectrum, labels: Labels, change: Change) -> Any:
+    def _built(self, spectrum: Spectrum, labels: Labels, change: ChangedModel) -> Any:
         from specmargin import problems
 
         if not change:

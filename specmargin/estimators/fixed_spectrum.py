@@ -58,12 +58,11 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
         the classes. None: as they are. `LapSVM` has the formulas.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -184,12 +183,11 @@ class XuSpectralSVM(FixedSpectrumClassifier):
         the classes. None: as they are. `LapSVM` has the formulas.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be

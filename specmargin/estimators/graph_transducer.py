@@ -9,7 +9,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import warn
-from specmargin.estimators._base.changed_model import Change
+from specmargin.estimators._base.changed_model import ChangedModel
 from specmargin.estimators._base.spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.exceptions import EigenspaceWarning
 from specmargin.graphs import KNN, Laplacian
@@ -139,7 +139,7 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
     random_state: Any = 0
     unlabeled: Any = -1
 
-    def _solve(self, spectrum: Spectrum, labels: Labels, change: Change) -> Answer:
+    def _solve(self, spectrum: Spectrum, labels: Labels, change: ChangedModel) -> Answer:
         delta = power(spectrum, self.exponent)
         # The sum of all i^-exponent undoes the scaling of delta to sum one: Q is literally i^exponent.
         total = (np.arange(1.0, spectrum.q) ** -self.exponent).sum()

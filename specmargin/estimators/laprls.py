@@ -72,12 +72,11 @@ class LapRLS(LinearDecisions, LapSVM):
         the classes. None: as they are. See the notes.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "factorized": one factorisation, exact, for losses that are piecewise quadratic
         (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope

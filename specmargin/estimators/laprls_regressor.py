@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._base.changed_model import Change, refuse_changed
+from specmargin.estimators._base.changed_model import ChangedModel, refuse_changed
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
@@ -65,11 +65,10 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         gamma_I is 0.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem and returns
-        ``built.with_(...)``. CVXPY solves it then, and certificates are those of the changed problem
-        (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem and returns ``built.with_(...)``. CVXPY solves it then, and certificates are those of the
+        changed problem (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
@@ -157,7 +156,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         base = self._objective(X, targets, graph)
         G = base.reduction.G
         outputs = [base.with_(targets=z) for z in targets.columns.T]
-        if change := Change.of(self, X):
+        if change := ChangedModel.of(self, X):
             results = [change.solved(one, Solver(tol=self.tol)) for one in outputs]
         else:
             results = [solvers.factorized(one, tol=self.tol) for one in outputs]

@@ -15,7 +15,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
-from specmargin.estimators._base.changed_model import Change, changes
+from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
@@ -85,12 +85,11 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         the classes. None: as they are. See the notes.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     solver : str, sequence of str or Solver, default "auto"
         "factorized": one factorisation, exact, for losses that are piecewise quadratic
         (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
@@ -221,7 +220,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         from specmargin import problems
 
         objective = self._objective(X, labels, graph)
-        change = Change.of(self, X, labels.classes[1])
+        change = ChangedModel.of(self, X, labels.classes[1])
         return change(objective) if change else problems.lapsvm_problem(objective)
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:

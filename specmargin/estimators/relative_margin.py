@@ -15,7 +15,7 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.arrays import require_memory
 from specmargin.estimators._base.bound import bound_in_use, within_bound
-from specmargin.estimators._base.changed_model import Change, changes
+from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy, unpacked
@@ -58,13 +58,12 @@ class RMM(SemiSupervisedClassifier):
         Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from
         class values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K
         classes, so that all classes weigh the same.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`). Decisions are an expansion over the labelled
-        samples, whatever the change looks at.
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`). Decisions are an
+        expansion over the labelled samples, whatever the change looks at.
     solver : str, sequence of str or Solver, default "auto"
         "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
         `specmargin.solvers.Solver` holds the name with tol, the relative gap to which the answer has to be
@@ -148,12 +147,12 @@ class RMM(SemiSupervisedClassifier):
         from specmargin import problems
 
         block, K = self._kernels(X, labels)
-        change = Change.of(self, X, labels.classes[1], block)
+        change = ChangedModel.of(self, X, labels.classes[1], block)
         bound = bound_in_use(self.B, partial(self._under, change, K, labels), slice(None))
         objective = objectives.RMM(K, labels, C=self.C, B=bound)
         return change(objective) if change else problems.rmm(objective)
 
-    def _under(self, change: Change, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
+    def _under(self, change: ChangedModel, K: FloatArray, labels: Labels, bound: float) -> SolveResult:
         """Return the answer under a bound."""
         objective, solver = objectives.RMM(K, labels, C=self.C, B=bound), part_of("solver", self.solver)
         if change:

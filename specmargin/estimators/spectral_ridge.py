@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, number, outside
-from specmargin.estimators._base.changed_model import Change
+from specmargin.estimators._base.changed_model import ChangedModel
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.label_robustness import Smoother
@@ -101,12 +101,11 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
         classes of similar size. "shrunk", the same for several classes, is for two classes whose sizes may differ.
         A dict from each class to its share of all samples, or an interval (low, high) of it, where that is known:
         each class is compared above the threshold that leaves this share of its training decisions.
-    model : callable, str or tuple, optional
-        Change of the problem that is solved: the name of one of `specmargin.problems.models`, a pair of such a name and
-        a dict of its options, ``("fairness", {"group": 0})``, or a function that gets the built problem, in the form
-        whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with more than two classes each
-        problem of one class against the rest, ``built.positive``. CVXPY solves it then, and certificates are those of
-        the changed problem (`specmargin.problems.BuiltProblem.with_`).
+    model : callable, optional
+        Change of the problem that is solved: ``specmargin.problems.models.fairness(group=0)``, or a function that gets
+        the built problem, in the form whose ``expressions`` have the decisions, and returns ``built.with_(...)``; with
+        more than two classes each problem of one class against the rest, ``built.positive``. CVXPY solves it then, and
+        certificates are those of the changed problem (`specmargin.problems.BuiltProblem.with_`).
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
     random_state : int, Generator or None, default 0
@@ -218,7 +217,7 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
         _, self._place = opened(part_of("graph", self.graph), self._place, X)
         objective, rule = self._objective(X, labels, graph)
-        if change := Change.of(self, X):
+        if change := ChangedModel.of(self, X):
             result = change.solved(objective, Solver(tol=self.tol))
         else:
             result = spectral_ridge(objective, tol=self.tol)
@@ -246,7 +245,7 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> Any:
         from specmargin import problems
 
-        objective, change = self._objective(X, labels, graph)[0], Change.of(self, X)
+        objective, change = self._objective(X, labels, graph)[0], ChangedModel.of(self, X)
         return change(objective) if change else problems.spectral_ridge_primal(objective)
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[ridge.SpectralRidge, Any]:

@@ -1,7 +1,7 @@
-r"""Models to copy: a built problem in, the changed one out, each by `BuiltProblem.with_` alone.
+r"""Models to copy: each is a function of its options that returns a change, from a built problem to the changed one.
 
-A model takes a built problem and plain options, so that ``functools.partial(fairness, group=mask)`` is a change that
-can be pickled. Models follow one another: ``smooth(band_limited(built, 10), weight=1.0)``. f are the decisions of all
+A `Change` is made by `BuiltProblem.with_` alone, is pickled and saved, and is what the parameter `model` of estimators
+takes. Changes follow one another: ``smooth(1.0)(band_limited(10)(built))``. f are the decisions of all
 samples and delta is the spectrum, which the primal forms have; the first weight of a graph, that of the constant
 function, has no place in its order. Where a tolerance is zero the constraint is an equality, whose multipliers have a
 sign.
@@ -19,7 +19,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from specmargin.arrays import vector
-from specmargin.checks import checked, count, foreign, instance, number, shown, whole
+from specmargin.changes import change
+from specmargin.checks import count, foreign, instance, number, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.adjacency import check_adjacency
 from specmargin.objectives import LapSVM
@@ -39,12 +40,11 @@ __all__ = [
     "graph_budget",
 ]
 
-_BUILT = instance(BuiltProblem, "build one by a function of specmargin.problems")
 _ZERO_OR_MORE = number(least=0)
 _LABEL = instance(str, "pass a text")
 
 
-@checked(built=_BUILT, q=count(1))
+@change(q=count(1))
 def band_limited(built: BuiltProblem, q: int) -> BuiltProblem:
     r"""Confine a spectrum to the q lowest eigenvalues of each graph: sum_{j > q} delta_j = 0, the constraint ``band``.
 
@@ -52,14 +52,13 @@ def band_limited(built: BuiltProblem, q: int) -> BuiltProblem:
 
     Parameters
     ----------
-    built : BuiltProblem
-        Primal form over a spectrum.
     q : int
         Number of eigenvectors of each graph that may have a weight, fewer than there are.
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form over a spectrum.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def band_limited(built: BuiltProblem, q: int) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 0] + [-1] * 8 + [1, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> abs(sm.solve(sm.problems.models.band_limited(built, 3)).variables["delta"][3:]).max() < 1e-6
+    >>> abs(sm.solve(sm.problems.models.band_limited(3)(built)).variables["delta"][3:]).max() < 1e-6
     np.True_
     """
     above = [delta[q:] for delta in _spectra(built) if delta.size > q]
@@ -86,7 +85,7 @@ def band_limited(built: BuiltProblem, q: int) -> BuiltProblem:
     return built.with_(constraints={"band": cp.sum(cp.hstack(above)) <= 0})
 
 
-@checked(built=_BUILT)
+@change()
 def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
     r"""Give the eigenvectors of a group one weight: delta_j = delta_k for j, k in one group, the constraint ``groups``.
 
@@ -94,14 +93,13 @@ def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
 
     Parameters
     ----------
-    built : BuiltProblem
-        Primal form over a spectrum.
     groups : array of int of shape (q,)
         Number of the group of each weight, of several graphs one after the other, as in ``np.arange(20) // 5``.
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form over a spectrum.
 
     Raises
     ------
@@ -115,7 +113,7 @@ def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 0] + [-1] * 8 + [1, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> sm.solve(sm.problems.models.grouped(built, [0, 1, 1, 1, 2, 2])).variables["delta"].round(3).tolist()
+    >>> sm.solve(sm.problems.models.grouped([0, 1, 1, 1, 2, 2])(built)).variables["delta"].round(3).tolist()
     [0.0, 0.333, 0.333, 0.333, 0.0, 0.0]
     """
     delta, of = cp.hstack(_spectra(built)), vector("groups", groups, "the number of the group of each weight")
@@ -128,20 +126,19 @@ def grouped(built: BuiltProblem, groups: npt.ArrayLike) -> BuiltProblem:
     return built.with_(constraints={"groups": delta[order[alike]] == delta[order[alike + 1]]})
 
 
-@checked(built=_BUILT, weight=_ZERO_OR_MORE)
+@change(weight=_ZERO_OR_MORE)
 def smooth(built: BuiltProblem, weight: float) -> BuiltProblem:
     r"""Smooth a spectrum by the term ``smooth``, the weight times sum_j (delta_{j+1} - 2 delta_j + delta_{j-1})^2.
 
     Parameters
     ----------
-    built : BuiltProblem
-        Primal form over a spectrum.
     weight : float
         Weight of the sum over all graphs, >= 0, in units of the objective; delta has the sum one.
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form over a spectrum.
 
     Raises
     ------
@@ -159,28 +156,24 @@ def smooth(built: BuiltProblem, weight: float) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 1] + [-1] * 8 + [0, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> delta = sm.solve(sm.problems.models.smooth(built, 1e2)).variables["delta"]
+    >>> delta = sm.solve(sm.problems.models.smooth(1e2)(built)).variables["delta"]
     >>> bool(abs(np.diff(delta[1:], 2)).max() < 1e-2)
     True
     """
     return built.with_(terms={"smooth": weight * cp.sum_squares(cp.hstack(_second_differences(built)))})
 
 
-@checked(built=_BUILT)
+@change()
 def convex(built: BuiltProblem) -> BuiltProblem:
     r"""Let a spectrum decrease ever more slowly: delta_{j+1} - 2 delta_j + delta_{j-1} >= 0, the constraint ``convex``.
 
     (1 + lambda)^-p and exp(-t lambda) of evenly spaced lambda are such spectra. The last difference is not positive,
     thus no other one is: the constraint is an order, too.
 
-    Parameters
-    ----------
-    built : BuiltProblem
-        Primal form over a spectrum, ordered or not.
-
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form over a spectrum, ordered or not.
 
     Raises
     ------
@@ -199,7 +192,7 @@ def convex(built: BuiltProblem) -> BuiltProblem:
     >>> obj = sm.objectives.SpectrumMargin(
     ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels([0, 1] + [-1] * 8 + [0, 1]))
     >>> built = sm.problems.stoam(obj, "primal")
-    >>> delta = sm.solve(sm.problems.models.convex(built)).variables["delta"]
+    >>> delta = sm.solve(sm.problems.models.convex()(built)).variables["delta"]
     >>> bool((np.diff(delta[1:], 2) > -1e-6).all())
     True
     """
@@ -207,14 +200,12 @@ def convex(built: BuiltProblem) -> BuiltProblem:
     return built.with_(constraints={"convex": cp.hstack([*_second_differences(built), *last]) >= 0})
 
 
-@checked(built=_BUILT, at_most=_ZERO_OR_MORE, label=_LABEL)
+@change(at_most=_ZERO_OR_MORE, label=_LABEL)
 def fairness(built: BuiltProblem, group: Any, at_most: float = 0.0, *, label: str = "fairness") -> BuiltProblem:
     r"""Bound the difference of the mean decisions of a group S and of the others: |mean_S f - mean_rest f| <= d.
 
     Parameters
     ----------
-    built : BuiltProblem
-        Form with decisions of all samples.
     group : bool array of shape (n,), or int
         Members of the group; or the column of the features of an estimator that is 1 for them and 0 for the others.
     at_most : float, default 0
@@ -224,7 +215,8 @@ def fairness(built: BuiltProblem, group: Any, at_most: float = 0.0, *, label: st
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a form with decisions of all samples.
 
     Raises
     ------
@@ -240,7 +232,7 @@ def fairness(built: BuiltProblem, group: Any, at_most: float = 0.0, *, label: st
     --------
     >>> import specmargin as sm
     >>> obj = sm.objectives.LapSVM(np.eye(4), None, sm.encode_labels([0, 0, 1, 1]), gamma_A=0.1)
-    >>> built = sm.problems.models.fairness(sm.problems.lapsvm_primal(obj), np.array([True, False, True, True]), 0.5)
+    >>> built = sm.problems.models.fairness(np.array([True, False, True, True]), 0.5)(sm.problems.lapsvm_primal(obj))
     >>> f = sm.solve(built).variables["f"]
     >>> round(float(f[[0, 2, 3]].mean() - f[1]), 4)
     0.5
@@ -250,7 +242,7 @@ def fairness(built: BuiltProblem, group: Any, at_most: float = 0.0, *, label: st
     return built.with_(constraints={label: _at_most(difference, at_most)})
 
 
-@checked(built=_BUILT, within=_ZERO_OR_MORE)
+@change(within=_ZERO_OR_MORE)
 def links(
     built: BuiltProblem,
     must: Sequence[tuple[int, int]] = (),
@@ -264,8 +256,6 @@ def links(
 
     Parameters
     ----------
-    built : BuiltProblem
-        Form with decisions of all samples.
     must, cannot : sequences of pairs of int, default ()
         Pairs of samples of one class, and of different classes.
     within : float, default 0
@@ -273,7 +263,8 @@ def links(
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a form with decisions of all samples.
 
     Raises
     ------
@@ -288,7 +279,7 @@ def links(
     --------
     >>> import specmargin as sm
     >>> obj = sm.objectives.LapSVM(np.eye(4), None, sm.encode_labels([0, 1, -1, -1]), gamma_A=0.1)
-    >>> built = sm.problems.models.links(sm.problems.lapsvm_primal(obj), must=[(1, 2)], cannot=[(1, 3)])
+    >>> built = sm.problems.models.links(must=[(1, 2)], cannot=[(1, 3)])(sm.problems.lapsvm_primal(obj))
     >>> sm.solve(built).variables["f"].round(3).tolist()
     [-1.0, 1.0, 1.0, -1.0]
     """
@@ -300,7 +291,7 @@ def links(
     return built.with_(constraints=added)
 
 
-@checked(built=_BUILT, within=_ZERO_OR_MORE)
+@change(within=_ZERO_OR_MORE)
 def class_shares(
     built: BuiltProblem, positive: float | tuple[float, float] | Mapping[Any, Any], within: float = 0.0
 ) -> BuiltProblem:
@@ -310,8 +301,6 @@ def class_shares(
 
     Parameters
     ----------
-    built : BuiltProblem
-        Form with decisions of all samples, of two classes.
     positive : float, pair of float, or mapping
         Share p of the positive class in all samples; or the ends of an interval, and d is added on both sides. An
         estimator of several classes solves a problem for each, and takes a mapping that has these for each by name.
@@ -320,7 +309,8 @@ def class_shares(
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a form with decisions of all samples, of two classes.
 
     Raises
     ------
@@ -337,7 +327,7 @@ def class_shares(
     --------
     >>> import specmargin as sm
     >>> obj = sm.objectives.LapSVM(np.eye(4), None, sm.encode_labels([0, 1, -1, -1]), gamma_A=0.1)
-    >>> built = sm.problems.models.class_shares(sm.problems.lapsvm_primal(obj), positive=0.6)
+    >>> built = sm.problems.models.class_shares(positive=0.6)(sm.problems.lapsvm_primal(obj))
     >>> round(float(sm.solve(built).variables["f"].mean()), 4)
     0.2
     """
@@ -357,7 +347,7 @@ def class_shares(
     return built.with_(constraints={"shares": _at_most(mean - (low + high - 1), high - low + within)})
 
 
-@checked(built=_BUILT, radius=_ZERO_OR_MORE)
+@change(radius=_ZERO_OR_MORE)
 def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
     r"""Take the worst margins that samples within a radius have: t_i <= y_i f_i - radius |w|, in place of ``margin``.
 
@@ -367,14 +357,13 @@ def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
 
     Parameters
     ----------
-    built : BuiltProblem
-        Primal form with a constraint ``margin`` and a loss that never rises with the margin.
     radius : float
         Radius >= 0, in units of the features of w.
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form with a constraint ``margin`` and a loss that never rises with the margin.
 
     Raises
     ------
@@ -390,7 +379,7 @@ def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
     --------
     >>> import specmargin as sm
     >>> obj = sm.objectives.LapSVM(np.eye(2), None, sm.encode_labels([0, 1]), gamma_A=0.01)
-    >>> built = sm.problems.models.robust_margins(sm.problems.lapsvm_primal(obj), radius=0.2)
+    >>> built = sm.problems.models.robust_margins(radius=0.2)(sm.problems.lapsvm_primal(obj))
     >>> sm.solve(built).variables["f"].round(3).tolist()
     [-1.394, 1.394]
     """
@@ -406,7 +395,7 @@ def robust_margins(built: BuiltProblem, radius: float) -> BuiltProblem:
     return built.with_(constraints={"margin": slack >= radius * norm}, without=("margin",))
 
 
-@checked(built=_BUILT, eps=_ZERO_OR_MORE, weight=_ZERO_OR_MORE, label=_LABEL)
+@change(eps=_ZERO_OR_MORE, weight=_ZERO_OR_MORE, label=_LABEL)
 def insensitive_smoothness(
     built: BuiltProblem, W: Any, eps: float, weight: float, *, label: str = "insensitive"
 ) -> BuiltProblem:
@@ -416,8 +405,6 @@ def insensitive_smoothness(
 
     Parameters
     ----------
-    built : BuiltProblem
-        Form with decisions of all samples.
     W : sparse matrix or array of shape (n, n)
         Symmetric weights of the edges.
     eps : float
@@ -429,7 +416,8 @@ def insensitive_smoothness(
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a form with decisions of all samples.
 
     Raises
     ------
@@ -445,7 +433,7 @@ def insensitive_smoothness(
     >>> import specmargin as sm
     >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), gamma_A=0.1)
     >>> path = np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]])
-    >>> built = sm.problems.models.insensitive_smoothness(sm.problems.lapsvm_primal(obj), path, eps=0.5, weight=1.0)
+    >>> built = sm.problems.models.insensitive_smoothness(path, eps=0.5, weight=1.0)(sm.problems.lapsvm_primal(obj))
     >>> (sm.solve(built).variables["f"].round(3) + 0.0).tolist()
     [-0.5, 0.5, 0.0]
     """
@@ -457,20 +445,19 @@ def insensitive_smoothness(
     return built.with_(terms={label: weight * cp.sum(edges.data @ cp.pos(jumps - eps))})
 
 
-@checked(built=_BUILT)
+@change()
 def graph_budget(built: BuiltProblem, budgets: npt.ArrayLike) -> BuiltProblem:
     r"""Limit the share of each graph in the trace: sum_{j of graph g} delta_j <= budget_g, the constraint ``budget``.
 
     Parameters
     ----------
-    built : BuiltProblem
-        Primal form over the spectra of several graphs.
     budgets : array of shape (number of graphs,)
         Largest share of each, >= 0, in the order of the graphs; of the sum one at least, since shares sum to one.
 
     Returns
     -------
-    BuiltProblem
+    Change
+        Change of a primal form over the spectra of several graphs.
 
     Raises
     ------
@@ -487,7 +474,7 @@ def graph_budget(built: BuiltProblem, budgets: npt.ArrayLike) -> BuiltProblem:
     >>> spectra = [sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(x[:, None], n_neighbors=2), q=4)
     ...            for x in (np.arange(12.0), np.cos(np.arange(12.0)))]
     >>> obj = sm.objectives.SpectrumMargin(spectra, sm.encode_labels([0, 0] + [-1] * 8 + [1, 1]))
-    >>> built = sm.problems.models.graph_budget(sm.problems.stoam(obj, "primal"), [0.5, 1.0])
+    >>> built = sm.problems.models.graph_budget([0.5, 1.0])(sm.problems.stoam(obj, "primal"))
     >>> round(float(sm.solve(built).variables["delta"][:4].sum()), 4)
     0.5
     """

@@ -734,7 +734,9 @@ def model_cells() -> Iterator[Cell]:
     other = Bad(problems.kta(objectives.Alignment(SPECTRUM, LABELS)), "KTA", "the problem of KTA")
     for name, (good, bad) in cases.items():
         built = (None, "problem", SPECTRUM, other)
-        yield from nonsense(f"problems.models.{name}", good, called="edge|graph|sample", built=built, **bad)
+        make = getattr(problems.models, name)
+        run = with_defaults(lambda built, make=make, **options: make(**options)(built), **good)
+        yield from nonsense(f"problems.models.{name}", run, called="edge|graph|sample", built=built, **bad)
 
 
 def data_cells() -> Iterator[Cell]:

@@ -108,7 +108,7 @@ def test_builders_compile_as_by_hand_and_to_the_same_program(name):
 @pytest.mark.parametrize("name", ["lapsvm", "storm"])
 def test_changed_problems_compile_as_the_unchanged_and_follow_their_parameters(name):
     built = lapsvm("hinge", labels(0)) if name == "lapsvm" else storm(labels(0))
-    changed = models.fairness(built, X[:, 1] > 0)
+    changed = models.fairness(X[:, 1] > 0)(built)
     assert type(changed.problem) is ParametrizedProblem
     assert is_wide(changed.problem)
     assert peak(lambda: changed.problem.get_problem_data("CLARABEL")) < 8e6

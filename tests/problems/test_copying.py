@@ -36,7 +36,7 @@ def relabelled():
     y = np.full(_MODULE.SIZES["n"], -1)
     y[3:9] = [0, 1, 0, 1, 1, 1]
     built.relabel(sm.encode_labels(y))
-    return models.class_shares(built, 0.4)
+    return models.class_shares(0.4)(built)
 
 
 PROGRAMS = {**PROGRAMS, "changed": changed, "relabelled": relabelled}

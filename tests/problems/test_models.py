@@ -7,7 +7,6 @@ import io
 import pickle
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,19 +171,19 @@ def of_three_classes(loss: str) -> tuple[Any, list[np.ndarray], Any]:
 def test_of_several_classes_each_column_of_decisions_is_changed():
     built, *_ = of_three_classes("hinge")
     group = np.arange(18) < 7
-    f = sm.solve(models.fairness(built, group), check=True).variables["f"]
+    f = sm.solve(models.fairness(group)(built), check=True).variables["f"]
     np.testing.assert_allclose(f[group].mean(axis=0), f[~group].mean(axis=0), atol=1e-7)
-    f = sm.solve(models.links(built, must=[(13, 14)], cannot=[(15, 16)], within=0.1), check=True).variables["f"]
+    f = sm.solve(models.links(must=[(13, 14)], cannot=[(15, 16)], within=0.1)(built), check=True).variables["f"]
     assert np.abs(f[13] - f[14]).max() <= 0.1 + 1e-6
     assert np.abs(f[15] + f[16]).max() <= 0.1 + 1e-6
     with pytest.raises(sm.exceptions.InvalidInputError, match=r"positive=0.5 must be a share of two classes"):
-        models.class_shares(built, 0.5)
+        models.class_shares(0.5)(built)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_margins_of_several_classes_are_robust_by_the_norm_of_their_column(loss):
     built, blocks, labels = of_three_classes(loss)
-    result = sm.solve(models.robust_margins(built, 0.3), check=True)
+    result = sm.solve(models.robust_margins(0.3)(built), check=True)
     v, b = [cp.Variable((F.shape[1], 3)) for F in blocks], cp.Variable((1, 3))
     delta = cp.Variable(2)
     f = blocks[0] @ v[0] + blocks[1] @ v[1] + np.ones((18, 1)) @ b
@@ -199,7 +198,7 @@ def test_margins_of_several_classes_are_robust_by_the_norm_of_their_column(loss)
 
 def test_a_radius_moves_the_sample_that_is_worst_for_the_margin(built):
     """The bound of the margin is attained by a sample that moves against the coefficients."""
-    result = sm.solve(models.robust_margins(built, 0.1), check=True)
+    result = sm.solve(models.robust_margins(0.1)(built), check=True)
     labels, alpha = built.objective.labels, result.variables["alpha"]
     length = np.sqrt(alpha @ built.objective.K @ alpha)  # of the function, against which the sample moves
     worst = labels.sign * result.variables["f"][labels.labeled] - 0.1 * length
@@ -208,7 +207,7 @@ def test_a_radius_moves_the_sample_that_is_worst_for_the_margin(built):
 
 
 def test_models_are_changes_that_are_pickled_and_follow_one_another(over_spectrum):
-    changes = [partial(models.band_limited, q=5), partial(models.smooth, weight=1.0), models.convex]
+    changes = [models.band_limited(q=5), models.smooth(weight=1.0), models.convex()]
     changed = over_spectrum
     for change in pickle.loads(pickle.dumps(changes)):
         changed = change(changed)
@@ -219,20 +218,20 @@ def test_models_are_changes_that_are_pickled_and_follow_one_another(over_spectru
 
 def test_a_second_group_takes_another_label(built):
     masks = np.arange(40) % 2 == 0, np.arange(40) % 3 == 0
-    f = sm.solve(models.fairness(models.fairness(built, masks[0]), masks[1], label="thirds"), check=True).variables["f"]
+    f = sm.solve(models.fairness(masks[1], label="thirds")(models.fairness(masks[0])(built)), check=True).variables["f"]
     for mask in masks:
         assert f[mask].mean() == pytest.approx(f[~mask].mean(), abs=1e-7)
     with pytest.raises(ValueError, match="has a part 'fairness' already"):
-        models.fairness(models.fairness(built, masks[0]), masks[1])
+        models.fairness(masks[1])(models.fairness(masks[0])(built))
 
 
 def test_a_group_is_a_column_of_the_features_of_an_estimator(built):
     X = np.column_stack([np.linspace(-1, 1, 40), np.arange(40) % 2, np.full(40, 1.0)])
-    by_mask = sm.solve(models.fairness(built, X[:, 1] == 1))
+    by_mask = sm.solve(models.fairness(X[:, 1] == 1)(built))
     for samples in (X, sp.csr_array(X)):
         seen = replace(built)
         object.__setattr__(seen, "samples", samples)  # what an estimator sets
-        by_column = sm.solve(models.fairness(seen, 1))
+        by_column = sm.solve(models.fairness(1)(seen))
         np.testing.assert_array_equal(by_column.variables["f"], by_mask.variables["f"])
         assert by_column.duals["fairness"] == by_mask.duals["fairness"] != 0  # of which the sign says who is favoured
         for column, says in (
@@ -242,14 +241,14 @@ def test_a_group_is_a_column_of_the_features_of_an_estimator(built):
             (-1, ""),
         ):
             with pytest.raises(sm.exceptions.InvalidInputError, match=f"group={column}.*{says}"):
-                models.fairness(seen, column)
+                models.fairness(column)(seen)
 
 
 def test_each_graph_has_its_own_band_and_its_own_bends(over_graphs):
-    delta = sm.solve(models.band_limited(over_graphs, 3), check=True).variables["delta"]
+    delta = sm.solve(models.band_limited(3)(over_graphs), check=True).variables["delta"]
     np.testing.assert_allclose(delta[[*range(3, 9), *range(12, 16)]], 0.0, atol=1e-7)
     assert min(delta[1], delta[10]) >= 0
-    delta = sm.solve(models.convex(over_graphs), check=True).variables["delta"]
+    delta = sm.solve(models.convex()(over_graphs), check=True).variables["delta"]
     for piece in (delta[1:9], delta[10:]):
         assert np.diff(piece, 2).min() >= -1e-7
         assert np.diff(piece).max() <= 1e-7
@@ -318,14 +317,14 @@ def test_what_a_model_refuses_is_named(name, built, over_spectrum, over_graphs):
         "none": lambda: None,
     }[of]()
     with pytest.raises(sm.exceptions.InvalidInputError, match=says):
-        getattr(models, model)(given, **options)
+        getattr(models, model)(**options)(given)
 
 
 def test_few_weights_have_no_bends():
     data = data_of("moons")
     spectrum = sm.spectra.laplacian_eigenpairs(data.graphs[0], q=3, normalized=False)
     built = sm.problems.stoam(sm.objectives.SpectrumMargin(spectrum, data.labels), "primal")
-    for model in (partial(models.smooth, weight=1.0), models.convex):
+    for model in (models.smooth(weight=1.0), models.convex()):
         with pytest.raises(sm.exceptions.InvalidInputError, match="fewer than four weights"):
             model(built)
 

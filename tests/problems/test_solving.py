@@ -460,7 +460,7 @@ def test_bounds_that_cvxpy_derives_are_left_out_of_built_problems_too(gram_data)
     """Changed ones are certified by their cone program; HiGHS proved class shares 13 % too costly."""
     K, labels = gram_data()
     built = sm.problems.lapsvm_primal(sm.objectives.LapSVM(K, None, labels, gamma_A=0.1))
-    shares = sm.problems.models.class_shares(built, positive=0.5, within=0.1)
+    shares = sm.problems.models.class_shares(positive=0.5, within=0.1)(built)
     values = [sm.solve(shares, name).certificate.primal_objective for name in ("CLARABEL", "HIGHS")]
     assert values[1] == pytest.approx(values[0], rel=1e-5)
     assert sm.solve(built, "HIGHS").solver == "HIGHS"

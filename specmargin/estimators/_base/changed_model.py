@@ -7,12 +7,10 @@ The answer is that of the changed program, and so is the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
-from specmargin.checks import among, shown
 from specmargin.estimators._base.parameters import is_precomputed
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
@@ -24,7 +22,7 @@ from specmargin.typing import FloatArray, Matrix
 _OF_THE_PACKAGE = ("dual", "factorized", "newton", "pcg")
 
 
-class Change(NamedTuple):
+class ChangedModel(NamedTuple):
     """The change of one problem; none where `model` is None."""
 
     model: Any
@@ -35,7 +33,7 @@ class Change(NamedTuple):
     n_classes: int = 2
 
     @classmethod
-    def of(cls, estimator: Any, X: Matrix, positive: Any = None, block: FloatArray | None = None) -> Change:
+    def of(cls, estimator: Any, X: Matrix, positive: Any = None, block: FloatArray | None = None) -> ChangedModel:
         """Return the change that an estimator asks for, of the problem whose decisions are positive for a class."""
         return cls(estimator.model, None if is_precomputed(getattr(estimator, "kernel", None)) else X, positive, block)
 
@@ -52,24 +50,13 @@ class Change(NamedTuple):
         if self.block is not None:
             decisions = self.block @ built.expressions["coefficients"] + built.variables["b"]
             built = replace(built, expressions={**built.expressions, "decisions": decisions})
-        changed = self._function()(built)
+        changed = self.model(built)
         if not isinstance(changed, problems.BuiltProblem) or changed.original is not built.original:
             raise InvalidTypeError(
                 f"model={self.model!r} returned {type(changed).__name__}; return what built.with_(constraints=..., "
                 "terms=...) makes of the problem that it was given."
             )
         return changed
-
-    def _function(self) -> Callable[[Any], Any]:
-        """Return the function that makes the change, which may be one of the package's by its name."""
-        from specmargin.problems import models
-
-        if callable(self.model):
-            return self.model
-        name, options = (self.model, {}) if isinstance(self.model, str) else self.model
-        if name not in models.__all__:
-            raise InvalidInputError(f"model={shown(self.model)} is unknown; take one of {among(name, models.__all__)}")
-        return partial(getattr(models, name), **options)
 
     def solved(self, objective: Any, solver: Solver) -> SolveResult:
         """Return the answer of the changed problem."""
@@ -86,11 +73,11 @@ class Change(NamedTuple):
 
 def changes(
     estimator: Any, X: Matrix, labels: Labels, block: FloatArray | None = None
-) -> Iterator[tuple[Labels, Change]]:
+) -> Iterator[tuple[Labels, ChangedModel]]:
     """Yield the labels of each binary problem with its change."""
     positives = labels.classes.tolist()[labels.is_binary :]
     for positive, binary in zip(positives, labels.one_vs_rest(), strict=True):
-        yield binary, Change.of(estimator, X, positive, block)._replace(n_classes=len(labels.classes))
+        yield binary, ChangedModel.of(estimator, X, positive, block)._replace(n_classes=len(labels.classes))
 
 
 def refuse_changed(estimator: Any, what: str) -> None:

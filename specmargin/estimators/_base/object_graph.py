@@ -28,7 +28,7 @@ from specmargin.typing import AnyArray
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]
 
 ROOMS = (
-    *("estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results"),
+    *("changes", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results"),
     *("solvers.parts", "spectra", "tables.auto_ssl", "tables.candidates"),
 )
 """Parts of the package whose classes a file can hold, by name: those of the tables load when a file is made or read."""

@@ -175,11 +175,10 @@ def _class_weight(name: str, value: Any) -> Any:
 
 
 def _model(name: str, value: Any) -> Any:
-    named = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping)
-    if not (value is None or callable(value) or isinstance(value[0] if named else value, str)):
+    if value is not None and not callable(value):
         raise InvalidTypeError(
-            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), the name of "
-            "one of specmargin.problems.models such as 'convex', a pair of such a name and a dict of options, or None."
+            f"{name}={shown(value)} must be a function of the built problem that returns built.with_(...), such as "
+            "specmargin.problems.models.fairness(group=0), or None."
         )
     return value
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from specmargin import solvers
 from specmargin.checks import Rule, outside
 from specmargin.estimators._base.bound import bound_in_use, within_bound
-from specmargin.estimators._base.changed_model import Change, changes
+from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.parameters import RULES, part_of, per_graph
@@ -34,7 +34,7 @@ from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, 
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _PER_GRAPH = ("graph", "laplacian", "q")
-AS_IT_IS = Change(None)
+AS_IT_IS = ChangedModel(None)
 """No change of the problem."""
 
 Spectra: TypeAlias = Spectrum | list[Spectrum]
@@ -146,7 +146,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         if isinstance(spectra := state.get("spectrum_"), list):
             self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
-    def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
+    def _solve(self, spectrum: Any, labels: Labels, change: ChangedModel) -> Answer:
         raise NotImplementedError
 
     def _per_graph(self, n_graphs: int | None = None) -> list[Described]:
@@ -225,9 +225,11 @@ class SpectrumClassifier(GraphSpectrumClassifier):
     def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
         spectra = self._spectra(graph, labels)
-        return self._built(spectra if len(spectra) > 1 else spectra[0], labels, Change.of(self, X, labels.classes[1]))
+        return self._built(
+            spectra if len(spectra) > 1 else spectra[0], labels, ChangedModel.of(self, X, labels.classes[1])
+        )
 
-    def _solve(self, spectrum: Any, labels: Labels, change: Change) -> Answer:
+    def _solve(self, spectrum: Any, labels: Labels, change: ChangedModel) -> Answer:
         bound = getattr(self, "B", np.inf)
         if not isinstance(bound, str):
             result = self._solved(self._objective(spectrum, labels, bound), change)
@@ -236,20 +238,20 @@ class SpectrumClassifier(GraphSpectrumClassifier):
         result, bound = within_bound(bound, partial(self._under, change, objective), labels.labeled)
         return Answer(result, result, bound)
 
-    def _built(self, spectrum: Any, labels: Labels, change: Change) -> Any:
+    def _built(self, spectrum: Any, labels: Labels, change: ChangedModel) -> Any:
         objective = self._objective(spectrum, labels, np.inf)
         bound = bound_in_use(getattr(self, "B", np.inf), partial(self._under, change, objective), labels.labeled)
         return self._changeable(objective.with_(B=bound), change)
 
-    def _changeable(self, objective: SpectrumMargin, change: Change) -> Any:
+    def _changeable(self, objective: SpectrumMargin, change: ChangedModel) -> Any:
         """Return the CVXPY problem; a changed one in the form that the change was made to."""
         return change(objective) if change else self._program(objective)
 
-    def _under(self, change: Change, objective: SpectrumMargin, bound: float) -> SolveResult:
+    def _under(self, change: ChangedModel, objective: SpectrumMargin, bound: float) -> SolveResult:
         """Solve under a bound."""
         return self._solved(objective.with_(B=bound), change)
 
-    def _solved(self, objective: SpectrumMargin, change: Change) -> SolveResult:
+    def _solved(self, objective: SpectrumMargin, change: ChangedModel) -> SolveResult:
         """Solve by the solver that was asked for."""
         solver = part_of("solver", self.solver)
         if change.model is not None:

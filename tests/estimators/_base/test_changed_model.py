@@ -190,17 +190,17 @@ def test_several_classes_have_a_problem_each_that_knows_its_class(name, blobs):
 def test_shares_of_several_classes_are_given_by_name(name, blobs):
     X, _, y = blobs
     shares = {"a": 0.2, "b": 0.3, "c": (0.5, 0.5)}
-    clf = made(name, model=("class_shares", {"positive": shares}), unlabeled="?").fit(X, y)
+    clf = made(name, model=problems.models.class_shares(shares), unlabeled="?").fit(X, y)
     assert clf.scores_.mean(axis=0) == pytest.approx([-0.6, -0.4, 0.0], abs=1e-6)
     for positive in (0.3, (0.2, 0.4), {"b": 0.5, "c": 0.5}):
         with pytest.raises(sm.exceptions.InvalidInputError, match=r"of the class 'a' alone, one of 3; pass a"):
-            made(name, model=("class_shares", {"positive": positive}), unlabeled="?").fit(X, y)
+            made(name, model=problems.models.class_shares(positive), unlabeled="?").fit(X, y)
 
 
 def test_the_share_of_two_classes_may_have_a_name(moons):
     X, _, y = moons
     for positive in (0.4, {0: 0.6, 1: 0.4}):
-        clf = made("LapSVM", model=("class_shares", {"positive": positive})).fit(X, y)
+        clf = made("LapSVM", model=problems.models.class_shares(positive)).fit(X, y)
         assert clf.scores_.mean() == pytest.approx(-0.2, abs=1e-6)
 
 
@@ -229,21 +229,21 @@ def test_a_regressor_takes_a_change_too():
         model.conformal_intervals()
 
 
-def test_a_model_of_the_package_has_a_name_and_is_saved_with_the_estimator(moons, tmp_path):
+def test_a_model_of_the_package_is_saved_with_the_estimator(moons, tmp_path):
     X, _, y = moons
     group = X[:, 0] > np.median(X[:, 0])
-    clf = made("LapSVM", model=("fairness", {"group": group, "at_most": 0.05})).fit(X, y)
+    clf = made("LapSVM", model=problems.models.fairness(group, at_most=0.05)).fit(X, y)
     assert clf.scores_ == pytest.approx(made("LapSVM", model=fair).fit(X, y).scores_, abs=1e-6)
     sm.save(clf, tmp_path / "fair.npz")
     again = sm.load(tmp_path / "fair.npz")
     assert (again.decision_function(at_new()) == clf.decision_function(at_new())).all()
-    assert again.model[0] == "fairness"
-    assert (again.model[1]["group"] == group).all()
+    assert repr(again.model) == repr(clf.model)
+    assert (again.model.options["group"] == group).all()
     assert again.result_.certificate == clf.result_.certificate
     column = np.column_stack([X, group])
-    by_column = made("LapSVM", model=("fairness", {"group": 2})).fit(column, y)
+    by_column = made("LapSVM", model=problems.models.fairness(group=2)).fit(column, y)
     assert abs(by_column.scores_[group].mean() - by_column.scores_[~group].mean()) < 1e-6
-    assert np.diff(np.diff(made("STORM", model="convex").fit(X, y).delta_[1:])).min() > -1e-6
+    assert np.diff(np.diff(made("STORM", model=problems.models.convex()).fit(X, y).delta_[1:])).min() > -1e-6
 
 
 def test_a_search_tries_changes(moons):
@@ -264,8 +264,13 @@ def test_probabilities_come_from_fits_of_the_changed_model(moons):
     ("params", "error", "text"),
     [
         ({"model": 3}, TypeError, r"model=3 must be a function of the built problem"),
-        ({"model": "fair"}, ValueError, r"model='fair' is unknown; take one of band_limited.*'fairness'"),
-        ({"model": ("fairness", {"group": 7})}, ValueError, r"group=7 is no column of the features; take 0 to 1"),
+        ({"model": "fairness"}, TypeError, r"model='fairness' must be a function.*models.fairness\(group=0\)"),
+        ({"model": problems.models.fairness}, TypeError, r"returned Change; return what built.with_"),
+        (
+            {"model": problems.models.fairness(group=7)},
+            ValueError,
+            r"group=7 is no column of the features; take 0 to 1",
+        ),
         ({"model": lambda built: None}, TypeError, r"returned NoneType; return what built.with_"),
         ({"model": lambda built: problems.primal(built.objective)}, TypeError, r"returned BuiltProblem; return what"),
         ({"model": fair, "solver": "newton"}, ValueError, r"solver='newton' solves the model of the package"),

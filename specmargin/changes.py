@@ -1,0 +1,86 @@
+"""Changes of built problems: what a function of `specmargin.problems.models` returns, and the parameter `model` takes.
+
+Nothing here needs CVXPY, so that an estimator with such a change is saved and loaded without it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from typing import Any, Concatenate, ParamSpec
+
+from specmargin.checks import Rule, checked, shown
+from specmargin.exceptions import InvalidTypeError
+
+__all__ = ["Change", "change"]
+
+P = ParamSpec("P")
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Change:
+    """A change of a built problem by name, with its options: called with the problem, it returns the changed one.
+
+    Parameters
+    ----------
+    name : str
+        Function of `specmargin.problems.models`, which makes the change.
+    options : mapping of str to object
+        Its arguments.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> sm.problems.models.fairness(group=0, at_most=0.1)
+    fairness(group=0, at_most=0.1)
+    """
+
+    name: str
+    options: Mapping[str, Any]
+
+    def __call__(self, built: Any) -> Any:
+        """Return the changed problem."""
+        if not hasattr(built, "expressions"):
+            raise InvalidTypeError(
+                f"built={shown(built)} is of the type {type(built).__name__}, not BuiltProblem; build one by a "
+                "function of specmargin.problems."
+            )
+        if self.name not in _FUNCTIONS:
+            import_module("specmargin.problems.models")
+        return _FUNCTIONS[self.name](built, **self.options)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={shown(value)}' for name, value in self.options.items())})"
+
+
+def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Callable[P, Change]]:
+    """Turn a function of a built problem and options into one of the options, checked by rules, that makes a `Change`.
+
+    Examples
+    --------
+    >>> from specmargin.checks import number
+    >>> @change(at_most=number(least=0))
+    ... def shrunk(built, at_most):
+    ...     return min(built, at_most)
+    >>> shrunk(2.0), shrunk(2.0)(3.0)
+    (shrunk(at_most=2.0), 2.0)
+    """
+
+    def decorate(function: Callable[Concatenate[Any, P], Any]) -> Callable[P, Change]:
+        signature = inspect.signature(function)
+        _, *options = signature.parameters.values()
+        _FUNCTIONS[function.__name__] = function
+
+        @wraps(function)
+        def made(*args: P.args, **kwargs: P.kwargs) -> Change:
+            return Change(function.__name__, made.__signature__.bind(*args, **kwargs).arguments)  # type: ignore[attr-defined]
+
+        made.__signature__ = signature.replace(parameters=options, return_annotation="Change")  # type: ignore[attr-defined]
+        return checked(**rules)(made)
+
+    return decorate
