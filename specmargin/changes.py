@@ -65,10 +65,10 @@ def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Call
     --------
     >>> from specmargin.checks import number
     >>> @change(at_most=number(least=0))
-    ... def shrunk(built, at_most):
-    ...     return min(built, at_most)
-    >>> shrunk(2.0), shrunk(2.0)(3.0)
-    (shrunk(at_most=2.0), 2.0)
+    ... def bounded(built, at_most):
+    ...     return built.with_(constraints={"bound": built.expressions["decisions"] <= at_most})
+    >>> bounded(2.0)
+    bounded(at_most=2.0)
     """
 
     def decorate(function: Callable[Concatenate[Any, P], Any]) -> Callable[P, Change]:
