@@ -6,13 +6,11 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.kernels import (
-    BlockKernel,
     LowRankKernel,
     as_kernel,
     gram,
     kernel_rows,
     kernel_trace,
-    landmark_features,
 )
 
 
@@ -34,23 +32,6 @@ def test_forms_of_a_kernel(rng):
     assert kernel_trace(as_kernel(sp.csr_matrix(dense))) == 4.0
     np.testing.assert_array_equal(kernel_rows(as_kernel(sp.coo_matrix(dense)), np.array([2])), dense[[2]])
     assert as_kernel(dense) is dense
-
-
-def test_bad_input_is_named(X):
-    with pytest.raises(ValueError, match=r"the first K\[0, 0\] is nan"):
-        as_kernel(np.array([[np.nan]]))
-    with pytest.raises(ValueError, match=r"factor has the shape \(2,\); pass a finite matrix"):
-        LowRankKernel(np.array([1.0, 2.0]))
-    with pytest.raises(ValueError, match=r"factor\[0, 0\] is inf; pass a finite matrix"):
-        LowRankKernel(np.array([[np.inf]]))
-    with pytest.raises(ValueError, match="n_landmarks=40 must be between 1"):
-        landmark_features(X, 40)
-    with pytest.raises(ValueError, match="n_landmarks=1 must be between 2"):
-        landmark_features(X, 1, include=np.array([0, 1]))
-    with pytest.raises(ValueError, match="vanishes at all 3 landmarks"):
-        landmark_features(np.zeros((5, 2)), 3, kernel="linear")
-    with pytest.raises(ValueError, match="stored already"):
-        BlockKernel(X, kernel="precomputed")
 
 
 # LapSVM on them

@@ -5,7 +5,6 @@ import pytest
 from block_problems import LOSSES, blocks_of, labels_of
 
 import specmargin as sm
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_targets
 from specmargin.objectives import Alignment, BlockAlignment, BlockMargin, SpectrumCone, SpectrumMargin
 from specmargin.objectives.cones import alignment as over_cone
@@ -125,30 +124,6 @@ def test_multipliers_that_are_not_balanced_are_charged_class_by_class():
     assert obj.prove(point._replace(gamma=gamma)).rounding >= 2e-3 * obj._largest_intercept(primal)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"blocks": []}, r"blocks=\[\] are no feature maps"),
-        ({"blocks": [np.ones((30, 2)), np.ones((29, 2))]}, r"shapes \[\(30, 2\), \(29, 2\)\] are no feature maps"),
-        ({"blocks": [np.ones((30, 0))]}, "are no feature maps"),
-        ({"blocks": [np.full((30, 2), np.nan)]}, r"blocks\[0\] holds"),
-        ({"blocks": [np.ones((9, 2))]}, "labels speak of 30 samples"),
-        ({"C": -1.0}, "C=-1.0 must be a positive number"),
-        ({"loss": "ramp"}, "loss='ramp' is unknown"),
-        ({"B": 2.0, "loss": "squared"}, "leave it at inf"),
-        ({"eps": 0.6}, "eps=0.6 is too large for 2 blocks"),
-        ({"delta": np.ones(3)}, "one weight per block"),
-        ({"delta": np.ones(2), "eps": 1e-3}, "nothing to keep"),
-        ({"order": SpectrumCone(5)}, "a family of 5 weights, but there are 2 blocks"),
-    ],
-)
-def test_what_does_not_fit_is_refused(change, message):
-    labels = labels_of(2)
-    arguments = {"blocks": blocks_of(labels, [3, 4]), "labels": labels, **change}
-    with pytest.raises(InvalidInputError, match=message):
-        BlockMargin(**arguments)
-
-
 def kernels_of(blocks, labels, centered):
     rows = [F[labels.labeled] for F in blocks]
     rows = [F - F.mean(axis=0) for F in rows] if centered else rows
@@ -218,23 +193,6 @@ def test_blocks_of_rank_one_are_the_alignment_of_a_spectrum(order, spectrum_data
     assert ours.dual_objective == pytest.approx(theirs.dual_objective, rel=1e-13)
     first, second = sm.solvers.alignment(many), sm.solvers.alignment(one)
     np.testing.assert_allclose(first.variables["delta"], second.variables["delta"], atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"blocks": [np.ones((30, 2))]}, "none of the 1 blocks correlates with the 20 labels"),
-        ({"blocks": []}, "are no feature maps"),
-        ({"labels": labels_of(2, weights="some")}, "labels have weights"),
-        ({"centered": "yes"}, "centered"),
-        ({"order": SpectrumCone(5)}, "a family of 5 weights"),
-    ],
-)
-def test_what_does_not_align_is_refused(change, message):
-    labels = labels_of(2)
-    arguments = {"blocks": blocks_of(labels, [3, 4]), "labels": labels, **change}
-    with pytest.raises((InvalidInputError, TypeError), match=message):
-        BlockAlignment(**arguments)
 
 
 def test_single_precision_blocks_and_wide_ones_are_read_as_they_are(rng):

@@ -148,17 +148,6 @@ def test_repair_survives_a_large_offset():
     assert obj.violation(obj.feasible(alpha[:, :2] + 1e8)) < 1e-13
 
 
-def test_columns_that_span_too_little_are_refused():
-    obj, _ = case()
-    a, b = np.random.default_rng(6).normal(size=(2, 14))
-    with pytest.raises(ValueError, match="2 columns of K alpha are dependent"):
-        obj.feasible(np.column_stack([a, 3.0 * a]))
-    with pytest.raises(ValueError, match="dependent"):
-        obj.certificate({"alpha": np.column_stack([a, b, a - 0.7 * b])})
-    with pytest.raises(ValueError, match="proportional to K1"):
-        obj.feasible(np.ones(14))
-
-
 # The coordinates
 
 
@@ -193,30 +182,6 @@ def test_a_centred_kernel_stays_as_it_is():
 
 
 # Bad input
-
-
-@pytest.mark.parametrize(
-    ("K", "L", "match"),
-    [
-        (np.ones((3, 2)), np.eye(3), r"shape \(3, 2\); pass a square"),
-        (np.diag([1.0, np.nan]), np.eye(2), r"K\[1, 1\] is nan"),
-        (np.zeros((2, 2)), np.eye(2), "K is zero"),
-        (np.array([[1.0, 0.5], [0.2, 1.0]]), np.eye(2), "not symmetric"),
-        (np.eye(3), np.eye(4), r"L has the shape \(4, 4\), but K has \(3, 3\)"),
-    ],
-)
-def test_matrices_that_do_not_fit(K, L, match):
-    with pytest.raises(ValueError, match=match):
-        RegularizedClustering(K, L, 1.0)
-
-
-def test_an_indefinite_kernel_is_refused():
-    for gamma in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"gamma=.* must be a positive number.*1e-6"):
-            RegularizedClustering(np.eye(3), np.eye(3), gamma)
-    obj = RegularizedClustering(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2)), 1.0)
-    with pytest.raises(ValueError, match="no kernel: it has the eigenvalue -1, with 3"):
-        _ = obj.basis
 
 
 def test_the_laplacian_may_be_an_operator(tol):

@@ -1,6 +1,5 @@
 """The affine map of the decisions: against the centred matrix written out, dense and sparse, for every intercept."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -168,29 +167,6 @@ def test_what_margins_lack_of_one_is_right_to_the_last_digits(intercept, form, X
 def test_integers_are_read_as_floats():
     features = Features.of(np.array([[1], [2]]), "balance", rows=np.array([0, 1]))
     assert features.decisions(np.array([1.0])).tolist() == [-0.5, 0.5]
-
-
-def test_what_makes_no_map_is_refused(X):
-    spoilt = {bad: np.where(np.arange(36).reshape(9, 4) == 5, bad, X) for bad in (np.nan, np.inf)}
-    for given, intercept, rows, balance, message in (
-        *(
-            (form(A), "free", UNLABELED, 0.0, rf"X\[1, 1\] is {bad}.*impute or remove")
-            for bad, A in spoilt.items()
-            for form in (np.asarray, sp.csr_array)
-        ),
-        *(
-            (np.ones(shape), "free", UNLABELED[:0], 0.0, rf"X has the shape {re.escape(str(shape))}; pass .*features")
-            for shape in ((3,), (0, 2), (2, 0))
-        ),
-        *(
-            (X, "balance", UNLABELED, r, r"must be in \[-1, 1\]: it is the mean of the labels")
-            for r in (1.1, -2.0, np.nan)
-        ),
-        (X, "balance", UNLABELED[:0], 0.0, "needs unlabelled samples to balance; pass 'free'"),
-        (X, "given", UNLABELED, 0.0, "unknown intercept 'given'; choose one of 'balance', .*, 'free', 'none'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Features.of(given, intercept, rows=rows, balance=balance)
 
 
 @intercepts

@@ -211,22 +211,3 @@ def test_changed_targets_share_the_factorisation(manifold_data, rng):
         obj.with_(targets=np.arange(6.0))
     with pytest.raises(InvalidTypeError, match="no loss to change"):
         obj.with_(loss="hinge")
-
-
-def test_what_makes_no_sense_is_refused(manifold_data):
-    K, L, _ = manifold_data()
-    at, z = np.array([1, 4]), np.array([0.5, 1.5])
-    for labeled in (np.array([4, 1]), np.array([1, 18]), np.array([-1, 2]), np.array([1.0, 4.0]), np.array([], int)):
-        with pytest.raises(InvalidInputError, match="labeled="):
-            LapRLS(K, L, labeled=labeled, targets=z)
-    for targets in (np.array([0.5, np.nan]), np.array([np.inf, 0.0]), np.ones(3)):
-        with pytest.raises(InvalidInputError, match="targets"):
-            LapRLS(K, L, labeled=at, targets=targets)
-    for c in (np.array([1.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, np.nan]), np.ones(3)):
-        with pytest.raises(InvalidInputError, match="weights"):
-            LapRLS(K, L, labeled=at, targets=z, weights=c)
-    with pytest.raises(InvalidInputError, match=r"gamma_A=0\.0"):
-        LapRLS(K, L, labeled=at, targets=z, gamma_A=0.0)
-    for solver in (sm.solvers.newton, sm.solvers.pcg):
-        with pytest.raises(InvalidTypeError, match="numbers for targets"):
-            solver(LapRLS(K, L, labeled=at, targets=z))

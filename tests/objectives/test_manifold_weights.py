@@ -84,12 +84,3 @@ def test_the_other_weight_of_equation_6_is_another_number_in_means(rng):
     literal = cp.Problem(cp.Minimize(losses + 0.05 * norms[0] + 0.8 * norms[1] / W.sum()))
     literal.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     np.testing.assert_allclose(ours.variables["f"], f.value + b.value, atol=1e-5)
-
-
-def test_what_is_no_weight_is_refused():
-    good = {"gamma_A": 1.0, "gamma_I": 1.0, "l": 2, "u": 3, "form": "means"}
-    bad = {"gamma_A": (0.0, -1.0, np.nan, "auto"), "gamma_I": (-1.0, np.inf), "l": (0, 1.5), "u": (-1,)}
-    for name, values in {**bad, "form": ("mean", None, 3)}.items():
-        for value in values:
-            with pytest.raises(ValueError, match=f"{name}="):
-                weights_of_paper(**{**good, name: value})

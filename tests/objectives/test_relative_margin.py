@@ -1,7 +1,6 @@
 """The margin loss against brute force, and the certificate of the RMM against its literal formula."""
 
 import math
-import warnings
 from fractions import Fraction
 
 import cvxpy as cp
@@ -195,37 +194,6 @@ def test_gram_matrix_of_all_samples_is_cut_to_the_labelled():
     K = some_gram(9)
     np.testing.assert_array_equal(RMM(K, labels).K, K[:5, :5])
     np.testing.assert_array_equal(RMM(K[:5, :5], labels).K, K[:5, :5])
-
-
-def test_weights_and_bounds_out_of_range():
-    for C in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
-            RelativeMargin(C)
-    for B in (-0.1, np.nan, -np.inf):
-        with pytest.raises(ValueError, match=f"B={B!r} must be >= 0"):
-            RelativeMargin(1.0, B)
-    for B in (0.0, 0.99):
-        with pytest.warns(UserWarning, match=f"B={B!r} is below 1"):
-            RelativeMargin(1.0, B)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RelativeMargin(1.0, 1.0)
-
-
-def test_errors_say_what_was_wrong():
-    labels, K = some_labels(6, n_hidden=2), some_gram(6)
-    for changes, message in (
-        ({"K": K[:5, :5]}, r"K has the shape \(5, 5\).*4 labelled or of all 6"),
-        ({"K": K[:, :4]}, r"K has the shape \(6, 4\)"),
-        ({"K": np.where(np.eye(6) > 0, np.nan, K)}, r"the first K\[0, 0\] is nan"),
-        ({"K": some_gram(3), "labels": sm.encode_labels([0, 1, 2])}, "one_vs_rest"),
-        ({"C": 0.0}, r"C=0\.0"),
-        ({"B": -1.0}, r"B=-1\.0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            RMM(**{"K": K, "labels": labels, **changes})
-    with pytest.warns(UserWarning, match=r"B=0\.5"):
-        RMM(K, labels, B=0.5)
 
 
 def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part():

@@ -268,24 +268,6 @@ def test_with_changes_weights_and_shares_the_features():
             obj.with_(**{name: None})
 
 
-def test_errors_say_what_was_wrong():
-    X, labels = case()
-    for changes, message in (
-        *(({"C": C}, "must be a positive number: it weighs the labelled losses") for C in (0.0, -1.0, np.nan, np.inf)),
-        *(({"C_star": C}, "must be a number >= 0; 0 ignores the unlabelled samples") for C in (-1.0, np.nan, np.inf)),
-        *(({"balance": r}, r"must be in \[-1, 1\]") for r in (1.5, -1.01, np.nan)),
-        ({"X": np.ones((4, 1)), "labels": encode_labels([0, 1, 2, -1])}, "those of 3 classes; iterate over"),
-        ({"X": X[:-1], "intercept": "free"}, "X has 39 rows, but there are 40 samples"),
-        ({"loss": "exp"}, "unknown loss 'exp'; choose one of"),
-        ({"unlabeled_loss": "hinge"}, "unknown loss 'hinge' of unlabelled samples; choose one of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            S3VM(**{"X": X, "labels": labels, **changes})
-    for w in (np.ones(4), np.full(5, np.nan)):
-        with pytest.raises(ValueError, match=r"must be finite and of the shape \(5,\)"):
-            objective().prove(w)
-
-
 # The rounding of J
 
 

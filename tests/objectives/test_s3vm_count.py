@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from s3vm_problems import public_solver
 
 import specmargin as sm
 from specmargin import optima
@@ -53,31 +52,6 @@ def test_j_is_the_least_over_all_labels_of_that_count(balance, count, intercept,
 def test_equal_decisions_have_labels_of_that_count():
     assert counted_labels(np.zeros(4), 2).tolist() == [1.0, 1.0, -1.0, -1.0]
     assert counted_labels(np.array([2.0]), 0).tolist() == [-1.0]
-
-
-SEARCHES = ["annealing", "cccp", "gradient", "label_switching", "multi_switch", "one_flip", "probe", "quasi_newton"]
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-def test_searches_in_w_refuse_it_and_name_the_one_that_does_not(name):
-    with pytest.raises(InvalidInputError, match=r"balance_on='labels'.*branch_and_bound|does not take the"):
-        public_solver(name)(objective())
-
-
-def test_other_losses_intercepts_and_balances_are_refused():
-    for balance in (np.nan, 1.5, -2.0):
-        with pytest.raises(InvalidInputError, match=r"must be in \[-1, 1\]: no number of 6 labels"):
-            objective(balance=balance)
-    for options in ({"loss": "hinge"}, {"unlabeled_loss": "exp"}, {"C_star": 0.0}):
-        with pytest.raises(InvalidInputError, match=r"balance_on='labels' is for squared hinges and C_star > 0"):
-            objective(**options)
-    for intercept in ("balance", "free"):
-        with pytest.raises(InvalidInputError, match="goes with intercept='none' or 'regularized'"):
-            objective(intercept=intercept)
-    with pytest.raises(InvalidInputError, match="and 0 unlabelled samples"):
-        S3VM(np.eye(2), encode_labels([0, 1]), intercept="none", balance_on="labels")
-    with pytest.raises(InvalidInputError, match="shape the features"):
-        objective().with_(balance=0.0)
 
 
 def test_a_bound_holds_with_the_count(rng):

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from s3vm_problems import public_solver
 
 import specmargin as sm
 from specmargin import optima
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_slack import slack_certificate, slack_value
@@ -56,38 +54,6 @@ def test_without_a_balance_x_is_no_variable_and_no_intercept_is_the_plain_produc
     assert obj.total is None
     slack = np.maximum(0, 1 - np.array([-1, 1]) * (X @ w)[:2]), np.maximum(0, 1 - np.abs(X @ w)[2:])
     assert obj.value({"w": w}) == pytest.approx(0.5 * w @ w + 2 * (slack[0] ** 2).sum() + 0.5 * (slack[1] ** 2).sum())
-
-
-SEARCHES = [
-    "annealing",
-    "gradient",
-    "label_switching",
-    "multi_switch",
-    "one_flip",
-    "probe",
-    "s3vm_bound",
-    "quasi_newton",
-]
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-def test_searches_in_w_refuse_it_and_name_the_one_that_does_not(name):
-    with pytest.raises(InvalidInputError, match=r"balance_on='slack'.*branch_and_bound"):
-        public_solver(name)(objective(balance_on="slack"))
-
-
-def test_other_losses_intercepts_and_balances_are_refused():
-    for balance in (np.nan, np.inf):
-        with pytest.raises(InvalidInputError, match="must be a finite number"):
-            objective(balance_on="slack", balance=balance)
-    for options in ({"loss": "hinge"}, {"unlabeled_loss": "exp"}, {"C_star": 0.0}):
-        with pytest.raises(InvalidInputError, match="is for squared hinges"):
-            objective(balance_on="slack", **options)
-    for intercept in ("balance", "free", "regularized"):
-        with pytest.raises(InvalidInputError, match="goes with intercept='none'"):
-            objective(balance_on="slack", intercept=intercept)
-    with pytest.raises(ValueError, match="balance_on"):
-        objective(balance_on="both")
 
 
 def test_an_answer_is_certified_anew():

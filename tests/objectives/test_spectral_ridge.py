@@ -255,33 +255,6 @@ def test_a_high_power_neither_overflows_nor_underflows():
 # Bad input
 
 
-def test_bad_input_is_named(case):
-    obj = case()
-    spectrum, labels, delta = obj.spectrum, obj.labels, obj.delta
-    for penalty in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=f"penalty={penalty!r} must be a positive number"):
-            SpectralRidge(spectrum, labels, delta, penalty)
-        with pytest.raises(ValueError, match="must be a positive number"):
-            obj.leave_one_out([1.0, penalty])
-    with pytest.raises(ValueError, match=r"shape \(8,\).*q=9"):
-        SpectralRidge(spectrum, labels, delta[1:])
-    for bad, says in (
-        (-delta, r"delta\[\d\] is -"),
-        (np.where(delta > 0, np.nan, 0.0), r"delta\[\d\] is nan"),
-        (np.zeros(9), "delta holds 9 zeros"),
-        (np.full(9, np.inf), r"delta\[0\] is inf"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            SpectralRidge(spectrum, labels, bad)
-    with pytest.raises(ValueError, match="5 samples, but the eigenvectors have 24"):
-        SpectralRidge(spectrum, sm.encode_labels([0, 1, -1, -1, -1]), delta)
-    for power in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="power="):
-            power_spectrum(spectrum, power)
-    with pytest.raises(ValueError, match="q=1 leaves nothing"):
-        power_spectrum(spectrum.truncate(1))
-
-
 def test_the_certificate_takes_the_multipliers_that_it_is_given(case):
     obj = case()
     v, b = solution(obj)

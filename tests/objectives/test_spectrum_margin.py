@@ -233,28 +233,6 @@ def test_ties_are_tied_only_when_asked_and_ordered(spectrum_data):
     assert Alignment(*data).cone.block_ends.tolist() == [2, 4, 6, 8]
 
 
-def test_errors_say_what_was_wrong(spectrum_data):
-    spectrum, labels = spectrum_data("simple", q=9)  # sum(c) = 1 + 36
-    for changes, message in (
-        ({"eps": -0.1}, r"eps=-0\.1 must be a number >= 0"),
-        ({"eps": np.nan}, "eps=nan"),
-        ({"eps": 0.03}, r"eps=0\.03 is too large for 9 eigenvectors.*37.*below 2\.7e-02"),
-        ({"C": 0.0}, r"C=0\.0"),
-        ({"B": -1.0}, r"B=-1\.0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            SpectrumMargin(spectrum, labels, **changes)
-    assert SpectrumMargin(spectrum, labels, eps=0.027).rho == pytest.approx(0.001)
-    assert SpectrumMargin(spectrum, labels, order=False, eps=0.03).rho == pytest.approx(1 - 0.27)
-    with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
-        SpectrumMargin(spectrum, labels, B=0.5)
-    for kind in (SpectrumMargin, Alignment):
-        with pytest.raises(ValueError, match="4 samples, but the eigenvectors have 24 rows"):
-            kind(spectrum, sm.encode_labels([0, 1, -1, -1]))
-        with pytest.raises(ValueError, match="one_vs_rest"):
-            kind(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21))
-
-
 # Alignment
 
 
@@ -333,15 +311,6 @@ def test_alignment_without_correlation_is_an_error(spectrum_data):
     with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
         Alignment(spectrum, balanced)
     assert Alignment(spectrum, sm.encode_labels([0, 1, 1, 1] + [-1] * 20)).value_at(np.ones(1)) == pytest.approx(0.25)
-
-
-def test_several_spectra_must_share_their_samples(spectrum_data):
-    first, labels = spectrum_data(n=24)
-    second, _ = spectrum_data(n=20)
-    with pytest.raises(ValueError, match=r"these have \[24, 20\] nodes"):
-        SpectrumMargin([first, second], labels)
-    with pytest.raises(ValueError, match=r"these have \[\] nodes"):
-        SpectrumMargin([], labels)
 
 
 def test_a_given_spectrum_must_fit(spectrum_data):

@@ -112,21 +112,6 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
     np.testing.assert_array_equal(halves.minus[:2], [2.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"plus": np.ones(3)}, r"plus=array\(\[1., 1., 1.\]\), but there are 25 samples"),
-        ({"minus": np.full(25, np.nan)}, r"minus\[0\] is nan"),
-        ({"minus": np.full(25, -1.0)}, r"minus\[0\] is -1"),
-        ({"linear": np.full(25, np.inf)}, r"linear\[0\] is inf"),
-        ({"loss": "quartic"}, "unknown loss 'quartic'"),
-    ],
-)
-def test_bad_weights_are_refused(changes, match, rng):
-    with pytest.raises(ValueError, match=match):
-        convex_svm(rng).with_(**changes)
-
-
 @losses
 @intercepts
 @pytest.mark.parametrize("C", [1.0, 1e4])

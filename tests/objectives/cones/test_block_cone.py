@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import BlockCone, FixedSpectrum, MonotoneCone, SpectrumCone
 
 FAMILIES = {
@@ -75,9 +74,3 @@ def test_best_weights_are_those_of_a_search(family, seed):
 
 def test_weights_of_nothing_are_even():
     np.testing.assert_allclose(BlockCone(SpectrumCone(3, order=False), SIZES).best_for(np.zeros(6)), 1 / 3)
-
-
-@pytest.mark.parametrize("sizes", [[1, 2], [1, 2, 0], [1.0, 2.0, 3.0], [[1], [2], [3]]])
-def test_sizes_that_do_not_fit_are_refused(sizes):
-    with pytest.raises(InvalidInputError, match="number of columns, at least one, for each of the 3 blocks"):
-        BlockCone(MonotoneCone(3), sizes)

@@ -6,7 +6,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp
 from scipy.stats import beta
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out import calibration
 from specmargin.objectives.held_out.calibration import (
     calibrated_scale,
@@ -99,11 +98,6 @@ def test_probabilities_sum_to_one_at_any_scale(rng, columns):
         np.testing.assert_array_equal(p[:, 1] > 0.5, z[:, 0] > 1e-15)
         # The less probable class keeps its digits.
         np.testing.assert_allclose(class_probabilities(np.array([[40.0]]))[0, 0], np.exp(-40.0), rtol=1e-12)
-
-
-def test_shapes_that_differ_are_refused():
-    with pytest.raises(InvalidInputError, match="one sign per decision"):
-        calibrated_scale(np.zeros(3), np.zeros(2))
 
 
 def test_decisions_of_any_size_have_derivatives():

@@ -170,30 +170,6 @@ def test_extreme_penalties_and_singular_kernels_are_answered(rng):
         assert (ends[:, 0] <= ends[:, 1]).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.eye(2), np.ones(3)), "shape"),
-        ((np.zeros((0, 0)), np.ones(0)), "l >= 1"),
-        ((np.full((2, 2), np.nan), np.ones(2)), "G"),
-        ((np.eye(2), np.array([1.0, np.inf])), "^targets"),
-        ((np.eye(2), np.ones(2), 0.0), "penalty=0.0"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(InvalidInputError, match=message):
-        ConformalRidge(*arguments)
-
-
-def test_bad_samples_are_refused():
-    ridge = ConformalRidge(np.eye(2), np.array([1.0, -1.0]))
-    with pytest.raises(InvalidInputError, match=r"cross and diagonal have the shapes \(1, 3\)"):
-        ridge.p_values(np.zeros((1, 3)), np.ones(1))
-    with pytest.raises(InvalidInputError, match="cross"):
-        ridge.p_values(np.full((1, 2), np.nan), np.ones(1))
-    assert ridge.p_values(np.zeros((0, 2)), np.ones(0)).shape == (0, 2)
-
-
 @intercepts
 @pytest.mark.parametrize("class_conditional", [False, True])
 def test_two_columns_of_signs_are_one(fit_intercept, class_conditional, rng):
