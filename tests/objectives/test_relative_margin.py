@@ -124,37 +124,6 @@ def test_a_good_intercept_is_kept():
 # The objective
 
 
-def literal_value(K, y, C, B, gamma, b):
-    f = K @ gamma + b
-    assert np.abs(f).max() <= B
-    return 0.5 * gamma @ K @ gamma + C * sum(max(0.0, 1.0 - yi * fi) for yi, fi in zip(y, f, strict=True))
-
-
-def test_value_is_the_literal_formula(rng):
-    K, labels = some_gram(8), some_labels(8)
-    gamma = rng.normal(size=8) * 0.01
-    for B in (2.0, np.inf):
-        expected = literal_value(K, labels.sign, 3.0, B, gamma, 0.2)
-        assert RMM(K, labels, C=3.0, B=B).value_at(gamma, 0.2) == pytest.approx(expected, rel=1e-13)
-    assert RMM(K, labels, C=3.0, B=0.5).value_at(100 * gamma, 0.2) == np.inf
-
-
-@pytest.mark.parametrize("B", [0.5, 1.0, 1.3, np.inf])
-@given(seed=st.integers(0, 10**6))
-def test_weak_duality_of_random_candidates(B, seed):
-    rng = np.random.default_rng(seed)
-    K, labels = some_gram(9, seed), some_labels(9, seed=seed)
-    rmm = RMM(K, labels, C=float(rng.uniform(0.1, 10)), B=B)
-    certificate, gamma, b = rmm.repaired(rng.normal(size=9), float(rng.normal()))
-    assert certificate.gap >= -1e-12 * abs(certificate.primal_objective)
-    assert certificate.complementarity >= 0
-    # The value belongs to the point that is returned with it.
-    f = np.clip(K @ gamma + b, -B, B)
-    expected = 0.5 * gamma @ K @ gamma + rmm.C * np.maximum(0, 1 - labels.sign * f).sum()
-    assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)
-    assert np.abs(K @ gamma + b).max() <= B * (1 + 1e-13)
-
-
 @pytest.mark.parametrize("B", [1.1, 1.5, np.inf])
 def test_certificate_closes_at_the_optimum_and_bounds_it_elsewhere(B, rng):
     K, labels, C = some_gram(12, rank=2), some_labels(12), 1.5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog, nnls
+from scipy.optimize import nnls
 
 import specmargin as sm
 from specmargin.objectives import Alignment, SpectrumMargin
@@ -68,26 +68,6 @@ def random_spectrum(obj, rng, eps):
 @kinds
 @orders
 @pytest.mark.parametrize("B", [1.2, np.inf])
-@pytest.mark.parametrize("eps", [0.0, 1e-3])
-@given(seed=st.integers(0, 10**6))
-def test_no_dual_value_exceeds_a_primal_value(kind, order, B, eps, seed, spectrum_data):
-    rng = np.random.default_rng(seed)
-    spectrum, labels = spectrum_data(kind)
-    obj = SpectrumMargin(spectrum, labels, C=float(rng.uniform(0.1, 20)), B=B, order=order, eps=eps)
-    size = 10.0 ** rng.uniform(-3, 1)
-    gamma = obj.loss.repair_multipliers(labels.sign, size * rng.normal(size=labels.n_labeled))
-    delta = random_spectrum(obj, rng, eps)
-    assert delta.sum() == pytest.approx(1.0)
-    v = delta * (obj.U.T @ (gamma + 0.1 * size * rng.normal(size=len(gamma))))
-    scale, b = obj.loss.repair_decisions(labels.sign, obj.U @ v, float(rng.normal()))
-    primal = obj.value({"v": scale * (1 - 1e-12) * v, "b": b * (1 - 1e-12), "delta": delta})
-    assert np.isfinite(primal)
-    assert obj.dual_bound(gamma) <= primal + 1e-9 * abs(primal)
-
-
-@kinds
-@orders
-@pytest.mark.parametrize("B", [1.2, np.inf])
 @given(seed=st.integers(0, 10**6))
 def test_repair_makes_feasible_points_of_anything(kind, order, B, seed, spectrum_data):
     rng = np.random.default_rng(seed)
@@ -135,15 +115,6 @@ def test_certificate_closes_at_the_optimum_of_the_literal_model(kind, order, C, 
         assert other.primal_residual > 0
 
 
-def test_good_coefficients_make_up_for_a_bad_spectrum(spectrum_data, rng):
-    """Given v the best spectrum is known in closed form: the candidate's own is not needed, unless eps asks for it."""
-    obj = SpectrumMargin(*spectrum_data("simple"), C=5.0, B=1.2)
-    optimum, _, v, b, gamma = literal_model(obj, obj.U, 5.0)
-    kappa = rng.exponential(size=obj.cone.m)
-    assert obj.primal_objective(obj.repair(gamma, kappa, b, v)) == pytest.approx(optimum, rel=1e-6)
-    assert obj.primal_objective(obj.repair(gamma, kappa, b)) > 1.01 * optimum
-
-
 # The extreme spectra
 
 
@@ -166,15 +137,6 @@ def test_the_worst_spectrum_is_an_extreme_one(kind, order, eps, spectrum_data, r
         unbounded = SpectrumMargin(spectrum, labels, C=1e6, B=2.0, order=order, eps=eps)
         linear = unbounded.loss.dual_value(labels.sign * gamma).sum()
         assert unbounded.dual_bound(gamma) == pytest.approx(linear - program.value, rel=1e-9)
-
-
-def test_the_worst_spectrum_by_scipy(spectrum_data, rng):
-    obj = SpectrumMargin(*spectrum_data("simple"))
-    q = obj.q
-    p = rng.exponential(size=q)
-    falling = np.eye(q)[2:] - np.eye(q)[1:-1]  # delta_{j+1} - delta_j <= 0
-    found = linprog(-p, A_ub=falling, b_ub=np.zeros(q - 2), A_eq=np.ones((1, q)), b_eq=[1.0])
-    assert (obj.cone.sums(p) / obj.cone.c).max() == pytest.approx(-found.fun, rel=1e-10)
 
 
 # Units
@@ -262,20 +224,6 @@ def test_alignment_is_the_literal_formula(kind, order, spectrum_data, rng):
         assert obj.value_at(7.5 * delta) == pytest.approx(obj.value_at(delta), rel=1e-13)
         assert obj.upper_bound(7.5 * delta) == pytest.approx(obj.upper_bound(delta), rel=1e-12)
     assert obj.value_at(np.zeros(obj.q)) == 0.0
-
-
-@kinds
-@orders
-@given(seed=st.integers(0, 10**6))
-def test_upper_bound_holds_for_every_pair_of_spectra(kind, order, seed, spectrum_data):
-    rng = np.random.default_rng(seed)
-    obj = Alignment(*spectrum_data(kind), order=order)
-    one, other = random_spectrum(obj, rng, 0.0), random_spectrum(obj, rng, 0.0)
-    assert obj.value_at(other) <= obj.upper_bound(one) + 1e-12
-    assert obj.value_at(one) <= obj.upper_bound(one) + 1e-12
-    certificate = obj.prove(one)
-    assert certificate.gap >= -1e-12
-    assert certificate.primal_residual < 1e-14
 
 
 @kinds

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from s3vm_problems import weighted_by_cvxpy
 
 import specmargin as sm
 from specmargin.losses import get_loss
@@ -67,35 +66,6 @@ def test_curvatures_are_the_differences_of_slopes(loss, rng):
     f, step = rng.normal(size=svm.features.n_samples), 1e-6
     numeric = (svm.slopes(f + step) - svm.slopes(f - step)) / (2 * step)
     np.testing.assert_allclose(svm.curvatures(f), numeric, rtol=1e-6, atol=1e-6)
-
-
-@losses
-@intercepts
-def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
-    """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a linear term."""
-    svm = convex_svm(rng, loss, intercept)
-    upper = 1.0 if loss in ("hinge", "huber_hinge", "smooth_hinge") else 3.0
-    lower = -3.0 if loss == "squared" else 0.0
-    n, bounds = svm.features.n_samples, []
-    values = [svm.value_at(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
-    for _ in range(100):
-        bound = svm.dual_bound(rng.uniform(lower, upper, n), rng.uniform(lower, upper, n))
-        bounds.append(bound)
-        assert bound <= min(values) + 1e-12
-    # Random multipliers of a free intercept cannot always be scaled into balance; most are bounds.
-    assert np.isfinite(bounds).sum() >= 20
-
-
-@losses
-@intercepts
-@pytest.mark.parametrize("with_linear_term", [False, True])
-def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, with_linear_term, rng):
-    svm = convex_svm(rng, loss, intercept, with_linear_term=with_linear_term)
-    value, w = weighted_by_cvxpy(svm)
-    assert svm.value_at(w) == pytest.approx(value, rel=1e-7)
-    if loss != "hinge":  # whose multipliers are not the slopes at its kink
-        assert svm.prove(w).relative_gap < 1e-4
-    assert svm.prove(w).dual_objective <= value + 1e-8
 
 
 @intercepts

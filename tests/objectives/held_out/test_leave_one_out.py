@@ -354,35 +354,6 @@ def weighted_case(manifold_data, rng, n_classes=2, low=0.2, high=5.0):
     return K, L, labels, deformed(K, L, labels, 10.0)
 
 
-def literal_with_weights(G, labels, folds, gamma_A, loss="squared", fit_intercept=True):
-    """The problem of the other labels, solved anew."""
-    found = []
-    for left_out, test in folds:
-        kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
-        parts = []
-        for one in labels.at(kept).one_vs_rest():
-            alone = Labels(one.sign, np.arange(len(kept)), one.classes, len(kept), one.weights)
-            obj = LapSVM(
-                G[np.ix_(kept, kept)] / gamma_A, None, alone, loss=loss, gamma_A=1.0, fit_intercept=fit_intercept
-            )
-            answer = factorized(obj).variables
-            parts.append(G[np.ix_(test, kept)] @ answer["v"] / gamma_A + answer["b"])
-        found.append(parts[0] if labels.is_binary else np.column_stack(parts))
-    return np.concatenate(found)
-
-
-@intercepts
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("folds", ["loo", 3])
-def test_least_squares_with_weights_is_the_literal_refit(manifold_data, rng, fit_intercept, n_classes, folds):
-    _, _, labels, G = weighted_case(manifold_data, rng, n_classes)
-    folds = loo.one_left_out(9) if folds == "loo" else some_folds(9, rng)
-    path = loo.RidgePath(G, labels.sign, fit_intercept, labels.weights)
-    for gamma_A, decisions in zip(GAMMAS, path.held_out(GAMMAS, folds), strict=True):
-        expected = literal_with_weights(G, labels, folds, gamma_A, fit_intercept=fit_intercept)
-        np.testing.assert_allclose(decisions, expected, rtol=0, atol=1e-8)
-
-
 @intercepts
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_solution_with_weights_solves_its_system(manifold_data, rng, fit_intercept, n_classes):
