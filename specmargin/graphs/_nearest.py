@@ -125,10 +125,7 @@ def _first_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any, width: int
     sparse, m, (n, d) = sp.issparse(X), queries.shape[0], X.shape
     find: Any
     if metric == "euclidean" and not sparse and d <= _TREE_COLUMNS:
-        tree = cKDTree(X, leafsize=_LEAF, balanced_tree=False)  # balanced, it is slow where coordinates agree
-
-        def find(rows: Matrix, width: int) -> tuple[FloatArray, IntArray]:
-            return tuple(found.reshape(-1, width) for found in tree.query(rows, width))
+        find = cKDTree(X, leafsize=_LEAF, balanced_tree=False).query  # balanced, it is slow where coordinates agree
     else:
         find = NearestNeighbors(metric=metric).fit(X).kneighbors
     indices = np.empty((m, k), dtype=np.intp)
@@ -138,7 +135,8 @@ def _first_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any, width: int
         undecided = [rows[:0]]
         for part in np.split(rows, range(step := max(1, _BLOCK // width), len(rows), step)):
             with config_context(working_memory=_MEMORY):
-                distances, listed = find(queries if len(part) == m else queries[part], width)
+                found = find(queries if len(part) == m else queries[part], width)
+            distances, listed = (one.reshape(-1, width) for one in found)
             values = distances**2 if metric == "euclidean" else distances
             indices[part] = listed[:, :k]
             slack = tie_slack(lengths[part], values[:, -1], d, metric)[:, None]

@@ -384,15 +384,15 @@ def _open_search(
         raise InvalidInputError(
             f"weight={weight!r} needs the rows, not their distances; take one of {weights_without('angles')}."
         )
-    warn_of_zero_rows(search)
+    if not search.used.all():
+        warn_of_zero_rows(search)
     return search
 
 
 def warn_of_zero_rows(search: NeighborSearch) -> None:
-    """Warn of rows that have no direction where angles are taken."""
-    if not search.used.all():
-        zero = np.flatnonzero(~search.used)
-        warn(
-            f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
-            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight."
-        )
+    """Warn of the rows that have no direction where angles are taken."""
+    zero = np.flatnonzero(~search.used)
+    warn(
+        f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
+        "no edges under the cosine. Drop them, or take metric='euclidean' with another weight."
+    )

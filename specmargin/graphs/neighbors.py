@@ -156,17 +156,10 @@ class NeighborSearch:
             _check_distances(X)
         self.open(X, metric, reduce, search, angles, random_state)
 
-    @classmethod
-    def of(cls, X: Matrix, metric: Any, reduce: int | str | None, angles: bool, random_state: Any) -> Self:
-        """Return the exact search among checked rows, by checked options."""
-        search = cls.__new__(cls)
-        search.open(X, metric, reduce, "exact", angles, random_state)
-        return search
-
     def open(
         self, X: Matrix, metric: Any, reduce: int | str | None, search: str, angles: bool | None, random_state: Any
-    ) -> None:
-        """Project checked rows, or move them, by checked options, as they are then compared."""
+    ) -> Self:
+        """Project checked rows, or move them, by checked options, as they are then compared; return the search."""
         self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
         self.angles = metric == "cosine" if angles is None else bool(angles)
         self.n_samples, self.n_features = X.shape
@@ -203,6 +196,7 @@ class NeighborSearch:
         self.searched: Matrix = X if len(self._index) == self.n_samples else X[self._index]
         self._lists: IntArray | None = None
         self._descent: NeighborDescent | None = None
+        return self
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
         """Return the distances and the indices of the nearest rows, in the order that the search computed.

@@ -87,7 +87,7 @@ class KNN(Part):
         """
         angles, start = self.weight == "cosine" or self.metric == "cosine", whole_seed(self.random_state)
         if checked and self.metric != "precomputed":
-            return NeighborSearch.of(X, self.metric, self.reduce, angles, start)
+            return NeighborSearch.__new__(NeighborSearch).open(X, self.metric, self.reduce, "exact", angles, start)
         return NeighborSearch(X, metric=self.metric, reduce=self.reduce, angles=angles, random_state=start)
 
     def __call__(self, X: Matrix | NeighborSearch) -> SparseArray:
@@ -174,7 +174,8 @@ def built(part: Any, X: Matrix, search: NeighborSearch | None = None) -> tuple[S
     if not isinstance(part, KNN):
         return check_adjacency(part(X), X.shape[0]), X
     search = part.search(X, checked=True) if search is None else search
-    warn_of_zero_rows(search)
+    if not search.used.all():
+        warn_of_zero_rows(search)
     k = search.count(part.count(search.n_samples), own=True)
     return neighbor_graph(search, k, part.kind, part.weight), search
 

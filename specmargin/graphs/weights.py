@@ -174,7 +174,7 @@ def neighbor_scales(search: NeighborSearch, k: int) -> FloatArray:
 @edge_weight()
 def binary(edges: Edges) -> FloatArray:
     """1 for every edge."""
-    return np.ones(len(edges))
+    return np.ones(len(edges.rows))
 
 
 @edge_weight()

@@ -86,6 +86,7 @@ class Labels:
     is_binary: bool = field(init=False, repr=False)
     sign_codes: IntArray = field(init=False, repr=False)
     counts: IntArray = field(init=False, repr=False)
+    weights_or_ones: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if np.ndim(self.labeled) != 1 or np.shape(self.labeled)[:1] != np.shape(self.sign)[:1]:
@@ -99,6 +100,7 @@ class Labels:
             is_binary=self.sign.ndim == 1,
             sign_codes=own,
             counts=np.bincount(own, minlength=len(self.classes)),
+            weights_or_ones=np.ones(len(self.labeled)) if self.weights is None else self.weights,
         )
 
     @cached_property
@@ -107,11 +109,6 @@ class Labels:
         mask = np.ones(self.n_samples, dtype=bool)
         mask[self.labeled] = False
         return np.flatnonzero(mask)
-
-    @cached_property
-    def weights_or_ones(self) -> FloatArray:
-        """Weights of the labelled samples, (l,)."""
-        return np.ones(self.n_labeled) if self.weights is None else self.weights
 
     def one_vs_rest(self) -> Iterator[Labels]:
         """Yield binary labels: themselves when binary, one per class otherwise."""

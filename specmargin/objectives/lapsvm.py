@@ -99,6 +99,8 @@ class LapSVM(ByName):
         The loss, as an object whatever it was given as; times the weights of the labels, where they have such.
     scale : float
         Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1.
+    name : str
+        LapRLS where the loss is one parabola, so that the problem is a linear system, else LapSVM.
     slack_at_zero : ndarray of shape (l,)
         What the loss is of where f = 0: its slack is this less y f.
 
@@ -120,6 +122,7 @@ class LapSVM(ByName):
     fit_intercept: bool = True
     margin_loss: MarginLoss = field(init=False, repr=False)
     scale: float = field(init=False, repr=False)
+    name: str = field(init=False, repr=False, default="LapSVM")
     slack_at_zero: FloatArray = field(init=False, repr=False)
 
     @classmethod
@@ -160,7 +163,9 @@ class LapSVM(ByName):
         loss: Any = self.loss
         if self.labels.weights is not None:
             loss = Weighted(loss, self.labels.weights)
+        is_ridge = loss.pieces is not None and not loss.pieces.kinks
         vars(self).update(margin_loss=loss, scale=loss.lapsvm_scale, slack_at_zero=np.ones(self.labels.n_labeled))
+        vars(self)["name"] = "LapRLS" if is_ridge else "LapSVM"
 
     @property
     def variables(self) -> Shapes:
@@ -181,12 +186,6 @@ class LapSVM(ByName):
             return certificate
         exact = self.reduction.coefficients(self.repair_multipliers(theta) / 2)
         return min(certificate, self.prove(alpha, b, theta, a=exact), key=lambda one: abs(one.gap))
-
-    @property
-    def name(self) -> str:
-        """LapRLS where the loss is one parabola, so that the problem is a linear system, else LapSVM."""
-        pieces = self.margin_loss.pieces
-        return "LapSVM" if pieces is None or pieces.kinks else "LapRLS"
 
     def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
         """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
@@ -448,7 +447,22 @@ class LapSVM(ByName):
             other = image if a is None else self.products.image(a, slices=slices)
             if image is None or other is None:
                 break
-            known = self._certificate(image, other, b, given, feasible, thorough)
+            penalty = rounding.penalty_with_error(self, feasible, image)
+            primal, error = rounding.primal_with_error(self, image, b, feasible, penalty[0])
+            error += self.scale * penalty[1]
+            if other is not image:
+                penalty = rounding.penalty_with_error(self, feasible, other)
+                error += self.scale * penalty[1]
+            # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
+            dual, dual_error = rounding.dual_with_error(self, feasible, other, penalty, thorough)
+            missed = np.abs(self.fenchel_residuals(image.f[self.labels.labeled] + b, feasible)).max(initial=0.0)
+            known = Certificate(
+                primal_objective=primal,
+                dual_objective=dual,
+                dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
+                complementarity=float(self.scale * missed / max(abs(primal), 1e-300)),
+                rounding=error + dual_error,
+            )
             is_final = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
             if best is None or known.gap < best.gap:
                 best = known
@@ -456,27 +470,6 @@ class LapSVM(ByName):
                 break
         assert best is not None
         return best
-
-    def _certificate(
-        self, image: Image, other: Image, b: float, given: FloatArray, theta: FloatArray, thorough: bool
-    ) -> Certificate:
-        """Return the gap between the value at one image and the bound at another, theta repaired from those given."""
-        penalty = rounding.penalty_with_error(self, theta, image)
-        primal, error = rounding.primal_with_error(self, image, b, theta, penalty[0])
-        error += self.scale * penalty[1]
-        if other is not image:
-            penalty = rounding.penalty_with_error(self, theta, other)
-            error += self.scale * penalty[1]
-        # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
-        dual, dual_error = rounding.dual_with_error(self, theta, other, penalty, thorough)
-        missed = np.abs(self.fenchel_residuals(image.f[self.labels.labeled] + b, theta)).max(initial=0.0)
-        return Certificate(
-            primal_objective=primal,
-            dual_objective=dual,
-            dual_residual=float(np.abs(theta - given).max() / max(1e-300, np.abs(given).max())),
-            complementarity=float(self.scale * missed / max(abs(primal), 1e-300)),
-            rounding=error + dual_error,
-        )
 
 
 def _check(obj: LapSVM) -> None:

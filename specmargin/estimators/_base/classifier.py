@@ -58,7 +58,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         warn_of_classes(self, labels, codes)
 
     def _encoded(self, y: Any, n: int) -> Labels:
-        marker = self._marker
+        marker = self.unlabeled
         if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iu" and isinstance(marker, int):
             hidden = np.asarray(y == marker)
         else:

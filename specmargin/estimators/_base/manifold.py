@@ -128,11 +128,6 @@ class ManifoldModel:
     def _needs_graph(self: Any) -> bool:
         return self.gamma_I == "auto" or not (self.gamma_I == 0 or multiple_of("gamma_A", self.gamma_I) == 0)
 
-    @property
-    def _in_units_of_both(self: Any) -> bool:
-        """Whether the ratio is in units of the graph and the kernel: of classes, where an intercept takes constants."""
-        return bool(self._tells_classes and self.fit_intercept and self.gamma_I == "auto")
-
     def _chosen_functions(self: Any, n: int, with_graph: bool) -> Any:
         """Return the functions; those that suit n samples are all samples', then eigenvectors, or landmarks."""
         if not (isinstance(self.functions, str) and self.functions == "auto"):
@@ -141,17 +136,25 @@ class ManifoldModel:
             return "kernel"
         return _FEWER[with_graph]
 
-    def _operator(self: Any, X: Matrix, graph: SparseArray | None) -> LaplacianOperator | None:
-        """Return the Laplacian of the kind that is asked for, or that suits weights and functions."""
+    def _norms(
+        self: Any, X: Matrix, labels: Labels | Targets, graph: SparseArray | None
+    ) -> tuple[FeatureMap, LaplacianOperator | None, float]:
+        """Return the functions, the Laplacian, and gamma_I / gamma_A before any label is asked."""
         if graph is None:
-            return None
+            return self._map(X, labels, None), None, 0.0
+        # Of classes, where an intercept takes constants, the ratio is in units of the graph and the kernel.
+        in_units = self._tells_classes and self.fit_intercept and self.gamma_I == "auto"
         part = part_of("laplacian", self.laplacian)
+        normalized = bool(part.normalized)
         if part.normalized == "auto":
-            spectral = isinstance(self._chosen_functions(X.shape[0], True), Eigenvectors)
-            self.laplacian_ = part.resolved(normalized=spectral or not self._in_units_of_both)
-        else:
-            self.laplacian_ = part.resolved(normalized=bool(part.normalized))
-        return self.laplacian_.of(graph)
+            normalized = not in_units or isinstance(self._chosen_functions(X.shape[0], True), Eigenvectors)
+        self.laplacian_ = part.resolved(normalized=normalized)
+        L = self.laplacian_.of(graph)
+        functions = self._map(X, labels, L)
+        if in_units:
+            return functions, L, usual_ratio(functions.kernel, L)
+        multiple = multiple_of("gamma_A", self.gamma_I)
+        return functions, L, ratio_for(functions.kernel, USUAL_RATIO if multiple is None else multiple)
 
     def _map(self: Any, X: Matrix, labels: Labels | Targets, L: LaplacianOperator | None) -> FeatureMap:
         """Return the functions of the expansion, and keep the kernel in use."""
@@ -179,15 +182,6 @@ class ManifoldModel:
         self._functions.forget()
         self._place = None  # functions that ask for neighbours of new samples have the search themselves
 
-    def _unlearned_ratio(self: Any, K: Any, L: LaplacianOperator | None) -> float:
-        """Return gamma_I / gamma_A before any label is asked."""
-        if L is None:
-            return 0.0
-        if self._in_units_of_both:
-            return usual_ratio(K, L)
-        multiple = multiple_of("gamma_A", self.gamma_I)
-        return ratio_for(K, USUAL_RATIO if multiple is None else multiple)
-
     def _with_weights(
         self: Any,
         X: Matrix,
@@ -201,10 +195,8 @@ class ManifoldModel:
 
         `made` returns it from kernel, Laplacian and weights; `targets` are those by which ``gamma_I="auto"`` is judged.
         """
-        L = self._operator(X, graph)
-        self._functions = self._map(X, labels, L)
-        made = partial(made, K=(K := self._functions.kernel), L=L)
-        ratio, unit = self._unlearned_ratio(K, L), None
+        self._functions, L, ratio = self._norms(X, labels, graph)
+        made, unit = partial(made, K=self._functions.kernel, L=L), None
         if self.gamma_I == "auto":
             unit = made(gamma_A=1.0, gamma_I=ratio)
             alone = unit.renewed(gamma_I=0.0)
@@ -241,8 +233,7 @@ class ManifoldModel:
         and a graph takes part.
         """
         known, labels, graph = self._remembered()
-        L = self._operator(known, graph)
-        functions = self._map(known, labels, L)
+        functions, L, ratio = self._norms(known, labels, graph)
         if isinstance(functions, LandmarkFunctions):
             raise InvalidInputError(
                 "functions=Landmarks(...) takes the labelled samples for landmarks, so that they are not exchangeable "
@@ -261,7 +252,6 @@ class ManifoldModel:
                 deformed_features(K.factor, L, ratio).Z if low_rank else deformed_kernel(K, L, ratio).matrix
             )
 
-        ratio = self._unlearned_ratio(K, L)
         gamma_A = self._unit_weight(deformed(ratio), low_rank) if self.gamma_A == "auto" else float(self.gamma_A)
         own = deformed(ratio if isinstance(self.gamma_I, str) else float(self.gamma_I) / gamma_A)
         if X is not None:

@@ -106,7 +106,9 @@ class Products:
             columns = np.column_stack([np.asarray(L @ unit, dtype=float) for unit in np.eye(K.shape[0])])
             self._matrix = (columns + columns.T) / 2
         self._terms = 0  # in a row of L
+        self._sizes: Any = None
         if self._matrix is not None:
+            self._sizes = abs(self._matrix)
             per_row = np.diff(self._matrix.indptr) if sp.issparse(self._matrix) else self._matrix.shape[1]
             self._terms = int(np.max(per_row, initial=0))
 
@@ -136,10 +138,6 @@ class Products:
                 over[i + start] = over[j] = True
                 beyond = max(beyond, float(sizes[outside].max()))
         return np.sqrt(np.where(over, np.maximum(squares, beyond), squares))
-
-    @cached_property
-    def _sizes(self) -> Any:
-        return abs(self._matrix)
 
     def kernel(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return K v in float64, and a bound on the rounding of every entry."""

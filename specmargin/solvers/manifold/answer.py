@@ -60,15 +60,14 @@ def full_space_result(
         seconds=seconds,
         message=message,
     )
-    result = never_worse_than_zero(obj, result, tol)
+    if not certificate.is_optimal(tol):
+        result = never_worse_than_zero(obj, result, tol)
     return replace(result, status=Status.EARLY_STOPPED) if stopped is Status.EARLY_STOPPED else result
 
 
 def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> SolveResult:
-    """Return the result, or alpha = 0 with the best intercept under the same bound where that is better."""
+    """Return a result that is not proved, or alpha = 0 with the best intercept where that is better, so bounded."""
     known = result.certificate
-    if known.is_optimal(tol):
-        return result
     b, zero = obj.constant(), np.zeros(obj.labels.n_samples)
     value = obj.value_at(zero, b, zero)
     # Where it counts, what was lost to rounding may be all of it.

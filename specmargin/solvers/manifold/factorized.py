@@ -116,7 +116,9 @@ def solved(obj: LapSVM, tol: float, max_iter: int = 300) -> SolveResult:
         if answers[-1].status is Status.OPTIMAL:
             break
     best = answers[0] if len(answers) == 1 else _best(answers, failures, tol)
-    return replace(never_worse_than_zero(obj, best, tol), seconds=time.perf_counter() - start)
+    if not best.certificate.is_optimal(tol):
+        best = never_worse_than_zero(obj, best, tol)
+    return replace(best, seconds=time.perf_counter() - start)
 
 
 def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult:
