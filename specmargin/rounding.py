@@ -8,6 +8,9 @@ Where such a bound is too wide because large terms cancel, `math.fsum` sums floa
 `accurate_product` computes in extended precision. `split_product` and `exact_dot` need no extended precision: they
 split their factors into parts whose products float64 holds exactly (Dekker; Ozaki, Ogita, Oishi & Rump, Numerical
 Algorithms 59, 2012), so that BLAS multiplies them.
+
+`cholesky` is the one call of LAPACK's factorisation in this package: who may not raise where rounding has left a matrix
+indefinite, but has to try something else (a longer diagonal, another route, a smaller bound), gets None.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import lapack
 
 from cvxproof.rounding import EXTENDED_UNIT, UNIT
 from specmargin.typing import AnyArray, FloatArray, Matrix
@@ -28,12 +32,14 @@ __all__ = [
     "blocked_depth",
     "blocked_product",
     "bounded_product",
+    "cholesky",
     "exact_dot",
     "exact_sum",
     "directions",
     "extended_product",
     "first_least",
     "gamma",
+    "is_definite",
     "split_head",
     "split_product",
     "two_product",
@@ -317,3 +323,38 @@ def _sliced(A: Matrix, largest: float, bits: int, tiles: FloatArray | None) -> t
     part.data = split_head(A.data, largest, bits)
     rest.data = A.data - part.data
     return part, rest
+
+
+def cholesky(A: FloatArray, *, clean: bool = True, overwrite: bool = False) -> FloatArray | None:
+    """Return the lower Cholesky factor C of A = C C', None where A is not positive definite in floating point.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric; its lower triangle is read. In Fortran's order LAPACK reads it without a copy: the transpose of a
+        symmetric matrix in C's order is such.
+    clean : bool, default True
+        Whether to fill the upper triangle of the factor with zeros; triangular solvers do not read it.
+    overwrite : bool, default False
+        Whether the memory of A may be used.
+
+    Examples
+    --------
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist(), cholesky(-np.eye(2)) is None
+    ([[2.0, 0.0], [1.0, 2.0]], True)
+    """
+    factor, failed = lapack.dpotrf(A, lower=1, clean=int(clean), overwrite_a=int(overwrite))
+    return None if failed else np.asarray(factor)
+
+
+def is_definite(A: FloatArray, less: FloatArray | float) -> bool:
+    """Whether A, less a number or a vector on its diagonal, is positive definite in floating point.
+
+    Examples
+    --------
+    >>> is_definite(np.eye(2), 0.5), is_definite(np.eye(2), np.array([0.5, 2.0]))
+    (True, False)
+    """
+    B = A.copy(order="F")
+    B[np.diag_indices_from(B)] -= less
+    return cholesky(B, clean=False, overwrite=True) is not None

@@ -481,7 +481,7 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (174, 37),
+    "LapSVM()": (174, 36),
     "STORM()": (173, 36),
     "LapRLS()": (169, 37),
     "S3VM('quasi_newton')": (119, 29),

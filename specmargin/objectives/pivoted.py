@@ -21,7 +21,7 @@ import scipy.linalg as sla
 from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.objectives.reduction import Reduction, damping, deformed
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["reduce_pivoted"]

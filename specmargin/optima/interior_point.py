@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import History
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["Interior", "barrier"]

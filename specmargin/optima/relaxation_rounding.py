@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import cholesky, is_definite
+from specmargin.rounding import cholesky, is_definite
 from specmargin.typing import FloatArray
 
 __all__ = ["definiteness_shift", "minorant_bound", "proved_factor", "solved", "value_rounding"]

@@ -28,7 +28,7 @@ from scipy.linalg import blas, lapack
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Features
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["NewtonSystem"]

@@ -32,9 +32,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.cholesky import is_definite
 from specmargin.objectives.rounding.products import Products
-from specmargin.rounding import UNIT, gamma, split_head, split_product, two_product, two_sum
+from specmargin.rounding import UNIT, gamma, is_definite, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
 
 __all__ = ["Envelope", "centred_kernel"]

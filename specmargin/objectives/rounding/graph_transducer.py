@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.objectives.rounding.cholesky import is_definite
-from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
+from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, is_definite
 from specmargin.typing import FloatArray
 
 __all__ = ["GraphTransducerRounding", "lowered_bound"]

@@ -26,10 +26,10 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import lambertw
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.local_search import LocalSearch
 from specmargin.optima.minorants import ExpEnvelope
 from specmargin.optima.tree_log import Evidence, TreeLog
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["Box", "ExpBoxes"]

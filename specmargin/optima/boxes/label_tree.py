@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.boxes.log import Evidence, Step
 from specmargin.optima.boxes.margin_search import MarginSearch
 from specmargin.optima.boxes.pivoting import LabeledPoint, LabelPrograms
 from specmargin.optima.boxes.product_bound import product_bound
 from specmargin.optima.boxes.products import Products
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["LabelTree"]

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_slack import has_slacks, slack_costs
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["MarginSpace", "Quadratic", "has_margin_space"]

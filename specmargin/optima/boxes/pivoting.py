@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.boxes.margin_space import MarginSpace, Quadratic
+from specmargin.rounding import cholesky
 from specmargin.typing import BoolArray, FloatArray
 
 __all__ = ["LabeledPoint", "LabelPrograms", "nonnegative_qp"]

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.boxes.margin_boxes import MarginBox
 from specmargin.optima.boxes.margin_space import MarginSpace, Quadratic
 from specmargin.optima.boxes.products import Products
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray
 
 __all__ = ["ProductBound", "product_bound"]

@@ -25,9 +25,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.optima.boxes.margin_space import MarginSpace
 from specmargin.optima.boxes.products import Products
+from specmargin.rounding import cholesky
 from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["Multipliers", "product_sdp"]

@@ -33,9 +33,9 @@ from specmargin.exceptions import SolverError
 from specmargin.losses import Pieces
 from specmargin.objectives import LapRLS, LapSVM
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.rounding.lapsvm import residual
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.rounding import cholesky
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import never_worse_than_zero
 from specmargin.solvers.requirements import require

@@ -32,9 +32,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives import WeightedSVM
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.objectives.rounding.weighted_svm import decision_rounding
 from specmargin.results import History
+from specmargin.rounding import cholesky
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.s3vm.hinge_envelope import Envelope, lowest_slopes, minimize
 from specmargin.typing import FloatArray, IntArray

@@ -23,8 +23,8 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.objectives import Alignment, BlockAlignment
-from specmargin.objectives.rounding.cholesky import cholesky
 from specmargin.results import History, SolveResult, Status
+from specmargin.rounding import cholesky
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["alignment"]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from specmargin.objectives.rounding.cholesky import cholesky
+from specmargin.rounding import cholesky
 
 
 @pytest.mark.parametrize("clean", [True, False])
