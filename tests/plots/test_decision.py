@@ -133,17 +133,6 @@ def test_more_classes_have_no_single_surface(ax):
         DecisionDisplay.from_estimator(classifier, X, y, ax=ax)
 
 
-def test_wrong_grids_are_named():
-    with pytest.raises(ValueError, match=r"pass \(3, 2\)"):
-        DecisionDisplay([0, 1], [0, 1, 2], np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"response\[0, 1\] is nan"):
-        DecisionDisplay([0, 1], [0, 1], [[0, np.nan], [0, 0]])
-    with pytest.raises(ValueError, match=r"X has the shape \(4, 3\)"):
-        decision_grid(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="resolution=1"):
-        decision_grid(X, resolution=1)
-
-
 def test_grid_covers_the_points_with_square_cells():
     xx0, xx1 = decision_grid(X, resolution=50, margin=0.1)
     side = np.ptp(X, axis=0).max()
@@ -183,10 +172,3 @@ def test_panels_share_a_scale_and_a_bar_per_full_row():
     clipped = decision_panels(drawn, limit=1.5, margins=True)
     assert drawn["slope 3.0"].surface_.get_clim() == (-1.5, 1.5)
     assert clipped.axes[2].child_axes[0]._colorbar.extend == "both"
-
-
-def test_panels_of_wrong_input_are_named():
-    with pytest.raises(ValueError, match="names none"):
-        decision_panels({})
-    with pytest.raises(TypeError, match=r"displays\['a'\]=3"):
-        decision_panels({"a": 3})

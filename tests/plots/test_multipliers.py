@@ -43,16 +43,3 @@ def test_samples_are_as_large_as_their_multipliers(ax):
     np.testing.assert_array_equal(crosses.get_offsets(), X[[2]])
     with pytest.raises(ValueError, match="X has 3 points for 4 multipliers"):
         MultiplierDisplay(BETA, MARGIN, SIGN).plot_points(X[:3], ax)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"beta": [-1.0, 0.0, 0.0, 0.0]}, r"beta\[0\] is -1"),
-        ({"margin": [1.0]}, r"margin has the shape \(1,\), but there are 4 multipliers"),
-        ({"sign": [0, 1, 1, 1]}, "sign holds 0; pass -1 and 1"),
-    ],
-)
-def test_wrong_input_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MultiplierDisplay(**{"beta": BETA, "margin": MARGIN, "sign": SIGN, **arguments})

@@ -162,22 +162,6 @@ def test_no_margin_where_w_is_zero(objective, ax):
 
 
 @pytest.mark.parametrize(
-    ("Cs", "deltas", "options", "message"),
-    [
-        ([1.0], DELTAS[:1], {}, "Cs must be two or more positive numbers, increasing"),
-        (CS[::-1], DELTAS, {}, "Cs must be two or more positive numbers, increasing"),
-        (CS, DELTAS[:5], {}, r"deltas has the shape \(5, 30\); give one spectrum .* for each of the 9 C"),
-        (CS, DELTAS[:, :1], {}, r"deltas has the shape \(9, 1\)"),
-        (CS, np.where(CS[:, None] > 99, np.nan, DELTAS), {}, r"deltas\[\d, 0\] is nan"),
-        (CS, DELTAS, {"margins": [1.0]}, r"margins has the shape \(1,\), but there are 9 values of C"),
-    ],
-)
-def test_wrong_paths_are_named(Cs, deltas, options, message):
-    with pytest.raises(ValueError, match=message):
-        SpectrumPathDisplay(Cs, deltas, **options)
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"first": 0}, r"first=0, last=30: take 1 <= first < last <= 30"),

@@ -76,11 +76,9 @@ def test_rules_look_alike_in_all_figures():
 @pytest.mark.parametrize(
     ("weights", "names", "message"),
     [
-        ({}, NAMES, r"weights=\{\} names none"),
         ({"A": [1.0, 2.0]}, NAMES, r"'A' have the shape \(2,\); pass \(3,\) or \(draws, 3\)"),
         ({"A": [1.0, -0.1, 1.0]}, NAMES, r"'A' hold -0.1 at \(0, 1\); pass weights >= 0"),
         ({"A": [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]}, NAMES, "some of them above 0 in each draw"),
-        ({"A": [1.0]}, [3], r"names=\[3\]"),
     ],
 )
 def test_wrong_weights_are_named(weights, names, message):
@@ -91,7 +89,6 @@ def test_wrong_weights_are_named(weights, names, message):
 @pytest.mark.parametrize(
     ("estimators", "message"),
     [
-        ({}, r"estimators=\{\} names none"),
         ({"A": []}, r"estimators\['A'\] is empty"),
         ({"A": SimpleNamespace()}, r"'A' \(SimpleNamespace\) has no filter_weights_: fit it first"),
         ({"A": fitted([1, 0, 0]), "B": fitted([1, 0], Powers(1))}, r"'B' has other filters \(powers\) than 'A'"),
