@@ -1,20 +1,14 @@
-"""Exact searches in x with their logs, and what is done to a log that must not be believed.
-
-`python tests/optima/box_runs.py --n 100` replays and tampers with the logs of a hundred searches, and counts.
-"""
+"""Exact searches in x with their logs, and what is done to a log that must not be believed."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from replay_runs import report
 
 from cvxproof.proofs.record import ProofRecord
 from specmargin.labels import encode_labels
@@ -24,7 +18,6 @@ from specmargin.optima.boxes import label_tree
 from specmargin.optima.boxes import nodes as box_nodes
 from specmargin.optima.boxes.margin_search import MarginSearch
 from specmargin.optima.boxes.replay import replay
-from specmargin.optima.records import tree_record_of
 from specmargin.results import SolveResult
 
 OPTIONS: list[dict[str, Any]] = [
@@ -244,16 +237,3 @@ def tampered_steps(record: ProofRecord) -> Iterator[tuple[str, ProofRecord, str]
         yield "a factor other than 1", changed(record, ends=at(a["ends"], k, [a["ends"][k, 0], 0.5])), "negative in"
         yield "a product of another sample", changed(record, pair=at(a["pair"], k, [free, j])), "negative in the box"
         yield "large multipliers", changed(record, weight=1e6 * a["weight"]), "convex|proves"
-
-
-def main() -> None:
-    """Run, replay and tamper with as many logs as are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=100)
-    parser.add_argument("--u", type=int, default=7, help="unlabelled samples")
-    given = parser.parse_args()
-    report([partial(searched, i, given.u) for i in range(given.n)], tampered, tree_record_of(*searched(1, 5)))
-
-
-if __name__ == "__main__":
-    main()

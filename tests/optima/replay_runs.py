@@ -1,20 +1,12 @@
-"""Branch and bound and probing with their proofs written down, replayed, tampered with and replayed again.
-
-`python tests/optima/replay_runs.py --n 100` does it for a hundred searches and thirty probings, and says what it took;
-`tests/optima/test_replay.py` for some of them.
-"""
+"""Branch and bound and probing with their proofs written down, and what is done to a log that must not be believed."""
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from unittest import mock
 
 import numpy as np
-from proof_problems import say
 
 import specmargin as sm
 from cvxproof.proofs.record import ProofRecord
@@ -22,9 +14,7 @@ from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.optima import branch_and_bound, probe
-from specmargin.optima.records import tree_record_of
 from specmargin.optima.replay import replay
-from specmargin.proofs.verification import verify_record
 from specmargin.results import SolveResult
 
 SIZES = (5, 8, 12, 18, 25, 40, 60, 100)
@@ -147,51 +137,3 @@ def tampered_leaf(record: ProofRecord, seed: int) -> Iterator[tuple[str, ProofRe
         sample = arrays["sample"].copy()
         sample[needed[0]] = rng.choice(others)
         yield "another sample branched", changed(record, sample=sample), MISSING
-
-
-def main() -> None:
-    """Run, replay and tamper with as many logs as are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--n", type=int, default=100, help="branch-and-bound runs; three tenths as many probings follow"
-    )
-    parser.add_argument("--first", type=int, default=0, help="the first problem")
-    n, first = (vars(parser.parse_args())[name] for name in ("n", "first"))
-    runs = [(searched, first + i) for i in range(n)] + [(probed, first + i) for i in range(3 * n // 10)]
-    few = lambda record, other: (tampered if len(record.arrays["X"]) <= 32 else tampered_claim)(record, other)
-    report([partial(run, i) for run, i in runs], few)
-
-
-def report(
-    runs: Sequence[Callable[[], tuple[S3VM, SolveResult]]],
-    forged: Callable[[ProofRecord, ProofRecord | None], Iterator[tuple[str, ProofRecord, str]]],
-    other: ProofRecord | None = None,
-) -> None:
-    """Replay what searches write down, tamper with it by `forged`, and say how both fared."""
-    accepted, refused, wrong = 0, 0, list[str]()
-    for i, run in enumerate(runs):
-        start = time.process_time()
-        obj, result = run()
-        solved = time.process_time()
-        record = tree_record_of(obj, result)
-        verification = verify_record(record)
-        replayed = time.process_time()
-        name = f"{i} {result.solver} u={len(obj.unlabeled)} {obj.loss.name} {obj.unlabeled_loss.name}"
-        accepted += bool(verification)
-        wrong += [] if verification else [f"{name}: {verification.message}"]
-        for what, changed_record, sentences in forged(record, other):
-            again = verify_record(changed_record)
-            right = not again and any(part in again.message for part in sentences.split("|"))
-            refused += right
-            wrong += [] if right else [f"{name}, {what}: {again.message}"]
-        say(
-            f"{name} {result.status.name} {result.log}: solved {solved - start:.2f} s, replayed "
-            f"{replayed - solved:.2f} s, {verification.message}; so far {accepted} accepted, "
-            f"{refused} tampered ones refused, {len(wrong)} not as they should"
-        )
-        other = record
-    say(f"{accepted} of {len(runs)} logs accepted, {refused} tampered ones refused, {len(wrong)} not so", *wrong)
-
-
-if __name__ == "__main__":
-    main()
