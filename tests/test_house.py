@@ -54,6 +54,7 @@ OF_NO_MODULE = {
     "cvxproof/conic/test_planted.py": "statuses of programs whose optimum is known in rational numbers",
     "exact/test_exact_allowances.py": "allowances for rounding of all modules against fractions",
     "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",
+    "reproduction/test_refusals.py": "all of reproduction: what it refuses, and in which words",
     "reproduction/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
     "test_misprints.py": "formulas of the papers as published and as corrected",

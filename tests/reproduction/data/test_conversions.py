@@ -3,35 +3,7 @@
 import collections
 import re
 
-import pytest
-
 from reproduction.data import conversions
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (b"\x00\x00\x09\x01\x00\x00\x00\x01a", "unsigned bytes"),
-        (b"\x00\x00\x08", "unsigned bytes"),
-        (b"\x00\x00\x08\x02\x00\x00\x00\x01", "within its header"),
-        (b"\x00\x00\x08\x01\x00\x00\x00\x03ab", r"shape \(3,\) but holds 2"),
-        (b"\x00\x00\x08\x01\x00\x00\x00\x01ab", r"shape \(1,\) but holds 2"),
-    ],
-)
-def test_read_idx_refuses(content: bytes, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        conversions.read_idx(content)
-
-
-@pytest.mark.parametrize("content", [b"", b"<html>", b"\x1f\x8b\x90abc", b"\x1f\x9d\x89abc"])
-def test_uncompress_refuses(content: bytes) -> None:
-    with pytest.raises(ValueError, match="not a file of compress"):
-        conversions.uncompress(content)
-
-
-def test_uncompress_notices_damage() -> None:
-    with pytest.raises(ValueError, match="code 511 in a table of 257"):
-        conversions.uncompress(b"\x1f\x9d\x90\x61\xfe\xff")
 
 
 def message(sender: str, subject: str, body: str) -> str:

@@ -206,11 +206,6 @@ def test_download_can_be_forbidden(empty_cache: Path) -> None:
         datasets.load("mnist", download=False)
 
 
-def test_unknown_name() -> None:
-    with pytest.raises(ValueError, match=r"no data set 'iris'.*g50c"):
-        datasets.load("iris")
-
-
 def test_clock_without_a_file(empty_cache: Path) -> None:
     data = datasets.load("clock")
     np.testing.assert_array_equal(data.X, make_clock()[0])

@@ -117,8 +117,3 @@ def test_mnist_pair_of_a_small_archive(
     rows = np.random.default_rng(0).permutation(np.flatnonzero((y == 3) | (y == 8)))
     np.testing.assert_allclose(drawn, standardised(X[rows].astype(float)), atol=1e-12)
     np.testing.assert_array_equal(labels, y[rows] == 8)
-
-
-def test_unknown_task() -> None:
-    with pytest.raises(ValueError, match=r"no task 'cats-dogs'.*pc-mac"):
-        datasets.newsgroups_pair("cats-dogs")

@@ -78,8 +78,3 @@ def test_damage_and_values_that_are_not_finite_are_refused(
     (tmp_path / "gcat").write_text("1 1:nan\n" + "-1 2:1\n" * 11)
     with pytest.raises(SpecmarginError, match="not finite; replace it"):
         text.load_text("gcat", data_home=tmp_path)
-
-
-def test_unknown_text_set() -> None:
-    with pytest.raises(ValueError, match=r"no text set 'rcv1'; take one of real_sim"):
-        text.find_text("rcv1")

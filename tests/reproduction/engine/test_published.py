@@ -66,17 +66,6 @@ def test_parameters_and_sizes():
     assert "550" in set(published_sizes(dataset="g50c")["value"])
 
 
-def test_unknown_names_list_what_exists():
-    with pytest.raises(ValueError, match=r"paper='survey'; take one of: .*survey2008"):
-        published("survey")
-    with pytest.raises(ValueError, match=r"method='lapsvm_'.*lapsvm_dual"):
-        published("survey2008", method="lapsvm_")
-    with pytest.raises(ValueError, match=r"parameter='sigma'.*gaussian_sigma"):
-        published_parameters(parameter="sigma")
-    with pytest.raises(ValueError, match=r"dataset='g50'.*g50c"):
-        published_sizes(dataset="g50")
-
-
 def test_known_names_without_a_common_row_give_an_empty_table():
     assert published("survey2008", dataset="pcmac" if "pcmac" in set(published()["dataset"]) else "mnist").empty
 

@@ -50,13 +50,6 @@ def test_uniform_labels_are_uniform():
     assert abs(counts - 120).max() < 4.5 * np.sqrt(400 * 0.3 * 0.7)
 
 
-@pytest.mark.parametrize("stratify", [False, True])
-@pytest.mark.parametrize(("n_labeled", "options"), [(2, {}), (94, {}), (9, {"n_test": 85}), (9, {"n_test": -1})])
-def test_impossible_counts_are_refused(stratify, n_labeled, options):
-    with pytest.raises(ValueError, match="n_test=-1" if -1 in options.values() else rf"n_labeled={n_labeled}"):
-        random_splits(Y, n_labeled, 1, 0, stratify=stratify, **options)
-
-
 def test_published_splits_are_the_rows():
     dataset = SimpleNamespace(name="toy", y=np.zeros(5), labeled_idx=np.array([[4, 0], [2, 1]], dtype=np.int32))
     first, second = published_splits(dataset)
@@ -67,20 +60,6 @@ def test_published_splits_are_the_rows():
         published_splits(SimpleNamespace(name="bare", y=np.zeros(5), labeled_idx=None))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([], [1]), "no labelled sample"),
-        (([0], [-1]), "index -1"),
-        (([0], [1, 0]), "sample 0 2 times"),
-        (([0], [1], [2], [2]), "sample 2 2 times"),
-    ],
-)
-def test_bad_splits_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Split(*(np.array(a, dtype=int) for a in arguments))
-
-
 def test_splits_do_not_change():
     given = np.array([3, 1])
     split = Split(given, np.array([0]))
@@ -88,8 +67,6 @@ def test_splits_do_not_change():
     assert split.labeled.tolist() == [1, 3]
     with pytest.raises(ValueError, match="read-only"):
         split.labeled[0] = 2
-    with pytest.raises(TypeError):
-        Split(np.array([True, False]), np.array([1.5]))
 
 
 def test_quota_is_the_nearest_that_is_allowed(rng):

@@ -10,13 +10,11 @@ from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
 from reproduction.data import available, load
-from reproduction.engine.records import Cell
 from reproduction.judging import frame_of, judge
 from reproduction.papers import claims, run_table
 from reproduction.papers._claims import manifold, primal, s3vm, spectrum
 from reproduction.papers._claims import study as of_studies
 from reproduction.verdicts import VERDICTS, parse_claims
-from specmargin.exceptions import InvalidInputError
 
 
 def row(dataset="generated moons", **columns):
@@ -118,11 +116,6 @@ def test_every_study_is_complete_and_of_one_paper():
         assert names
         assert draws >= 1
         assert all(claims.source_of(name) in ("", *available()) for name in names)
-
-
-def test_unknown_studies_are_named():
-    with pytest.raises(InvalidInputError, match="there is no study 'astrology'"):
-        claims.work(Cell("claims", "astrology", "generated moons", "draw-00", {"draw": 0}))
 
 
 def test_quick_table_of_generated_sets(nowhere, tmp_path, monkeypatch):

@@ -303,17 +303,6 @@ def test_optimistic_and_timed_cells():
     assert all("OPTIMISTIC" in b.title and "optimistic" in b.tuning for b in fourth)
 
 
-@pytest.mark.parametrize("name", ["usps_3_5", "iris"])
-def test_unknown_set(name):
-    with pytest.raises(ValueError, match=f"there is no set '{name}'"):
-        fits.task_named(name)
-
-
-def test_landmarks_need_a_kernel():
-    with pytest.raises(ValueError, match="landmarks need a kernel"):
-        problem("g2c", Partition(10, 0, landmarks=3, n=60))
-
-
 def test_sets_of_files_are_missing_or_available(nowhere):
     names = ["g2c", "digits_3_8", "usps_2_5", "real_sim", "mac_windows"]
     wanted = [experiment._block("t", "t", name, SMALL) for name in names]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.papers import run_table, tables
+from reproduction.papers import tables
 from reproduction.run import Experiment, Options
 from specmargin.exceptions import SpecmarginError
 
@@ -32,11 +32,6 @@ def test_figures_call_what_the_papers_export():
         text = script.read_text()
         assert "papers._" not in text, script.name
         assert "papers import _" not in text, script.name
-
-
-def test_unknown_tables_are_refused():
-    with pytest.raises(ValueError, match=r"no table 'tyo'.*lapsvm_svm"):
-        run_table("tyo")
 
 
 def test_two_tables_of_one_name_are_refused(monkeypatch):

@@ -58,18 +58,6 @@ def test_phases_draw_other_labels_and_fewer_labels_are_a_part():
         assert set(few) < set(many.labeled)
 
 
-@pytest.mark.parametrize("wanted", [{"n_tuning": 0}, {"n_tuning": 21}, {"n_fresh": 101}])
-def test_number_of_splits_is_checked(wanted):
-    with pytest.raises(ValueError, match=rf"{next(iter(wanted))}=.*take 1 to"):
-        table.Plan(("digits 3-8",), **wanted)
-
-
-@pytest.mark.parametrize("name", ["coil20 3-8", "mnist 38", "digits a-b", "mnist"])
-def test_unknown_task(name):
-    with pytest.raises(ValueError, match="there is no task"):
-        fits.samples(name, 100)
-
-
 def test_setting_of_least_mean_error_goes_to_the_fresh_splits():
     """Errors written by hand: C=100 is better in the mean, C=1 on most splits."""
     plan = table.Plan(("t",), (20, 40), 3, 2, GRID, methods=("STOAM", "KTA-R"))
