@@ -4,8 +4,9 @@ import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from reproduction.data import fetch, registry
@@ -64,6 +65,22 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
         monkeypatch.setitem(registry.REGISTRY, path.stem, entry)
 
     return expect
+
+
+@pytest.fixture
+def archive(tmp_path: Path, register: Callable[[Path], None]) -> Callable[[str, dict[str, Any] | bytes], Path]:
+    """Put an archive of arrays, or bytes in its place, into the folder of the test; the registry expects it."""
+
+    def put(name: str, content: dict[str, Any] | bytes) -> Path:
+        path = tmp_path / f"{name}.npz"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            np.savez(path, **content)
+        register(path)
+        return path
+
+    return put
 
 
 @pytest.fixture(params=sorted(FACTS))

@@ -19,15 +19,11 @@ from specmargin.exceptions import SpecmarginError
 Register = Callable[[Path], None]
 
 
-def write(folder: Path, name: str, **arrays: Any) -> Path:
+def tiny(folder: Path, name: str = "g10n", shift: float = 0.0) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.npz"
-    np.savez(path, **arrays)
+    np.savez(path, X=np.arange(8.0).reshape(4, 2) + shift, y=np.array([-1, 1, 1, -1], np.int16))
     return path
-
-
-def tiny(folder: Path, name: str = "g10n", shift: float = 0.0) -> Path:
-    return write(folder, name, X=np.arange(8.0).reshape(4, 2) + shift, y=np.array([-1, 1, 1, -1], np.int16))
 
 
 # The published archives.

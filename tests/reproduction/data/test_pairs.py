@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import sparse
 from reproduction import data as datasets
 from reproduction.data.pairs import NEWSGROUPS_PAIRS
 
-Register = Callable[[Path], None]
+Archive = Callable[[str, dict[str, Any] | bytes], Path]
 PAIR_SIZES = {
     "baseball-hockey": (994, 999),
     "pc-mac": (982, 963),
@@ -76,23 +77,15 @@ def test_newsgroups_classes_are_in_the_order_of_the_name(real_data: Path) -> Non
         np.testing.assert_array_equal(np.sort(X[y == label].getnnz(axis=1)), expected)
 
 
-def test_tf_idf_by_its_formula(tmp_path: Path, empty_cache: Path, register: Register, rng: np.random.Generator) -> None:
+def test_tf_idf_by_its_formula(tmp_path: Path, empty_cache: Path, archive: Archive, rng: np.random.Generator) -> None:
     counts = rng.poisson(0.7, size=(30, 12)).astype(float)
     counts[:, 4] = 0
     counts[:, 0] = 1
     X = sparse.csr_matrix(counts)
     groups = NEWSGROUPS_PAIRS["mideast-misc"]
-    path = tmp_path / "20news.npz"
-    np.savez(
-        path,
-        data=X.data,
-        indices=X.indices,
-        indptr=X.indptr,
-        shape=np.array(X.shape),
-        y=np.arange(30) % 3,
-        class_names=np.array(["else", groups[1], groups[0]]),
-    )
-    register(path)
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    names = np.array(["else", groups[1], groups[0]])
+    archive("20news", parts | {"y": np.arange(30) % 3, "class_names": names})
     got, y = datasets.newsgroups_pair("mideast-misc", n=15, random_state=2, data_home=tmp_path)
     # Find the rows again by the same draw: a permutation of the rows of the two groups.
     pool = np.flatnonzero(np.arange(30) % 3 != 0)
@@ -108,11 +101,10 @@ def test_tf_idf_by_its_formula(tmp_path: Path, empty_cache: Path, register: Regi
 
 
 def test_mnist_pair_of_a_small_archive(
-    tmp_path: Path, empty_cache: Path, register: Register, rng: np.random.Generator
+    tmp_path: Path, empty_cache: Path, archive: Archive, rng: np.random.Generator
 ) -> None:
     X, y = rng.integers(0, 256, (40, 784), dtype=np.uint8), np.arange(40) % 10
-    np.savez(tmp_path / "mnist.npz", X=X, y=y)
-    register(tmp_path / "mnist.npz")
+    archive("mnist", {"X": X, "y": y})
     drawn, labels = datasets.mnist_pair(3, 8, n=None, data_home=tmp_path)
     rows = np.random.default_rng(0).permutation(np.flatnonzero((y == 3) | (y == 8)))
     np.testing.assert_allclose(drawn, standardised(X[rows].astype(float)), atol=1e-12)
