@@ -31,55 +31,6 @@ def read(tmp_path, text, target="y", **options):
     return table, " | ".join(map(str, find_flaws(table, labels, data.roles, target))), data
 
 
-@pytest.mark.parametrize("separator", [",", ";"])
-def test_thousands(tmp_path, separator) -> None:
-    pay = (X * 37).astype(int)
-    mark = "," if separator == "," else "."
-    cells = [f'"{value:,}"'.replace(",", mark) for value in pay]
-    other = [str(z) if separator == "," else str(z).replace(".", ",") for z in Z]
-    table, flaws, _ = read(tmp_path, lines("mzy", cells, other, LABEL, separator=separator))
-    np.testing.assert_array_equal(table.columns["m"], pay)
-    assert "file: 'm' reads" in flaws  # it might be decimals, and says so
-
-
-def test_sentinels(tmp_path) -> None:
-    cells = [f"{x}" for x in X]
-    cells[3] = cells[70] = "-999"
-    cells[9] = "99999999"
-    table, flaws, data = read(tmp_path, lines("mzy", cells, Z, LABEL))
-    assert np.flatnonzero(np.isnan(table.columns["m"])).tolist() == [3, 9, 70]
-    assert "'m' holds 99999999, -999, far from all other numbers" in flaws
-    assert np.abs(data.X).max() < 5
-
-
-def test_leak_by_presence(tmp_path) -> None:
-    reason = [("stays", "moved")[(i // 2) % 2] if i < KNOWN and i % 4 else "" for i in range(len(KIND))]
-    _, flaws, data = read(tmp_path, lines(["m", "reason", "y"], X, reason, LABEL))
-    assert data.roles.used == {"m": "number"}
-    assert "'reason' is missing in 100% of the unlabelled rows" in flaws
-
-
-def test_leak_by_content(tmp_path) -> None:
-    calls = [7 - 5 * k + i % 2 if i < KNOWN else 0 for i, k in enumerate(KIND)]
-    alive = [("alive", "dead")[k] for k in KIND]
-    _, flaws, data = read(tmp_path, lines(["m", "calls", "state", "y"], X, calls, alive, LABEL))
-    assert data.roles.used == {"m": "number"}
-    assert "'calls' is at most 0 in 100% of the unlabelled rows, in 0% of any class" in flaws
-    assert "'state' tells the class on all 40 labelled rows" in flaws
-
-
-def test_ids(tmp_path) -> None:
-    index = np.sort(RNG.choice(900, N, replace=False))
-    number = [f"{10**18 + 991 * i}" for i in range(N)]
-    header = ["", "patient", "plz", "m", "y"]
-    table, flaws, data = read(tmp_path, lines(header, index, number, ["01067", "80331"] * 40, X, LABEL))
-    assert data.roles.used == {"plz": "category", "m": "number"}
-    assert table.columns["plz"][0] == "01067"
-    assert table.columns["patient"].tolist() == number
-    assert set(data.roles.dropped) == {"column 1", "patient"}
-    assert "'plz' holds '01067', of leading zeros" in flaws
-
-
 def test_numbers_as_labels(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(run, "compute_outcomes", lambda *_: pytest.fail("computed"))
     price = [f"{3 * x:.0f}" if i < KNOWN else "" for i, x in enumerate(X)]
