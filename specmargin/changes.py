@@ -12,6 +12,8 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, Concatenate, ParamSpec
 
+import joblib
+
 from specmargin.checks import Rule, checked, shown
 from specmargin.exceptions import InvalidTypeError
 
@@ -56,6 +58,12 @@ class Change:
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{name}={shown(value)}' for name, value in self.options.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Change) and hash(self) == hash(other)
+
+    def __hash__(self) -> int:
+        return hash(joblib.hash((self.name, dict(self.options))))  # arrays by their values
 
 
 def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Callable[P, Change]]:

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import specmargin as sm
 from specmargin.problems import models
@@ -22,6 +23,20 @@ def test_a_change_holds_its_options_and_makes_the_change():
     f, g = (sm.solve(one(built)).variables["f"] for one in (change, again))
     assert f[group].mean() - f[~group].mean() == pytest.approx(0.5, abs=1e-6)
     np.testing.assert_array_equal(f, g)
+
+
+def test_changes_are_equal_by_the_values_of_their_options():
+    group = np.array([True, False, True])
+    change = models.fairness(group)
+    for same in (
+        models.fairness(group.copy()),
+        pickle.loads(pickle.dumps(change)),
+        clone(sm.STORM(model=change)).model,
+    ):
+        assert same == change
+        assert hash(same) == hash(change)
+    assert change not in (models.fairness(~group), models.fairness(group, at_most=0.1), "fairness")
+    assert models.smooth(1.0) != models.convex()
 
 
 def test_the_signature_is_that_of_the_options():
