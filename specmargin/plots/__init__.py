@@ -3,7 +3,7 @@
 A *display* holds plain arrays and draws them, after scikit-learn's convention: ``Display.from_estimator(s)``
 reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figure_`` and ``ax_``. Start with
 `DecisionDisplay.from_estimator` for points in the plane, `SpectrumDisplay.from_estimators` for learned
-spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDisplay` for a graph. Of filters of node
+spectra, `SpectrumPathDisplay.from_results` for their path over C and `GraphDisplay` for a graph. Of filters of node
 features `FilterResponseDisplay` draws the frequency response, `WeightsDisplay` the weights. `CurveDisplay` draws
 numbers of your own over a weight or an iteration, `LandscapeDisplay` an objective of two weights, `MultiplierDisplay`
 dual multipliers, `LabelRobustnessDisplay` what false labels would change; `style`, `subplots` and `save` give other

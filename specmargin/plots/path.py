@@ -1,6 +1,6 @@
 """The regularisation path of a learned spectrum: the weights of the eigenvectors as the loss gets more weight.
 
-`SpectrumPathDisplay.from_objective` solves one problem for many C and draws the weights as a map, C on the
+`SpectrumPathDisplay.from_results` reads the answers for many C, and `plot` draws the weights as a map, C on the
 horizontal axis, the index of the eigenvector on the vertical one, the weight as the colour. Under an order the colours
 only fade upwards; in multiple kernel learning rows appear and vanish. Strips above the map summarise it by a number
 per C.
@@ -22,13 +22,14 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from specmargin.arrays import finite_numbers, numbers_array, vector
 from specmargin.checks import maybe
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.theme import PALETTE, Display, attach_colorbar, style
+from specmargin.plots.theme import PALETTE, Display, attach_colorbar
 from specmargin.plots.ticks import ticks_at
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumPathDisplay"]
 
 _STRIP, _PITCH = 0.13, 0.18  # height of a strip, and from one to the next, as shares of the whole height
+_FLOOR = 1e-4  # shares below it stay white
 
 
 class SpectrumPathDisplay(Display):
@@ -46,7 +47,7 @@ class SpectrumPathDisplay(Display):
     Attributes
     ----------
     figure_, ax_ : Figure, Axes
-        Set by `plot`; `ax_` holds the map. Not the axes given, unless drawn without strips.
+        Set by `plot`; `ax_` holds the map and is not the axes given.
     strips_ : tuple of Axes
         Axes above the map, from below: the effective number of eigenvectors, then the margin if it is known.
     mesh_ : QuadMesh
@@ -129,76 +130,24 @@ class SpectrumPathDisplay(Display):
             norms = np.sqrt(np.where(v == 0, 0.0, v**2 / deltas).sum(axis=1))
             return cls(weights[order], deltas, margins=1.0 / norms)
 
-    @classmethod
-    def from_objective(
-        cls,
-        objective: Any,
-        Cs: npt.ArrayLike | None = None,
-        *,
-        ax: Axes | None = None,
-        tol: float = 1e-6,
-        **options: Any,
-    ) -> Self:
-        """Solve an objective along a path of C, and draw it.
-
-        Parameters
-        ----------
-        objective : SpectrumMargin
-            Its spectrum, labels, B and order; its own C plays no part.
-        Cs : array of shape (k,), optional
-            Default: 61 values from 0.01 to 1000.
-        ax : Axes, optional
-            Axes to draw on.
-        tol : float, default 1e-6
-            The same as in `from_results`.
-        **options
-            Passed to `plot`.
-
-        Returns
-        -------
-        SpectrumPathDisplay
-        """
-        from specmargin.solvers.spectrum.path import spectrum_path
-
-        Cs = np.logspace(-2.0, 3.0, 61) if Cs is None else Cs
-        return cls.from_results(Cs, spectrum_path(objective, Cs), tol=tol).plot(ax, **options)
-
-    def shares(self, first: int = 2) -> FloatArray:
-        """Weights from the eigenvector `first` on (counted from 1), divided by their sum: (k, q - first + 1)."""
-        shown = self.deltas[:, first - 1 :]
+    def shares(self) -> FloatArray:
+        """Weights from the second eigenvector on, divided by their sum: (k, q - 1). The first is constant."""
+        shown = self.deltas[:, 1:]
         total = shown.sum(axis=1, keepdims=True)
         return np.divide(shown, total, out=np.zeros_like(shown), where=total > 0)
 
-    def effective(self, first: int = 2) -> FloatArray:
+    def effective(self) -> FloatArray:
         """Effective number of eigenvectors, 1 / sum share^2, per C: k equal weights count as k; nan without weight."""
-        squares = (self.shares(first) ** 2).sum(axis=1)
+        squares = (self.shares() ** 2).sum(axis=1)
         return np.divide(1.0, squares, out=np.full_like(squares, np.nan), where=squares > 0)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        first: int = 2,
-        last: int | None = None,
-        floor: float = 1e-4,
-        strips: bool = True,
-        colorbar: bool = True,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, ax: Axes | None = None, *, colorbar: bool = True, title: str | None = None) -> Self:
         """Draw the map and the strips above it.
 
         Parameters
         ----------
         ax : Axes, optional
-            Axes to draw on; a new pyplot figure by default. With strips its place is divided, and `ax` itself hidden.
-        first : int, default 2
-            First eigenvector shown, counted from 1. The first is constant: the intercept does its work.
-        last : int, optional
-            Last eigenvector shown; all by default. Shares and strips are of all of them.
-        floor : float, default 1e-4
-            Shares below it stay white.
-        strips : bool, default True
-            Whether to draw the numbers per C above the map.
+            Axes whose place is divided, and which are hidden; of a new pyplot figure by default.
         colorbar : bool, default True
             Whether to draw a colour bar.
         title : str, optional
@@ -209,79 +158,46 @@ class SpectrumPathDisplay(Display):
         SpectrumPathDisplay
             Itself, with its attributes set.
         """
-        q = self.deltas.shape[1]
-        last = q if last is None else last
-        if not 1 <= first < last <= q:
-            raise InvalidInputError(
-                f"first={first}, last={last}: take 1 <= first < last <= {q}, the number of weights."
-            )
-        if not 0 < floor < 1:
-            raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
+        count = 1 if self.margins is None else 2
+        borders, q = _cell_borders(np.log10(self.Cs)), self.deltas.shape[1]
         with self._drawing(ax, (3.8, 3.8)) as whole:
-            ax, self.strips_ = self._map_and_strips(whole) if strips else (whole, ())
-            shares = self.shares(first)[:, : last - first + 1]
-            borders, rows = _cell_borders(np.log10(self.Cs)), np.arange(first, last + 2) - 0.5
-            look: dict[str, Any] = {"cmap": _weight_colormap(), "norm": LogNorm(floor, 1.0), "rasterized": True}
-            self.mesh_ = ax.pcolormesh(borders, rows, np.ma.masked_less(shares.T, floor), **look)
-            ax.set(xscale="log", xlim=borders[[0, -1]], ylim=(first - 0.5, last + 0.5))
+            # Axes in axes: the layout ignores what lies outside of all axes.
+            whole.set_axis_off()
+            heights = [1.0 - _STRIP - (count - 1 - k) * _PITCH for k in range(count)]
+            self.strips_ = tuple(whole.inset_axes((0.0, height, 1.0, _STRIP)) for height in heights)
+            ax = whole.inset_axes((0.0, 0.0, 1.0, 1.0 - count * _PITCH))
+            look: dict[str, Any] = {"cmap": _weight_colormap(), "norm": LogNorm(_FLOOR, 1.0), "rasterized": True}
+            shown = np.ma.masked_less(self.shares().T, _FLOOR)
+            self.mesh_ = ax.pcolormesh(borders, np.arange(2, q + 2) - 0.5, shown, **look)
+            ax.set(xscale="log", xlim=borders[[0, -1]], ylim=(1.5, q + 0.5))
             ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
             ax.set(xlabel=r"$C$, per unit mean kernel diagonal", ylabel="eigenvector index $i$")
             ax.spines[:].set_visible(True)
-            self._draw_strips(ax, first)
+            strip = self.strips_[0]
+            self._draw_strip(strip, "effective\nnumber", self.effective(), PALETTE["blue"])
+            strip.set_ylim(bottom=0)
+            strip.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+            if self.margins is not None:
+                margins, strip = np.where(np.isfinite(self.margins), self.margins, np.nan), self.strips_[1]
+                self._draw_strip(strip, "margin\n" + r"$1/\|w\|$", margins, PALETTE["vermillion"])
+                strip.set_yscale("log")
+                ticks_at(strip.yaxis, _few_ticks(*strip.get_ylim()))
             if title is not None:
-                (self.strips_[-1] if self.strips_ else ax).set_title(title)
-            self.colorbar_ = self.add_colorbar(self.mesh_, ax, first) if colorbar else None
+                strip.set_title(title)
+            self.colorbar_ = None
+            if colorbar:
+                self.colorbar_ = attach_colorbar(self.mesh_, ax, r"weight $\delta_i\,/\,\sum_{j\geq 2}\delta_j$")
+                self.colorbar_.ax.yaxis.set_minor_locator(NullLocator())
         self.ax_ = ax
         return self
 
-    def _map_and_strips(self, ax: Axes) -> tuple[Axes, tuple[Axes, ...]]:
-        """Divide the place of `ax` into a map and the strips above it: the layout ignores what lies outside of axes."""
-        ax.set_axis_off()
-        count = 1 if self.margins is None else 2
-        strips = [ax.inset_axes((0.0, 1.0 - _STRIP - (count - 1 - k) * _PITCH, 1.0, _STRIP)) for k in range(count)]
-        return ax.inset_axes((0.0, 0.0, 1.0, 1.0 - count * _PITCH)), tuple(strips)
-
-    def _draw_strips(self, ax: Axes, first: int) -> None:
-        rows = [("effective\nnumber", self.effective(first), PALETTE["blue"])]
-        if self.margins is not None:
-            margins = np.where(np.isfinite(self.margins), self.margins, np.nan)
-            rows.append(("margin\n" + r"$1/\|w\|$", margins, PALETTE["vermillion"]))
-        # No strips were asked for, or one per row.
-        for strip, (label, values, color) in zip(self.strips_, rows, strict=False):
-            strip.plot(self.Cs, values, color=color)
-            strip.set(xscale="log", xlim=ax.get_xlim())
-            if strip is self.strips_[0]:
-                strip.set_ylim(bottom=0)
-                strip.yaxis.set_major_locator(MaxNLocator(2, integer=True))
-            else:
-                strip.set_yscale("log")
-                ticks_at(strip.yaxis, _few_ticks(*strip.get_ylim()))
-            strip.xaxis.set_minor_locator(NullLocator())
-            strip.tick_params(axis="x", labelbottom=False)
-            strip.set_ylabel(label, rotation=0, ha="right", va="center")
-            strip.grid(axis="both")
-
-    @staticmethod
-    def add_colorbar(mesh: QuadMesh, ax: Axes, first: int = 2) -> Colorbar:
-        """Add a colour bar next to `ax`, as high as it is: one is enough for panels of the same `floor`.
-
-        Parameters
-        ----------
-        mesh : QuadMesh
-            ``mesh_`` of a display.
-        ax : Axes
-            The panel at whose right the bar goes.
-        first : int, default 2
-            The same as in `plot`.
-
-        Returns
-        -------
-        Colorbar
-        """
-        with style():
-            bar = attach_colorbar(mesh, ax, rf"weight $\delta_i\,/\,\sum_{{j\geq {first}}}\delta_j$")
-            bar.ax.yaxis.set_minor_locator(NullLocator())
-            return bar
+    def _draw_strip(self, strip: Axes, label: str, values: FloatArray, color: str) -> None:
+        strip.plot(self.Cs, values, color=color)
+        strip.set(xscale="log", xlim=_cell_borders(np.log10(self.Cs))[[0, -1]])
+        strip.xaxis.set_minor_locator(NullLocator())
+        strip.tick_params(axis="x", labelbottom=False)
+        strip.set_ylabel(label, rotation=0, ha="right", va="center")
+        strip.grid(axis="both")
 
 
 def _cell_borders(centers: FloatArray) -> FloatArray:

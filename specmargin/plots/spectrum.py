@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import vector
-from specmargin.checks import choice
+from specmargin.checks import choice, number
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.theme import Display, MethodStyle, legend_above, method_styles, style
 from specmargin.plots.ticks import ticks_at
@@ -36,9 +36,8 @@ class SpectrumDisplay(Display):
     Parameters
     ----------
     spectra : mapping of str to array of shape (q,)
-        Learned weights delta by the method's name, not negative; they may differ in length.
-    eigenvalues : array of shape (q,), optional
-        Eigenvalues of the Laplacian, increasing; needed for ``x="eigenvalue"``.
+        Learned weights delta by the method's name, two or more and not negative; they may differ in length. The first
+        is not shown: its eigenvector is constant, as the intercept is, so that its weight has no meaning.
 
     Attributes
     ----------
@@ -56,18 +55,9 @@ class SpectrumDisplay(Display):
     'log'
     """
 
-    def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
+    def __init__(self, spectra: Mapping[str, npt.ArrayLike]) -> None:
         require_names("spectra", spectra, '{"STORM": storm.delta_}')
         self.spectra = {name: _weights(name, delta) for name, delta in spectra.items()}
-        self.eigenvalues: FloatArray | None = None
-        if eigenvalues is not None:
-            self.eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
-            longest = max(map(len, self.spectra.values()))
-            if self.eigenvalues.ndim != 1 or len(self.eigenvalues) < longest:
-                raise InvalidInputError(
-                    f"eigenvalues has the shape {self.eigenvalues.shape}, but the longest spectrum has "
-                    f"{longest} weights; give one eigenvalue per weight."
-                )
 
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | None = None, **options: Any) -> Self:
@@ -76,7 +66,7 @@ class SpectrumDisplay(Display):
         Parameters
         ----------
         estimators : mapping of str to estimator
-            Estimators with ``delta_`` (q,), of any q; ``eigenvalues_`` are kept where they have those of one graph.
+            Estimators with ``delta_`` (q,), of any q.
         ax : Axes, optional
             See `plot`.
         **options
@@ -89,30 +79,18 @@ class SpectrumDisplay(Display):
         require_names("estimators", estimators, '{"STORM": storm}, of fitted ones')
         advice = "a method that learns a spectrum (KTA, STORM, STOAM, MKL)"
         require_fitted(estimators.items(), ("delta_",), advice)
-        spectra = {name: estimator.delta_ for name, estimator in estimators.items()}
-        known = [np.asarray(one.eigenvalues_) for one in estimators.values() if hasattr(one, "eigenvalues_")]
-        longest = max(known, key=len, default=None)
-        needed = max(np.shape(delta)[-1] for delta in spectra.values())
-        # Weights of several graphs have no axis in common.
-        if longest is not None and (
-            len(longest) < needed or not all(np.allclose(one, longest[: len(one)], atol=1e-9) for one in known)
-        ):
-            longest = None
-        return cls(spectra, eigenvalues=longest).plot(ax, **options)
+        return cls({name: one.delta_ for name, one in estimators.items()}).plot(ax, **options)
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
         scale: Literal["linear", "log"] = "log",
-        x: Literal["index", "eigenvalue"] = "index",
-        first: int = 2,
-        normalize: bool = True,
         floor: float = 1e-6,
         legend: bool = True,
         title: str | None = None,
     ) -> Self:
-        """Draw the curves.
+        """Draw the curves: weights as shares of the sum of those shown, so that spectra of different trace compare.
 
         Parameters
         ----------
@@ -120,13 +98,6 @@ class SpectrumDisplay(Display):
             Axes to draw on; a new pyplot figure by default.
         scale : {"log", "linear"}
             Scale of the weights.
-        x : {"index", "eigenvalue"}
-            What the weights are drawn over.
-        first : int, default 2
-            First eigenvector shown, counted from 1. The first is constant, as the intercept is, so that
-            its weight has no meaning.
-        normalize : bool, default True
-            Divide by the sum of the weights shown, so that spectra of different trace can be compared.
         floor : float, default 1e-6
             Log scale: weights below it are drawn at it, as open markers, and its tick says so.
         legend : bool, default True
@@ -140,35 +111,25 @@ class SpectrumDisplay(Display):
             Itself, with `figure_` and `ax_`.
         """
         choice("linear", "log")("scale", scale)
-        choice("index", "eigenvalue")("x", x)
-        if x == "eigenvalue" and self.eigenvalues is None:
-            raise InvalidInputError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
-        shortest = min(map(len, self.spectra.values()))
-        if not 1 <= first <= shortest:
-            raise InvalidInputError(f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that.")
-        if not 0 < floor < 1:
-            raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
+        number(above=0, most=1)("floor", floor)
         rows, shown = -(-len(self.spectra) // 4) if legend else 0, floor if scale == "log" else None
         with self._drawing(ax, (3.4, 2.5), title, 4 + 12 * rows) as ax:
             styles = method_styles(self.spectra)
             for order, (name, delta) in enumerate(self.spectra.items()):
-                weights = _shown_weights(delta, first, normalize)
-                position = np.arange(first, len(delta) + 1, dtype=np.float64)
-                if x == "eigenvalue":
-                    assert self.eigenvalues is not None
-                    position = self.eigenvalues[first - 1 : len(delta)]
+                weights = delta[1:] / (delta[1:].sum() or 1.0)
+                position = np.arange(2.0, len(delta) + 1)
                 draw = _stems if _order_violations(weights) else _steps
                 draw(ax, position, weights, styles[name], shown, order)
-            _label_axes(ax, scale, x, first, normalize, floor, max(map(len, self.spectra.values())))
+            _label_axes(ax, scale, floor, max(map(len, self.spectra.values())))
             if legend:
-                legend_above(ax, min(4, len(self.spectra)), handles=self.legend_handles(first), columnspacing=1.2)
+                legend_above(ax, min(4, len(self.spectra)), handles=self.legend_handles(), columnspacing=1.2)
         return self
 
-    def legend_handles(self, first: int = 2) -> list[Line2D]:
+    def legend_handles(self) -> list[Line2D]:
         """Entries for a legend that several panels share: line and marker, or the marker alone of stems."""
         styles: dict[str, Any] = method_styles(self.spectra)
         for name, delta in self.spectra.items():
-            if _order_violations(delta[first - 1 :]):
+            if _order_violations(delta[1:]):
                 styles[name] = styles[name]._replace(linestyle="none")
         with style():
             return [
@@ -185,13 +146,9 @@ def _weights(name: str, delta: npt.ArrayLike) -> FloatArray:
     if weights.min(initial=0.0) < -1e-8 * weights.max(initial=0.0) - 1e-300:
         at = int(weights.argmin())
         raise InvalidInputError(f"{what} is negative at index {at} ({weights[at]:.3g}); pass weights >= 0.")
+    if len(weights) < 2:
+        raise InvalidInputError(f"{what} has {len(weights)} weights; give two or more, the first is not shown.")
     return np.maximum(weights, 0.0)
-
-
-def _shown_weights(delta: FloatArray, first: int, normalize: bool) -> FloatArray:
-    weights = delta[first - 1 :]
-    total = weights.sum()
-    return weights / total if normalize and total > 0 else weights
 
 
 def _order_violations(weights: FloatArray) -> int:
@@ -232,14 +189,12 @@ def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floo
         ax.plot(x[~seen], np.full((~seen).sum(), floor), "|", alpha=0.4, markersize=2.5, **shape)
 
 
-def _label_axes(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: float, last: int) -> None:
+def _label_axes(ax: Axes, scale: str, floor: float, last: int) -> None:
     """Label the axes, and mark where the log scale ends."""
     if scale == "log":
-        ax.set_yscale("log")
         # Shares always end at one, so that panels can be compared and share their axis.
-        top = 1.6 if normalize else max(1.3 * ax.get_ylim()[1], floor * 10)
-        ax.set_ylim(floor / 1.6, top)
-        decades = np.arange(np.ceil(np.log10(floor) + 1e-9), np.floor(np.log10(ax.get_ylim()[1])) + 1)
+        ax.set(yscale="log", ylim=(floor / 1.6, 1.6))
+        decades = np.arange(np.ceil(np.log10(floor) + 1e-9), 1)
         step = max(1, int(np.ceil(len(decades) / 5)))
         # The floor's label is wide and would overlap that of a decade near it.
         ticks = [floor, *(tick for tick in 10.0 ** decades[::-1][::step][::-1] if tick > 3 * floor)]
@@ -247,14 +202,9 @@ def _label_axes(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor
         ax.axhline(floor, color="0.6", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
     else:
         ax.set_ylim(bottom=0)
-    if x == "index":
-        ax.set_xlabel("eigenvector index $i$" + (" (1, constant, left out)" if first == 2 else ""))
-        ax.set_xlim(first - 0.02 * last - 0.5, last + 0.02 * last + 0.5)
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    else:
-        ax.set_xlabel(r"eigenvalue $\lambda_i$ of the Laplacian")
-    share = rf"weight $\delta_i\,/\,\sum_{{j\geq {first}}}\delta_j$"
-    ax.set_ylabel(share if normalize else r"weight $\delta_i$")
+    ax.set(xlabel="eigenvector index $i$ (1, constant, left out)", xlim=(1.5 - 0.02 * last, 1.02 * last + 0.5))
+    ax.set(ylabel=r"weight $\delta_i\,/\,\sum_{j\geq 2}\delta_j$")
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.grid(axis="y")
 
 

@@ -1,11 +1,10 @@
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from specmargin.plots import SpectrumDisplay, method_styles, subplots
+from specmargin.plots import SpectrumDisplay, method_styles
 
 Q = 40
 ORDERED = np.r_[5.0, 0.7 ** np.arange(Q - 1)]
@@ -25,14 +24,6 @@ def test_curve_is_the_shares_from_the_second_weight_on(ax):
     np.testing.assert_array_equal(step.get_xdata(), np.arange(2, Q + 1))
     np.testing.assert_allclose(step.get_ydata(), ORDERED[1:] / ORDERED[1:].sum())
     assert "left out" in ax.get_xlabel()
-
-
-def test_raw_weights_and_first_index_on_request(ax):
-    SpectrumDisplay({"STORM": ORDERED}).plot(ax, normalize=False, first=1, scale="linear")
-    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
-    np.testing.assert_allclose(step.get_ydata(), ORDERED)
-    assert "left out" not in ax.get_xlabel()
-    assert ax.get_ylabel() == r"weight $\delta_i$"
 
 
 def test_markers_lie_on_the_curve(ax):
@@ -95,59 +86,35 @@ def test_the_legend_is_outside_the_axes(ax):
     assert [handle.get_linestyle() for handle in display.legend_handles()] == ["-", "None"]
 
 
-def test_from_estimators_reads_the_learned_attributes():
-    storm = SimpleNamespace(delta_=ORDERED, eigenvalues_=np.linspace(0, 2, Q))
-    ax = subplots()[1][0, 0]
-    display = SpectrumDisplay.from_estimators({"STORM": storm}, ax=ax, x="eigenvalue", floor=1e-9)
-    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
-    np.testing.assert_array_equal(step.get_xdata(), storm.eigenvalues_[1:])
-    assert display.ax_ is ax
-    with pytest.raises(ValueError, match=r"'KTA' \(SimpleNamespace\) has no delta_: fit it first"):
-        SpectrumDisplay.from_estimators({"KTA": SimpleNamespace()})
-    with pytest.raises(TypeError, match=r"names none; give at least one, e\.g\. \{\"STORM\": storm\}"):
-        SpectrumDisplay.from_estimators(storm)
-
-
-def test_without_axes_there_is_a_pyplot_figure():
-    before = len(plt.get_fignums())
-    display = SpectrumDisplay({"STORM": ORDERED}).plot()
-    assert len(plt.get_fignums()) == before + 1
-    plt.close(display.figure_)
-
-
-def test_spectra_of_several_lengths_in_any_order(ax):
-    """Eigenvalues are those of the longest where all are of one graph, and none where they are not."""
-    rule = np.linspace(0.0, 2.0, 9)
-    short, long = (SimpleNamespace(delta_=ORDERED[:q], eigenvalues_=rule[:q]) for q in (5, 9))
-    other = SimpleNamespace(delta_=ORDERED[:7], eigenvalues_=rule[:7] + 0.1)
-    for several in (
-        {"a": short, "b": long},
-        {"b": long, "a": short},
-        {"a": SimpleNamespace(delta_=ORDERED[:3]), "b": long},
-    ):
-        np.testing.assert_array_equal(SpectrumDisplay.from_estimators(several, ax=ax).eigenvalues, rule)
-    assert SpectrumDisplay.from_estimators({"a": short, "c": other}, ax=ax).eigenvalues is None
-
-
-def test_wrong_spectra_are_named():
-    with pytest.raises(ValueError, match=r"spectra\['A'\] is negative at index 1 \(-0.1\)"):
-        SpectrumDisplay({"A": [1.0, -0.1]})
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"x": "eigenvalue"}, "needs the eigenvalues"),
-        ({"first": Q + 1}, f"first={Q + 1}, but the shortest spectrum has {Q} weights"),
-        ({"floor": 0.0}, "floor=0.0"),
-    ],
-)
-def test_wrong_options_are_named(ax, options, message):
-    with pytest.raises(ValueError, match=message):
-        SpectrumDisplay({"A": ORDERED}).plot(ax, **options)
-
-
 def test_all_weight_on_the_constant_eigenvector_is_drawn_at_the_floor(ax):
     SpectrumDisplay({"STORM": np.r_[1.0, np.zeros(9)]}).plot(ax)
     ax.figure.draw_without_rendering()
     assert [line.get_ydata().tolist() for line in ax.lines if line.get_markerfacecolor() == "white"] == [[1e-6]]
+
+
+def test_estimators_of_any_length_on_a_linear_axis(ax):
+    learned = {"KTA": SimpleNamespace(delta_=ORDERED[:9]), "MKL": SimpleNamespace(delta_=FREE)}
+    SpectrumDisplay.from_estimators(learned, ax=ax, scale="linear", legend=False)
+    assert len(curves(ax, "KTA")[0].get_xdata()) == 8
+    (stems,) = ax.collections
+    assert all(segment[0, 1] == 0.0 for segment in stems.get_segments())
+    assert (ax.get_yscale(), ax.get_ylim()[0], ax.get_legend()) == ("linear", 0.0, None)
+    assert ax.get_xlim()[1] > Q
+    with pytest.raises(ValueError, match=r"'KTA' \(SimpleNamespace\) has no delta_: fit it first"):
+        SpectrumDisplay.from_estimators({"KTA": SimpleNamespace()})
+    with pytest.raises(TypeError, match=r"names none; give at least one, e\.g\. \{\"STORM\": storm\}"):
+        SpectrumDisplay.from_estimators(learned["KTA"])
+
+
+@pytest.mark.parametrize(
+    ("spectra", "options", "message"),
+    [
+        ({"A": [1.0, -0.1]}, {}, r"spectra\['A'\] is negative at index 1 \(-0.1\)"),
+        ({"A": [1.0]}, {}, r"spectra\['A'\] has 1 weights; give two or more"),
+        ({"A": ORDERED}, {"scale": "cubic"}, "scale='cubic' is unknown"),
+        ({"A": ORDERED}, {"floor": 0.0}, "floor=0.0"),
+    ],
+)
+def test_wrong_spectra_and_options_are_named(ax, spectra, options, message):
+    with pytest.raises(ValueError, match=message):
+        SpectrumDisplay(spectra).plot(ax, **options)
