@@ -130,10 +130,16 @@ class CurveDisplay(Display):
                 x, (low, high) = self.curves[between[0]][0], (self.curves[name][1] for name in between)
                 ax.fill_between(x, low, high, color="0.93", linewidth=0, step="post" if steps else None)
             for name, (x, y) in self.curves.items():
-                self.lines_[name] = self._curve(ax, name, x, y, steps, markers)
+                look, is_drawn_often = self.looks[name], y.ndim == 2
+                shape: dict[str, Any] = {"color": look.color, "drawstyle": "steps-post" if steps else "default"}
+                if is_drawn_often:
+                    ax.plot(x, y, linewidth=0.6, alpha=0.35, **shape)
+                    y = y.mean(axis=1)
+                shape |= {"linestyle": look.linestyle, "marker": look.marker if markers else "None"}
+                self.lines_[name] = ax.plot(x, y, linewidth=2.0 if is_drawn_often else 1.2, label=name, **shape)[0]
             for name, (x, y) in self.points.items():
-                look: dict[str, Any] = {"color": self.looks[name].color, "markersize": 4.5, "alpha": 0.85, "zorder": 4}
-                self.lines_[name] = ax.plot(x, y, self.looks[name].marker, label=name, **look)[0]
+                shape = {"color": self.looks[name].color, "markersize": 4.5, "alpha": 0.85, "zorder": 4}
+                self.lines_[name] = ax.plot(x, y, self.looks[name].marker, label=name, **shape)[0]
             _references(ax, vertical or {}, horizontal or {})
             drawn = [*self.curves.values(), *self.points.values()]
             xs, ys = (np.concatenate([pair[k].ravel() for pair in drawn]) for k in (0, 1))
@@ -148,16 +154,6 @@ class CurveDisplay(Display):
                 outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
                 ax.legend(**(outside if legend == "right" else {"loc": legend}))
         return self
-
-    def _curve(self, ax: Axes, name: str, x: FloatArray, y: FloatArray, steps: bool, markers: bool) -> Line2D:
-        look = self.looks[name]
-        shape: dict[str, Any] = {"color": look.color, "drawstyle": "steps-post" if steps else "default"}
-        several = y.ndim == 2
-        if several:
-            ax.plot(x, y, linewidth=0.6, alpha=0.35, **shape)
-            y = y.mean(axis=1)
-        shape |= {"linestyle": look.linestyle, "marker": look.marker if markers else "None"}
-        return ax.plot(x, y, linewidth=2.0 if several else 1.2, label=name, **shape)[0]
 
 
 def _references(ax: Axes, vertical: Mapping[str, float], horizontal: Mapping[str, float]) -> None:
@@ -182,21 +178,19 @@ def _ticks(axis: Axis, values: FloatArray) -> None:
 def _pairs(argument: str, pairs: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Check a mapping of names to x and y."""
     instance(Mapping, 'pass names with x and y, {"J": (w, J)}')(argument, pairs)
-    checked_pairs = {}
+    read = {}
     for name, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidTypeError(f"{argument}[{name!r}]={shown(pair)} is no pair; pass (x, y).")
         x = vector(f"{argument}: x of {name!r}", pair[0], "finite numbers, (m,)")
         expected = "a number for each x, (m,), or for each x and draw, (m, k)"
         y = np.asarray(numbers_array(expected)(f"{argument}: y of {name!r}", pair[1]), dtype=np.float64)
-        allowed = (1, 2) if argument == "curves" else (1,)
-        if y.ndim not in allowed or y.shape[0] != len(x):
-            more = f" or ({len(x)}, k)" if len(allowed) == 2 else ""
-            raise InvalidInputError(
-                f"{argument}: y of {name!r} has the shape {y.shape} for {len(x)} x; pass ({len(x)},){more}."
-            )
-        checked_pairs[name] = x, y
-    return checked_pairs
+        most, more = (2, f" or ({len(x)}, k)") if argument == "curves" else (1, "")
+        if not 1 <= y.ndim <= most or len(y) != len(x):
+            told = f"{argument}: y of {name!r} has the shape {y.shape} for {len(x)} x"
+            raise InvalidInputError(f"{told}; pass ({len(x)},){more}.")
+        read[name] = x, y
+    return read
 
 
 def _looks(looks: Any, names: list[str]) -> dict[str, MethodStyle]:

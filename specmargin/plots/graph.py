@@ -12,18 +12,20 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgba
+from scipy import sparse
 
-from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs.adjacency import named_adjacency
+from specmargin.graphs.adjacency import check_adjacency, named_adjacency
 from specmargin.graphs.node_names import by_row, row_names
 from specmargin.plots.points import LabelDisplay, points_in_plane
 from specmargin.plots.theme import Display, attach_colorbar, decision_colormap
 
 __all__ = ["GraphDisplay"]
+
+_AREA = 14.0  # of a node, in square points
 
 
 class GraphDisplay(Display):
@@ -34,7 +36,8 @@ class GraphDisplay(Display):
     X : array of shape (n, 2), or mapping by node
         Positions of the nodes, such as ``networkx.spring_layout(graph)``.
     W : sparse or dense array of shape (n, n), networkx.Graph or table of edges
-        Symmetric adjacency; entries above the diagonal are the edges. Nodes with names are matched with those of `X`.
+        Symmetric adjacency, as `specmargin.graphs.check_adjacency` takes it. Nodes with names are matched with those
+        of `X`.
 
     Attributes
     ----------
@@ -59,31 +62,13 @@ class GraphDisplay(Display):
     colorbar_: Colorbar | None
 
     def __init__(self, X: Any, W: Any) -> None:
-        from scipy import sparse
-
         self.X = points_in_plane(list(X.values()) if isinstance(X, Mapping) else X)
         rows = list(X) if isinstance(X, Mapping) else row_names(X)
         W, nodes = named_adjacency(W, len(self.X), rows)
         self._nodes = nodes or rows
-        W = numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
-        adjacency = sparse.coo_array(W)
-        if adjacency.shape != (len(self.X), len(self.X)):
-            raise InvalidInputError(
-                f"W has the shape {adjacency.shape}, but X has {len(self.X)} points; pass the adjacency of "
-                f"the same points, of shape {(len(self.X), len(self.X))}."
-            )
-        apart = abs(adjacency - adjacency.T).tocoo()
-        if apart.data.max(initial=0.0) > 1e-10 * abs(adjacency.data).max(initial=0.0):
-            i, j = (int(at[apart.data.argmax()]) for at in (apart.row, apart.col))
-            both = adjacency.tocsr()
-            raise InvalidInputError(
-                f"W is not symmetric: W[{i}, {j}] = {both[i, j]:.6g} but W[{j}, {i}] = {both[j, i]:.6g}; draw W + W.T "
-                "or build the graph with kind='symmetric'."
-            )
-        upper = sparse.triu(adjacency.tocsr(), k=1).tocoo()
-        present = upper.data != 0
-        self.pairs = np.column_stack([upper.row[present], upper.col[present]])
-        self.weights = np.asarray(upper.data[present], dtype=np.float64)
+        upper = sparse.triu(check_adjacency(W, len(self.X)), k=1).tocoo()
+        self.pairs = np.column_stack([upper.row, upper.col])
+        self.weights = np.asarray(upper.data, dtype=np.float64)
 
     def plot(
         self,
@@ -93,7 +78,6 @@ class GraphDisplay(Display):
         score: npt.ArrayLike | None = None,
         unlabeled: Any = -1,
         score_label: str = "score",
-        node_size: float = 14.0,
         title: str | None = None,
         legend: bool = False,
     ) -> Self:
@@ -112,8 +96,6 @@ class GraphDisplay(Display):
             The marker in `y`.
         score_label : str, default "score"
             Name of the colour bar.
-        node_size : float, default 14
-            Area of a node, in square points.
         title : str, optional
             Title of the axes.
         legend : bool, default False
@@ -139,9 +121,14 @@ class GraphDisplay(Display):
             ax.add_collection(self.edges_)
             self.colorbar_ = None
             if labels is not None:
-                labels.plot(ax, legend=legend, size=node_size, unlabeled_size=0.5 * node_size)
+                labels.plot(ax, legend=legend, size=_AREA, unlabeled_size=0.5 * _AREA)
             else:
-                nodes = self._node_markers(ax, values, node_size)
+                look: dict[str, Any] = {"color": "0.35", "edgecolors": "white", "linewidths": 0.3}
+                if values is not None:
+                    limit = float(np.abs(values).max()) or 1.0
+                    look = {"c": values, "cmap": decision_colormap(), "vmin": -limit, "vmax": limit}
+                    look |= {"edgecolors": "0.25", "linewidths": 0.35}
+                nodes = ax.scatter(self.X[:, 0], self.X[:, 1], s=_AREA, zorder=3, **look)
                 if values is not None:
                     self.colorbar_ = attach_colorbar(nodes, ax, score_label)
             ax.set_aspect("equal")
@@ -152,8 +139,7 @@ class GraphDisplay(Display):
 
     def _edge_lines(self) -> LineCollection:
         """Return lines to be drawn under the nodes: the heavier the edge, the darker and wider."""
-        heaviest = np.abs(self.weights).max(initial=0.0)
-        share = np.abs(self.weights) / heaviest if heaviest > 0 else self.weights
+        share = self.weights / self.weights.max(initial=1e-300)
         # Many edges on one page must not add up to a black patch.
         factor = min(1.0, (600 / max(len(share), 1)) ** 0.25)
         colors = np.tile(to_rgba("0.3"), (len(share), 1))
@@ -161,11 +147,3 @@ class GraphDisplay(Display):
         return LineCollection(
             list(self.X[self.pairs]), colors=colors, linewidths=factor * (0.3 + 0.7 * share), zorder=1
         )
-
-    def _node_markers(self, ax: Axes, values: Any, size: float) -> PathCollection:
-        look: dict[str, Any] = {"color": "0.35", "edgecolors": "white", "linewidths": 0.3}
-        if values is not None:
-            limit = float(np.abs(values).max()) or 1.0
-            look = {"c": values, "cmap": decision_colormap(), "vmin": -limit, "vmax": limit}
-            look |= {"edgecolors": "0.25", "linewidths": 0.35}
-        return ax.scatter(self.X[:, 0], self.X[:, 1], s=size, zorder=3, **look)

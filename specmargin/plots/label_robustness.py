@@ -50,7 +50,7 @@ class LabelRobustnessDisplay(Display):
     >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(truth, per_class=4, random_state=0)
     >>> figure, axes = subplots(width="column")
-    >>> display = LabelRobustnessDisplay.from_estimators({"ridge": sm.SpectralRidge().fit(X, y)}).plot(axes[0, 0])
+    >>> display = LabelRobustnessDisplay({"ridge": sm.SpectralRidge().fit(X, y).label_robustness()}).plot(axes[0, 0])
     >>> len(display.lines_)
     1
     """
@@ -64,11 +64,6 @@ class LabelRobustnessDisplay(Display):
         for name, one in results.items():
             instance(LabelRobustness, "pass what clf.label_robustness() returns")(f"results[{name!r}]", one)
         self.results = dict(results)
-
-    @classmethod
-    def from_estimators(cls, estimators: Mapping[str, Any], **options: Any) -> Self:
-        """Return the display of fitted classifiers, by their names; options are those of `label_robustness`."""
-        return cls({name: one.label_robustness(**options) for name, one in estimators.items()})
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
         """Draw the shares over the number of false labels, each as far as it is known.
@@ -85,7 +80,6 @@ class LabelRobustnessDisplay(Display):
         LabelRobustnessDisplay
             Itself, with its attributes set.
         """
-        named = any(self.results)
         with self._drawing(ax, (3.4, 2.6), title) as ax:
             self.lines_ = []
             for name, look in method_styles(self.results).items():
@@ -97,7 +91,7 @@ class LabelRobustnessDisplay(Display):
                 self.lines_ += ax.plot(np.arange(len(shares)), shares, label=name or None, linewidth=1.2, **drawn)
             ax.set(xlabel="false labels $r$", ylabel="predictions that survive [%]", ylim=(-2.0, 102.0))
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            if named:
+            if any(self.results):
                 ax.legend(loc="upper right")
         return self
 
@@ -125,11 +119,8 @@ class LabelRobustnessDisplay(Display):
         LabelRobustnessDisplay
             Itself, with ``figure_`` and ``ax_`` set.
         """
-        one, X = self.results[next(iter(self.results)) if name is None else name], points_in_plane(X)
-        if len(X) != len(one.radius):
-            raise InvalidInputError(
-                f"X has {len(X)} points for {len(one.radius)} predictions; pass the training samples."
-            )
+        one = self.results[next(iter(self.results)) if name is None else name]
+        X = points_in_plane(X, len(one.radius), "predictions")
         with self._drawing(ax, (3.4, 2.8), title, 32) as ax:
             survived = np.minimum(one.radius - 1, _DARKEST)
             colors = np.array([to_rgba(MORE_COLORS[code % len(MORE_COLORS)]) for code in one.codes])

@@ -48,8 +48,8 @@ class LandscapeDisplay(Display):
     >>> w = np.linspace(-1, 1, 21)
     >>> figure, axes = subplots(width="column")
     >>> display = LandscapeDisplay(w, w, np.add.outer(w**2, w**2), trails={"descent": [[1, 1], [0, 0]]})
-    >>> len(display.plot(axes[0, 0], levels=5).contours_.levels)
-    5
+    >>> len(display.plot(axes[0, 0]).contours_.levels)
+    11
     """
 
     contours_: QuadContourSet
@@ -75,15 +75,13 @@ class LandscapeDisplay(Display):
             if self.trails[name].shape[1] != 2 or not len(self.trails[name]):
                 raise InvalidInputError(f"trails: {name!r} has the shape {self.trails[name].shape}; pass (k, 2).")
 
-    def plot(self, ax: Axes | None = None, *, levels: int = 11, title: str | None = None) -> Self:
-        """Draw contours and trails.
+    def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
+        """Draw eleven contours, closer to each other near the least value where minima are told apart, and the trails.
 
         Parameters
         ----------
         ax : Axes, optional
             Axes to draw on; a new pyplot figure by default.
-        levels : int, default 11
-            Number of contours. They are closer to each other near the least value, where minima are told apart.
         title : str, optional
             Title of the axes.
 
@@ -92,13 +90,10 @@ class LandscapeDisplay(Display):
         LandscapeDisplay
             Itself, with its attributes set.
         """
-        if not levels >= 2:
-            raise InvalidInputError(f"levels={levels}; take 2 or more contours.")
-        low, high = self.values.min(), self.values.max()
-        rising = low + (high - low) * np.linspace(0.02, 0.75, levels) ** 2.5
+        levels = self.values.min() + np.ptp(self.values) * np.linspace(0.02, 0.75, 11) ** 2.5
         with self._drawing(ax, (3.4, 3.4), title) as ax:
-            self.contours_ = ax.contour(self.w1, self.w2, self.values, levels=rising, colors="0.7", linewidths=0.6)
-            for name, look in method_styles(self.trails).items() if self.trails else ():
+            self.contours_ = ax.contour(self.w1, self.w2, self.values, levels=levels, colors="0.7", linewidths=0.6)
+            for name, look in method_styles(self.trails).items():
                 trail = self.trails[name]
                 ax.plot(*trail.T, color=look.color, marker=look.marker, markersize=3.5, linewidth=1.1, label=name)
                 ax.plot(*trail[-1], look.marker, color=look.color, markersize=8, markeredgecolor="black", zorder=5)

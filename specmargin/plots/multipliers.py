@@ -56,9 +56,8 @@ class MultiplierDisplay(Display):
                 raise InvalidInputError(
                     f"{name} has the shape {values.shape}, but there are {len(self.beta)} multipliers; pass one each."
                 )
-        if not np.isin(self.sign, (-1.0, 1.0)).all():
-            bad = self.sign[~np.isin(self.sign, (-1.0, 1.0))][0]
-            raise InvalidInputError(f"sign holds {bad:g}; pass -1 and 1, e.g. Labels.sign.")
+        if (bad := self.sign[np.abs(self.sign) != 1.0]).size:
+            raise InvalidInputError(f"sign holds {bad[0]:g}; pass -1 and 1, e.g. Labels.sign.")
 
     def distance(self) -> npt.NDArray[np.float64]:
         """Distance of each pair (y f, beta) from the staircase: zero for the multipliers of an optimum."""
@@ -85,7 +84,7 @@ class MultiplierDisplay(Display):
         MultiplierDisplay
             Itself, with its attributes set.
         """
-        low, high = min(self.margin.min(initial=0.0), 0.0) - 0.25, max(self.margin.max(initial=1.0), 1.0) + 0.25
+        low, high = self.margin.min(initial=0.0) - 0.25, self.margin.max(initial=1.0) + 0.25
         with self._drawing(ax, (3.0, 2.4), title) as ax:
             ax.plot([low, 1.0, 1.0, high], [1.0, 1.0, 0.0, 0.0], color="0.75", linewidth=3.5, zorder=1)
             ax.scatter(self.margin, self.beta, s=26, c=self._colors(), edgecolors="black", linewidths=0.6, zorder=3)
@@ -111,9 +110,7 @@ class MultiplierDisplay(Display):
         MultiplierDisplay
             Itself, with its attributes set.
         """
-        X = points_in_plane(X)
-        if len(X) != len(self.beta):
-            raise InvalidInputError(f"X has {len(X)} points for {len(self.beta)} multipliers; pass one each.")
+        X = points_in_plane(X, len(self.beta), "multipliers")
         positive, colors = self.beta > 1e-5, self._colors()
         with self._drawing(ax, (3.0, 2.4)) as ax:
             looks: list[dict[str, Any]] = [{"s": 90 * self.beta[positive], "linewidths": 0.8}, {"s": 34, "marker": "X"}]

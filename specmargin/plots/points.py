@@ -197,8 +197,8 @@ def point_handles(*, boundary: bool = True) -> list[Line2D]:
         return [*handles, Line2D([], [], color="black", linewidth=1.1, label="boundary")][: 4 if boundary else 3]
 
 
-def points_in_plane(X: npt.ArrayLike) -> FloatArray:
-    """Return X as points of the plane; the message of the error says how to reduce more features to two."""
+def points_in_plane(X: npt.ArrayLike, n: int | None = None, what: str = "") -> FloatArray:
+    """Return X as points of the plane, one for each of n where n is given; an error says how to reduce features."""
     numbers_array("finite points of the plane, (n, 2)", ndim=2)("X", X)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
@@ -206,6 +206,8 @@ def points_in_plane(X: npt.ArrayLike) -> FloatArray:
             f"X has the shape {points.shape}; a picture in the plane needs (n, 2). Reduce the features "
             "first, e.g. by sklearn.decomposition.PCA(2)."
         )
+    if n is not None and len(points) != n:
+        raise InvalidInputError(f"X has {len(points)} points for {n} {what}; pass one each.")
     return points
 
 

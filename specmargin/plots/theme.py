@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,8 +24,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from cvxproof.files import replace_file
-from specmargin.checks import checked, count, instance, number, path, texts
-from specmargin.exceptions import InvalidInputError
+from specmargin.checks import checked, choice, count, instance, number, path, texts
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -123,8 +122,7 @@ _SPARE = (
 _PARAMETERS = mpl.rc_params_from_file(Path(__file__).with_name("specmargin.mplstyle"), use_default_template=False)
 
 
-@contextmanager
-def style() -> Iterator[None]:
+def style() -> AbstractContextManager[None]:
     """Use the package's look inside the ``with`` block; the caller's parameters are back after it.
 
     Examples
@@ -136,11 +134,8 @@ def style() -> Iterator[None]:
     >>> inside, mpl.rcParams["font.size"] == before
     (7.5, True)
     """
-    with mpl.rc_context(_PARAMETERS):
-        yield
+    return mpl.rc_context(_PARAMETERS)
 
-
-_NAMES = texts("names of methods")
 
 # Metadata that a backend would otherwise fill with the time or its version.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -150,7 +145,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-@checked(names=_NAMES)
+@checked(names=texts("names of methods"))
 def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
     """Colour, marker and line of each method.
 
@@ -237,9 +232,7 @@ def subplots(
     ((1, 2), 3.4)
     """
     if isinstance(width, str):
-        if width not in WIDTHS:
-            raise InvalidInputError(f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches.")
-        width = WIDTHS[width]
+        width = WIDTHS[choice(*WIDTHS)("width", width)]
     number(above=0)("width", width)
     with style():
         figure = Figure(figsize=(width, width / n_cols * aspect * n_rows), layout="constrained")

@@ -904,12 +904,12 @@ def plot_cells() -> Iterator[Cell]:
         resolution=(0, 1, -1, 1.5, "fine", None),
         margin=(-1.0, np.nan, "wide", None),
     )
-    lopsided = changed(W, (0, 1), 7.0)
+    lopsided, few = Bad(changed(W, (0, 1), 7.0), r"\[0, 1\] = 7", "asymmetric"), Bad(W[:20, :20], "20 nodes")
     yield from nonsense(
         "plots.GraphDisplay",
         {"X": X, "W": W},
         X=points,
-        W=(None, "graph", W[:20, :20], changed(W, (0, 1), np.nan), Bad(lopsided, r"\[0, 1\] = 7", "asymmetric")),
+        W=(None, "graph", few, changed(W, (0, 1), np.nan), lopsided),
         called="adjacency",
     )
     yield from nonsense(

@@ -10,7 +10,7 @@ VALUES = np.add.outer(W2**2, (W1 - 0.5) ** 2)
 
 
 def test_contours_lie_where_the_function_has_their_level(ax):
-    display = LandscapeDisplay(W1, W2, VALUES).plot(ax, levels=6, title="J")
+    display = LandscapeDisplay(W1, W2, VALUES).plot(ax, title="J")
     assert (np.diff(display.contours_.levels, 2) > 0).all()  # closer near the minimum
     for level, segments in zip(display.contours_.levels, display.contours_.allsegs, strict=True):
         points = np.vstack(segments)
@@ -30,6 +30,15 @@ def test_trails_end_in_a_large_mark(ax):
     assert ways[0].get_color() == method_styles(["gradient"])["gradient"].color
 
 
-def test_wrong_input_is_named(ax):
-    with pytest.raises(ValueError, match="levels=1; take 2"):
-        LandscapeDisplay(W1, W2, VALUES).plot(ax, levels=1)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"w1": W1[::-1]}, "w1=.* increasing"),
+        ({"values": VALUES.T}, r"values has the shape \(21, 31\); .* pass \(31, 21\)"),
+        ({"trails": {"descent": [[1.0, 2.0, 3.0]]}}, r"trails: 'descent' has the shape \(1, 3\); pass \(k, 2\)"),
+        ({"trails": [[1.0, 2.0]]}, "trails=.* not Mapping; pass names with points"),
+    ],
+)
+def test_wrong_input_is_named(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        LandscapeDisplay(**{"w1": W1, "w2": W2, "values": VALUES, **arguments})
