@@ -70,9 +70,7 @@ class DecisionDisplay(Display):
         *,
         points: LabelDisplay | None = None,
     ) -> None:
-        self.xx0, self.xx1 = (
-            vector(name, one, "coordinates of the grid") for name, one in (("xx0", xx0), ("xx1", xx1))
-        )
+        self.xx0, self.xx1 = (vector(name, x, "coordinates of the grid") for name, x in (("xx0", xx0), ("xx1", xx1)))
         maybe(instance(LabelDisplay, "pass specmargin.plots.LabelDisplay(X, y), or None"))("points", points)
         self.points = points
         self.axis_names = axis_names(None) if points is None else points.axis_names
@@ -215,8 +213,8 @@ class DecisionDisplay(Display):
         limit = largest or 1.0 if limit is None else limit
         number(above=0)("limit", limit)
         with self._drawing(ax, (3.4, 2.8), title, 16 if points_options.get("legend") else 4) as ax:
-            half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
-            xlim, ylim = ((part[0] - h, part[-1] + h) for part, h in zip((self.xx0, self.xx1), half, strict=True))
+            half = [0.5 * np.diff(x).mean() if len(x) > 1 else 0.5 for x in (self.xx0, self.xx1)]
+            xlim, ylim = ((x[0] - h, x[-1] + h) for x, h in zip((self.xx0, self.xx1), half, strict=True))
             look: dict[str, Any] = {"cmap": decision_colormap(), "vmin": -limit, "vmax": limit, "zorder": 0}
             place: dict[str, Any] = {"origin": "lower", "extent": (*xlim, *ylim)}
             self.surface_ = ax.imshow(self.response, interpolation="bilinear", **place, **look)

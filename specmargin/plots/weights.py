@@ -33,6 +33,14 @@ _RULES: dict[str, MethodStyle] = {
 }
 """Ways to learn weights of filters look like the methods over eigenvectors that they are akin to."""
 
+_PARAMETER_OF = {
+    "resolvents": "$g$ of the filter: rough < 0 (features) < smooth",
+    "powers": "power of the adjacency",
+    "bernstein": "centre of the Bernstein polynomial",
+    "bands": "middle of the band of frequencies",
+}
+"""What the parameters of a family of filters are."""
+
 
 class WeightsDisplay(Display):
     """Bars of weights, a group for each filter or graph and a bar for each method.
@@ -90,16 +98,16 @@ class WeightsDisplay(Display):
         """
         fitted = estimators_by_draw(estimators)
         every = [(name, one) for name, draws in fitted.items() for one in draws]
-        kinds = ("filter_weights_", "graph_weights_")
-        kind = next((one for one in kinds if hasattr(every[0][1], one)), kinds[0])
-        advice = (
-            "methods that all learn weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)"
-        )
+        kind = "graph_weights_" if hasattr(every[0][1], "graph_weights_") else "filter_weights_"
+        advice = "methods that all learn weights of filters (SpectralFilterClassifier) or of graphs (STORM, MKL, KTA)"
         require_fitted(every, (kind,), advice)
         if kind == "filter_weights_":
             names = [f"{parameter:g}" for parameter in same_filters(every)]
+            family = every[0][1].bank_.filters.name
+            label = _PARAMETER_OF.get(family, f"parameter of {family}")
         else:
             names = [f"{k + 1}" for k in range(np.shape(every[0][1].graph_weights_)[-1])]
+            label = "graph"
         learned = {name: [getattr(one, kind) for one in draws] for name, draws in fitted.items()}
         for name, one in every:
             shape = np.shape(getattr(one, kind))
@@ -109,16 +117,10 @@ class WeightsDisplay(Display):
                     "filters or graphs together, and with several classes one row of weights, "
                     "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
                 )
-        label = _filter_label(every[0][1].bank_.filters.name) if kind == "filter_weights_" else "graph"
         return cls(learned, names=names).plot(ax, **{"xlabel": label, **options})
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        xlabel: str | None = None,
-        legend: bool = True,
-        title: str | None = None,
+        self, ax: Axes | None = None, *, xlabel: str | None = None, legend: bool = True, title: str | None = None
     ) -> Self:
         """Draw the bars.
 
@@ -156,8 +158,7 @@ class WeightsDisplay(Display):
             ticks_at(ax.xaxis, range(len(self.names)), self.names)
             ax.tick_params(axis="x", length=0)
             ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.03), xlim=(-0.6, len(self.names) - 0.4))
-            if xlabel is not None:
-                ax.set_xlabel(xlabel)
+            ax.set_xlabel(ax.get_xlabel() if xlabel is None else xlabel)
             if legend:
                 told = f"median of {most} draws; whiskers: 10 to 90 %" if most > 1 else None
                 legend_above(ax, min(4, len(self.weights)), title=told)
@@ -230,14 +231,3 @@ def same_filters(estimators: list[tuple[str, Any]]) -> FloatArray:
                 f"{name!r} has other filters ({theirs.name}) than {first!r} ({family.name}); draw them apart."
             )
     return np.asarray(family.parameters)
-
-
-def _filter_label(family: str) -> str:
-    """Return what the parameter of a family is."""
-    known = {
-        "resolvents": "$g$ of the filter: rough < 0 (features) < smooth",
-        "powers": "power of the adjacency",
-        "bernstein": "centre of the Bernstein polynomial",
-        "bands": "middle of the band of frequencies",
-    }
-    return known.get(family, f"parameter of {family}")
