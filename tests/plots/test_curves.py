@@ -100,6 +100,6 @@ def test_unnamed_lines_of_reference_look_alike(ax):
     assert other.get_legend() is None
 
 
-def test_wrong_input_is_named(ax):
+def test_what_lies_between_is_between_two_curves(ax):
     with pytest.raises(ValueError, match="'K' is no curve"):
         CurveDisplay({"J": (X, X)}).plot(ax, between=("J", "K"))

@@ -47,11 +47,5 @@ def test_labels_have_the_area_of_what_they_decide(ax, fitted):
 
 def test_wrong_input_is_named(ax, fitted):
     X, clf = fitted
-    with pytest.raises(ValueError, match="results is empty"):
-        LabelRobustnessDisplay({})
-    with pytest.raises(TypeError, match=r"results.*pass names with results"):
-        LabelRobustnessDisplay(clf.label_robustness())
-    with pytest.raises(TypeError, match=r"results\['a'\].*pass what clf.label_robustness\(\)"):
-        LabelRobustnessDisplay({"a": clf})
     with pytest.raises(ValueError, match="X has 59 points for 60 predictions; pass one each"):
         LabelRobustnessDisplay({"a": clf.label_robustness()}).plot_labels(X[1:], ax=ax)

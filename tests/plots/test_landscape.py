@@ -1,7 +1,6 @@
 """Contours of an objective of two weights, and trails on them."""
 
 import numpy as np
-import pytest
 
 from specmargin.plots import LandscapeDisplay, method_styles
 
@@ -28,17 +27,3 @@ def test_trails_end_in_a_large_mark(ax):
         np.testing.assert_array_equal(end.get_xydata(), trails[name][-1:])
         assert end.get_markersize() > way.get_markersize()
     assert ways[0].get_color() == method_styles(["gradient"])["gradient"].color
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"w1": W1[::-1]}, "w1=.* increasing"),
-        ({"values": VALUES.T}, r"values has the shape \(21, 31\); .* pass \(31, 21\)"),
-        ({"trails": {"descent": [[1.0, 2.0, 3.0]]}}, r"trails: 'descent' has the shape \(1, 3\); pass \(k, 2\)"),
-        ({"trails": [[1.0, 2.0]]}, "trails=.* not Mapping; pass names with points"),
-    ],
-)
-def test_wrong_input_is_named(arguments, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        LandscapeDisplay(**{"w1": W1, "w2": W2, "values": VALUES, **arguments})
