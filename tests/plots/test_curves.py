@@ -66,6 +66,7 @@ def test_lines_of_reference_are_told_apart(ax):
     assert truth._dash_pattern != optimum._dash_pattern
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["J", "truth", "optimum"]
     ax.figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
 
 
 def test_ticks_are_whole_for_counts_and_plain_over_a_few_decades(ax):
