@@ -273,17 +273,6 @@ def silence(report: harness.Report, rows: Rows) -> None:
         report.add(f"fits with a {category}", float(share), "%")
 
 
-_FORMER = (
-    "**Rows of former defaults**: these tables were computed at commit 05b2295. Since then the defaults of",
-    "LapSVM, LapRLS (width, ratio, Laplacian, threshold), of STORM, STOAM, MKL, KTA, SpectralGraphTransducer,",
-    "SpectralKernelSVM, XuSpectralSVM and the searches of STORM and KTA (Laplacian, threshold) and of SpectralRidge",
-    "(threshold, penalties) have changed; their rows are those of the former ones. The searches, ...CV, and six S3VMs",
-    "had classes of their own then. What the new ones err, on fewer draws, is",
-    "in [the tables by which they were chosen](default_choices.md).",
-    "",
-)
-"""Until every cell of a changed default is computed again."""
-
 _ALL_DEFAULTS = (
     "## All defaults",
     "",
@@ -306,13 +295,12 @@ def page(report: harness.Report, rows: Rows, first: list[str], all_others: list[
     return [
         "# What the defaults err",
         "",
-        "Errors in percent on the unlabelled samples, written by `python benchmarks/defaults.py --docs`; the command",
-        "without `--docs` computes them. At most 1,000 samples of a set, labels drawn at random until each class has",
+        f"Errors in percent on the unlabelled samples, written by `python benchmarks/defaults.py --draws {len(draws)} --docs`;",
+        "the command without `--docs` computes them. At most 1,000 samples of a set, labels drawn at random until each class has",
         f"one, means over {len(draws)} draws{last}. Everything is fitted to the same",
         "labels and sees no other; the tuned SVM chooses a kernel, its width and C by five folds of the labels. Twelve",
         'sets ("choosing") have chosen defaults of this package by their errors; the others have not.',
         "",
-        *_FORMER,
         "| what | measured | goal | |",
         "|---|---:|---:|---|",
         *verdicts,
