@@ -295,8 +295,9 @@ def page(report: harness.Report, rows: Rows, first: list[str], all_others: list[
     return [
         "# What the defaults err",
         "",
-        f"Errors in percent on the unlabelled samples, written by `python benchmarks/defaults.py --draws {len(draws)} --docs`;",
-        "the command without `--docs` computes them. At most 1,000 samples of a set, labels drawn at random until each class has",
+        "Errors in percent on the unlabelled samples, written by",
+        f"`python benchmarks/defaults.py --draws {len(draws)} --docs`; the command without `--docs` computes them.",
+        "At most 1,000 samples of a set, labels drawn at random until each class has",
         f"one, means over {len(draws)} draws{last}. Everything is fitted to the same",
         "labels and sees no other; the tuned SVM chooses a kernel, its width and C by five folds of the labels. Twelve",
         'sets ("choosing") have chosen defaults of this package by their errors; the others have not.',
