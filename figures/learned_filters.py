@@ -7,10 +7,9 @@ Below, the weights of its seven filters: high-pass for g < 0, low-pass for g > 0
 Where neighbours are alike low frequencies pass, where they are not high ones. The kernel is K = sum_b delta_b F_b F_b'
 with the filters h_g(s) = (1 - |g|) / (1 - g s), the features themselves at g = 0. Weights are learned by centred
 alignment with the labels, and by the margin of the spectrum paper with blocks in place of eigenvectors (squared loss, C
-by leave-one-out on the labels). The axis ends at the highest frequency of the graph; the bars at its foot say where the
-features have their energy, on a scale of their own. A rough block (g < 0, and g = 0) has a kernel that is nearly the
-identity, so that it also serves as a ridge: some weight of the margin there does not make a filter high-pass, which is
-why both methods are drawn.
+by leave-one-out on the labels). The axis ends at the highest frequency of the graph. A rough block (g < 0, and g = 0)
+has a kernel that is nearly the identity, so that it also serves as a ridge: some weight of the margin there does not
+make a filter high-pass, which is why both methods are drawn.
 
 Cora has 20 labels of each class, drawn at random; Texas and Cornell have those of their published training sets. In the
 archives that are read these two have the same features and classes, and differ in edges and splits. A graph that the
@@ -78,8 +77,6 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "title": f"{title}, {len(weights['margin'])} draws\n{100 * within:.0f} % of edges within a class",
             "frequencies": display.frequencies,
             "responses": display.responses,
-            "edges": display.edges,
-            "energy": display.energy,
             "weights": {rule: np.array(draws) for rule, draws in weights.items()},
         }
         results[name] = {
@@ -155,10 +152,7 @@ def draw(data: dict[str, Any]) -> Any:
     names = [f"{g:g}" for g in data["g"]]
     figure, axes = subplots(2, len(data["panels"]), width="page", aspect=0.82, sharey="row")
     panels = data["panels"].values()
-    displays = [
-        FilterResponseDisplay(each["frequencies"], each["responses"], edges=each["edges"], energy=each["energy"])
-        for each in panels
-    ]
+    displays = [FilterResponseDisplay(each["frequencies"], each["responses"]) for each in panels]
     ends = [display.extremes() for display in displays]
     limits = min(low for low, _ in ends), max(high for _, high in ends)
     for column, display, panel in zip(axes.T, displays, panels, strict=True):

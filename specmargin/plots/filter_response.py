@@ -1,9 +1,8 @@
 """Frequency responses of learned filters: which frequencies of a graph a method keeps.
 
 `FilterResponseDisplay` draws the power that learned weights pass, sum_b delta_b h_b(1 - lam)^2 / power_b, over the
-frequencies lam of the graph, one curve per method with a band over draws, and below it where the features have their
-energy. The curve ends at the graph's highest frequency: beyond it a filter has nothing to pass, and a rough one has its
-pole there.
+frequencies lam of the graph, one curve per method with a band over draws. The curve ends at the graph's highest
+frequency: beyond it a filter has nothing to pass, and a rough one has its pole there.
 """
 
 from __future__ import annotations
@@ -13,11 +12,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg as sla
+import scipy.sparse as sp
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from scipy.sparse.linalg import eigsh
 
 from specmargin.arrays import vector
 from specmargin.checks import choice, instance, shown
@@ -34,15 +36,13 @@ from specmargin.plots.weights import (
     shares_of_draws,
 )
 from specmargin.spectra import FilterBank
-from specmargin.spectra.feature_energy import spectral_energy
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, SparseArray
 
 __all__ = ["FilterResponseDisplay"]
 
-_BARS = 0.24
-"""Share of the axes' height that the energy of the features takes, at the bottom."""
-_BAR_COLOR = "#EFE3AE"
 _POINTS = 301
+_DENSE = 2000
+"""Nodes up to which the highest frequency is that of a dense matrix."""
 
 
 class FilterResponseDisplay(Display):
@@ -55,8 +55,6 @@ class FilterResponseDisplay(Display):
     responses : mapping of str to array of shape (k,) or (draws, k)
         Power passed, by the method's name, not negative; the features as they are have 1. Of several draws the curve
         is the median at each frequency, the band the range from 10 to 90 % of the draws.
-    edges, energy : array of shape (m + 1,) and (m,), optional
-        Bands of frequencies, and the share of the features' energy in each: drawn at the bottom.
 
     Attributes
     ----------
@@ -82,36 +80,16 @@ class FilterResponseDisplay(Display):
 
     lines_: dict[str, Line2D]
 
-    def __init__(
-        self,
-        frequencies: npt.ArrayLike,
-        responses: Mapping[str, npt.ArrayLike],
-        *,
-        edges: npt.ArrayLike | None = None,
-        energy: npt.ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, frequencies: npt.ArrayLike, responses: Mapping[str, npt.ArrayLike]) -> None:
         self.frequencies = vector("frequencies", frequencies, "frequencies of the graph, increasing from 0")
         lam = self.frequencies
         if len(lam) < 2 or lam[0] < 0 or (np.diff(lam) <= 0).any():
             raise InvalidInputError(f"frequencies={shown(frequencies)} must be two or more, not negative, increasing.")
         require_names("responses", responses, '{"alignment": response}')
         self.responses = {name: _draws(name, one, len(lam)) for name, one in responses.items()}
-        if (edges is None) != (energy is None):
-            raise InvalidInputError(
-                f"edges={shown(edges)} and energy={shown(energy)} belong together; pass both or neither."
-            )
-        self.edges = None if edges is None else vector("edges", edges, "ends of bands of frequencies, increasing")
-        self.energy = None if energy is None else vector("energy", energy, "shares of the features' energy, one a band")
-        if self.edges is not None and self.energy is not None:
-            if len(self.edges) != len(self.energy) + 1 or (np.diff(self.edges) <= 0).any():
-                raise InvalidInputError(
-                    f"edges={shown(edges)} must increase and be one more than energy={shown(energy)}."
-                )
-            if self.energy.min() < 0 or self.energy.max() <= 0:
-                raise InvalidInputError(f"energy={shown(energy)} must not be negative, and not zero throughout.")
 
     @classmethod
-    def from_bank(cls, bank: FilterBank, weights: Mapping[str, npt.ArrayLike], *, n_bands: int = 24) -> Self:
+    def from_bank(cls, bank: FilterBank, weights: Mapping[str, npt.ArrayLike]) -> Self:
         """Evaluate the responses of learned weights; `plot` draws them.
 
         Parameters
@@ -120,8 +98,6 @@ class FilterResponseDisplay(Display):
             The filtered features over which the weights were learned.
         weights : mapping of str to array of shape (m,) or (draws, m)
             Values by the method's name, not negative, one per filter.
-        n_bands : int, default 24
-            Bands of frequencies in which the energy of the features is summed.
 
         Returns
         -------
@@ -140,15 +116,14 @@ class FilterResponseDisplay(Display):
         """
         instance(FilterBank, "pass that of specmargin.spectra.filter_bank, or clf.bank_")("bank", bank)
         require_names("weights", weights, '{"alignment": clf.filter_weights_}')
-        energy = spectral_energy(bank, n_bands)
-        top = float(energy.edges[-1])
+        top, power = _highest_frequency(bank.operator), _power(bank.features, bank.n_samples)
         # Denser at the ends, where resolvents have their poles.
         lam = top * (1.0 - np.cos(np.linspace(0.0, np.pi, _POINTS))) / 2.0
         responses = {}
         for name, one in weights.items():
             draws = shares_of_draws(f"the weights of {name!r}", one, len(bank.filters.parameters))
-            responses[name] = energy.total * np.array([bank.response(delta, lam) for delta in draws])
-        return cls(lam, responses, edges=energy.edges, energy=energy.share)
+            responses[name] = power * np.array([bank.response(delta, lam) for delta in draws])
+        return cls(lam, responses)
 
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | None = None, **options: Any) -> Self:
@@ -231,12 +206,7 @@ class FilterResponseDisplay(Display):
                 self.lines_[name] = ax.plot(lam, middle, label=name, **shape)[0]
             ax.set(xlim=(0.0, lam[-1]), xlabel=r"frequency $\lambda$ of the graph")
             ax.set(ylabel="power passed (features: 1)", yscale=scale)
-            _set_limits(ax, scale, low, high, _BARS / (1.0 - _BARS) if self.energy is not None else 0.0)
-            if self.edges is not None and self.energy is not None:
-                # Heights in shares of the axes: they have no unit in common with the curves.
-                heights, at = _BARS * self.energy / self.energy.max(), ax.get_xaxis_transform()
-                shape = {"color": _BAR_COLOR, "edgecolor": "white", "linewidth": 0.3, "zorder": 0, "transform": at}
-                ax.bar(self.edges[:-1], heights, np.diff(self.edges), align="edge", **shape)
+            _set_limits(ax, scale, low, high)
             if legend:
                 legend_above(ax, 2, handles=self.legend_handles())
         return self
@@ -248,7 +218,7 @@ class FilterResponseDisplay(Display):
         return max(min(1.0, *(float(one.min()) for one in shown)), 1e-4 * high), high
 
     def legend_handles(self) -> list[Artist]:
-        """Entries for a legend that several panels share: a line for each method, the band, the energy."""
+        """Entries for a legend that several panels share: a line for each method, and the band."""
         draws = max(map(len, self.responses.values()))
         with style():
             handles: list[Artist] = [
@@ -257,8 +227,6 @@ class FilterResponseDisplay(Display):
             ]
             if draws > 1:
                 handles.append(Patch(color="0.4", alpha=0.3, linewidth=0, label=f"10 to 90 % of {draws} draws"))
-            if self.energy is not None:
-                handles.append(Patch(color=_BAR_COLOR, label="energy of the features, no scale"))
         return handles
 
 
@@ -270,14 +238,37 @@ def _limits(limits: Any) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _set_limits(ax: Axes, scale: str, low: float, high: float, room: float) -> None:
-    """Leave room below the curves, a share of their height, and put ticks where the scale measures something."""
+def _highest_frequency(S: SparseArray) -> float:
+    """Return 1 - s for the least eigenvalue s of the normalised adjacency."""
+    n = S.shape[0]
+    if not (S - sp.diags_array(S.diagonal())).count_nonzero():
+        raise InvalidInputError(
+            "this graph has no edge between two nodes, so that all its frequencies are the same and a filter has "
+            "nothing to tell apart; pass a graph with edges."
+        )
+    if n <= _DENSE:
+        return 1.0 - float(sla.eigvalsh(S.toarray(), subset_by_index=[0, 0])[0])
+    start = np.random.default_rng(0).normal(size=n)
+    return 1.0 - float(eigsh(S, k=1, which="SA", v0=start, tol=1e-6, return_eigenvectors=False)[0])
+
+
+def _power(features: Any, n: int) -> float:
+    """Return the mean squared length of a row of the centred features, of the identity for None."""
+    if features is None:
+        return 1.0 - 1.0 / n
+    mean = np.asarray(features.mean(axis=0)).ravel()
+    stored = features.data if sp.issparse(features) else features
+    return float(np.vdot(stored, stored)) / n - float(mean @ mean)
+
+
+def _set_limits(ax: Axes, scale: str, low: float, high: float) -> None:
+    """Leave a little room around the curves, and put ticks where the scale measures something."""
     if scale == "linear":
-        ax.set_ylim(-1.04 * room * high, 1.04 * high)
+        ax.set_ylim(0.0, 1.04 * high)
         ticks_at(ax.yaxis, [tick for tick in MaxNLocator(5).tick_values(0.0, high) if 0 <= tick <= 1.04 * high])
         return
     decades = max(float(np.log10(high / low)), 0.6)
-    ax.set_ylim(high / 10 ** (decades * (1.0 + room + 0.04)), high * 10 ** (0.04 * decades))
+    ax.set_ylim(high / 10 ** (1.04 * decades), high * 10 ** (0.04 * decades))
     steps = (1.0,) if decades > 1.8 else (1.0, 3.0) if decades > 0.9 else (1.0, 2.0, 3.0, 5.0)
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     ticks = np.outer(10.0 ** np.arange(first, last + 1), steps).ravel()

@@ -1030,8 +1030,6 @@ def plot_cells() -> Iterator[Cell]:
             Bad({"a": [-1.0, 1.0]}, r"'a'\] is negative at \(0, 0\)", "negative"),
             Bad({"a": [1.0]}, r"'a'\] has the shape \(1,\)", "too few"),
         ),
-        edges=(Bad([0.0, 1.0], r"\[0.0, 1.0\]", "without energy"), "low", 3.0),
-        energy=(Bad([1.0], r"\[1.0\]", "without edges"), "low", 3.0),
     )
     folder = tempfile.mkdtemp()
     yield from nonsense(
