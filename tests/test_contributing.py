@@ -2,7 +2,7 @@
 
 One copy gets all of them, and the tests that go through what exists pass there: a newcomer turns none of them red.
 
-An example is a section ``### ...`` of the page. The first line of each of its blocks says what the block is:
+An example is a section ``## ...`` of the page. The first line of each of its blocks says what the block is:
 
     # new file: PATH
     # PATH, at the end
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 def examples(page: str) -> dict[str, list[Block]]:
     """Return the blocks of every example by its title."""
     found = {}
-    for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
+    for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         title = part.partition("\n")[0]
         blocks = re.findall(r"^```(\w+)\n# (.*?)\n(.*?)^```$", part, flags=re.MULTILINE | re.DOTALL)
         found[title] = [Block(*block) for block in blocks]
@@ -167,5 +167,5 @@ def test_an_example_that_fails_is_noticed(copy: Path, header: str, text: str, me
 
 
 def test_blocks_are_found_with_their_headers() -> None:
-    page = "### One\n```python\n# check\nassert True\n```\ntext\n```text\nno header\n```\n### Two\n"
+    page = "## One\n```python\n# check\nassert True\n```\ntext\n```text\nno header\n```\n## Two\n"
     assert examples(page) == {"One": [Block("python", "check", "assert True\n")], "Two": []}
