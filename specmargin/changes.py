@@ -60,10 +60,13 @@ class Change:
         return f"{self.name}({', '.join(f'{name}={shown(value)}' for name, value in self.options.items())})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Change) and hash(self) == hash(other)
+        return isinstance(other, Change) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(joblib.hash((self.name, dict(self.options))))  # arrays by their values
+        return hash(self._key())
+
+    def _key(self) -> str:
+        return str(joblib.hash((self.name, dict(self.options))))  # arrays by their values
 
 
 def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Callable[P, Change]]:
