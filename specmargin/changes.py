@@ -60,13 +60,14 @@ class Change:
         return f"{self.name}({', '.join(f'{name}={shown(value)}' for name, value in self.options.items())})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Change) and self._key() == other._key()
+        return isinstance(other, Change) and _digest(self) == _digest(other)
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(_digest(self))
 
-    def _key(self) -> str:
-        return str(joblib.hash((self.name, dict(self.options))))  # arrays by their values
+
+def _digest(change: Change) -> str:
+    return str(joblib.hash((change.name, dict(change.options))))  # arrays by their values
 
 
 def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Callable[P, Change]]:
