@@ -39,7 +39,7 @@ class Change:
     --------
     >>> import specmargin as sm
     >>> sm.problems.models.fairness(group=0, at_most=0.1)
-    fairness(group=0, at_most=0.1)
+    fairness(group=0, at_most=0.1, label='fairness')
     """
 
     name: str
@@ -90,7 +90,9 @@ def change(**rules: Rule) -> Callable[[Callable[Concatenate[Any, P], Any]], Call
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Change:
-            return Change(function.__name__, made.__signature__.bind(*args, **kwargs).arguments)  # type: ignore[attr-defined]
+            bound = made.__signature__.bind(*args, **kwargs)  # type: ignore[attr-defined]
+            bound.apply_defaults()  # so that a change is the same whether its options are named or not
+            return Change(function.__name__, bound.arguments)
 
         made.__signature__ = signature.replace(parameters=options, return_annotation="Change")  # type: ignore[attr-defined]
         return checked(**rules)(made)

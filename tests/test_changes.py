@@ -18,7 +18,7 @@ def test_a_change_holds_its_options_and_makes_the_change():
     built = sm.problems.lapsvm_primal(obj)
     group = np.array([True, False, True, True])
     change = models.fairness(group, at_most=0.5)
-    assert change.options.keys() == {"group", "at_most"}
+    assert change.options.keys() == {"group", "at_most", "label"}
     again = pickle.loads(pickle.dumps(change))
     f, g = (sm.solve(one(built)).variables["f"] for one in (change, again))
     assert f[group].mean() - f[~group].mean() == pytest.approx(0.5, abs=1e-6)
@@ -30,6 +30,7 @@ def test_changes_are_equal_by_the_values_of_their_options():
     change = models.fairness(group)
     for same in (
         models.fairness(group.copy()),
+        models.fairness(group, at_most=0.0),
         pickle.loads(pickle.dumps(change)),
         clone(sm.STORM(model=change)).model,
     ):
@@ -41,7 +42,7 @@ def test_changes_are_equal_by_the_values_of_their_options():
 
 def test_the_signature_is_that_of_the_options():
     assert [*inspect.signature(models.fairness).parameters] == ["group", "at_most", "label"]
-    assert repr(models.links(must=[(0, 1)])) == "links(must=[(0, 1)])"
+    assert repr(models.links(must=[(0, 1)])) == "links(must=[(0, 1)], cannot=(), within=0.0)"
     with pytest.raises(TypeError, match="wieght"):
         models.convex(wieght=1.0)
     with pytest.raises(ValueError, match=r"at_most=-1\.0 must be"):  # before there is a problem
