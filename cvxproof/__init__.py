@@ -1,8 +1,8 @@
 """Proofs of convex CVXPY problems: every answer with a bound of its optimum, computed from the compiled cone program.
 
 `solve` and `certify` return a `Certificate`, whose gap holds whatever the solver did. `verify` proves it anew in ball
-and rational arithmetic, and `save_result` writes the answer with its proof to a file. The names below load when they
-are first used.
+and rational arithmetic, `save_result` writes the answer with its proof to a file, and `export` a proof in rational
+numbers, which Python alone can check. The names below load when they are first used.
 """
 
 from importlib import import_module
@@ -14,6 +14,7 @@ _HOMES = {
     "conic.orders": ("default_solvers", "solve"),
     "conic.solving": ("certify",),
     "exceptions": ("CvxproofError", "InfeasibleError", "InvalidInputError", "SolverError"),
+    "proof_files": ("export",),
     "proofs.cone_verification": ("verify",),
     "proofs.record": ("Verification",),
     "result_files": ("load_result", "read_provenance", "save_result"),

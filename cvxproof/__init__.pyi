@@ -3,6 +3,7 @@
 from .conic.orders import default_solvers, solve
 from .conic.solving import certify
 from .exceptions import CvxproofError, InfeasibleError, InvalidInputError, SolverError
+from .proof_files import export
 from .proofs.cone_verification import verify
 from .proofs.record import Verification
 from .result_files import load_result, read_provenance, save_result
@@ -24,6 +25,7 @@ __all__ = [
     "Verification",
     "certify",
     "default_solvers",
+    "export",
     "load_result",
     "read_provenance",
     "save_result",

@@ -1,13 +1,16 @@
-"""Files of results, verified one by one: `verify_file`, and its `Verdict` as text and JSON."""
+"""Files of results and of proofs, verified one by one: `verify_file`, and its `Verdict` as text and JSON."""
 
 from __future__ import annotations
 
 import math
 import os
+import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from cvxproof import check as exact
 from cvxproof.exceptions import InvalidInputError
 from cvxproof.packing import Packing, contents_of
 from cvxproof.proofs import cone_verification
@@ -74,6 +77,8 @@ class Verdict:
 def verify_file(path: str | os.PathLike[str]) -> Verdict:
     """Read what a file of `save_result` claims, and prove it anew of the very problem and answer it holds.
 
+    A file of `export` is checked as `cvxproof/check.py` does, in rational numbers.
+
     Parameters
     ----------
     path : str or path
@@ -86,7 +91,7 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     Raises
     ------
     SolverNotInstalledError
-        Without python-flint.
+        Without python-flint, for a file of `save_result`.
 
     Examples
     --------
@@ -110,6 +115,11 @@ def verdict_of(
 ) -> Verdict:
     """Return what is known of a file, by what reads it, what makes a record of its problem, and what proves that."""
     file = str(path)
+    if _is_exact(path):
+        try:
+            return Verdict(file, "proved", "; ".join(exact.check(path)), "exact proof")
+        except exact.Refused as error:
+            return Verdict(file, "refuted", str(error), "exact proof")
     try:
         problem, result = load(path)
         with contents_of(path):
@@ -121,3 +131,12 @@ def verdict_of(
         return Verdict(file, "nothing to verify", "its answer claims no bound (stationary)", record.kind)
     outcome: Outcome = "proved" if verification else "unproved" if verification.charge else "refuted"
     return Verdict(file, outcome, verification.message.removeprefix(f"{outcome}: "), record.kind, verification)
+
+
+def _is_exact(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one of `export`, by the name of what is in it."""
+    with suppress(Exception):  # of damaged bytes zipfile raises some ten types
+        if os.path.isfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return archive.namelist() == [exact.MEMBER]
+    return False

@@ -22,7 +22,7 @@ from cvxproof.conic.outward import Outward
 from cvxproof.rounding import UNIT
 from cvxproof.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Metric", "corrections"]
+__all__ = ["Metric", "Stationarity", "corrections"]
 
 _DENSE = 300
 """Columns up to which the least-squares problem is factorised by QR: its condition is not squared."""
@@ -103,7 +103,7 @@ def corrections(
         z = program.moved_inside(z, depth, s)
         metric = Metric(outward, z)
         try:
-            solver = _Stationarity(metric.times(), program.P, augmented=t >= 2)
+            solver = Stationarity(metric.times(), program.P, augmented=t >= 2)
         except (RuntimeError, np.linalg.LinAlgError, ValueError):
             continue
         xh, z = _stepped(outward, metric, solver, xh, z)
@@ -116,7 +116,7 @@ def _residual(outward: Outward, xh: FloatArray, z: FloatArray) -> FloatArray:
 
 
 def _stepped(
-    outward: Outward, metric: Metric, solver: _Stationarity, xh: FloatArray, z: FloatArray
+    outward: Outward, metric: Metric, solver: Stationarity, xh: FloatArray, z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return (xh, z) after steps, each of which halves the residual."""
     r, last = _residual(outward, xh, z), np.inf
@@ -136,7 +136,7 @@ def _stepped(
     return xh, z
 
 
-class _Stationarity:
+class Stationarity:
     """Solutions of (B'B + P) dx = y and w = B dx, with columns scaled to length one."""
 
     def __init__(self, B: Matrix, P: Matrix, augmented: bool) -> None:

@@ -41,7 +41,7 @@ def test_a_step_removes_the_residual_by_the_least_change(monkeypatch, way, made)
         monkeypatch.setattr(correction, name, value)
     B, P = deep(compiled(made()))
     y = np.random.default_rng(1).standard_normal(B.shape[1])
-    dx, w = correction._Stationarity(B, P, augmented).step(y)
+    dx, w = correction.Stationarity(B, P, augmented).step(y)
     np.testing.assert_allclose(B.T @ w + P @ dx, y, atol=1e-8)
     # The least change: (w, P^(1/2) dx) of least norm.
     root = np.sqrt(P.diagonal())
