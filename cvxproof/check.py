@@ -9,9 +9,13 @@ Exit status: 0 the claim is proved, 1 it is not, or the file is none.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # next to this file lie modules of other meaning that are called as Python's own
+
 import json
 import re
-import sys
 import zipfile
 from collections.abc import Sequence
 from fractions import Fraction

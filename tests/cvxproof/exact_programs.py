@@ -9,9 +9,12 @@ KINDS = ("linear", "free linear", "quadratic", "quadratic form", "second order",
 
 
 def exact_program(kind: str, seed: int, most: int = 100) -> cp.Problem:
-    """Return a program with an optimum, of 2 to `most` variables; its objective is scaled by 1e-3 to 1e3."""
+    """Return a program with an optimum, of 2 to `most` variables, their logarithm uniform.
+
+    The objective is scaled by 1e-3 to 1e3.
+    """
     rng = np.random.default_rng([seed, *map(ord, kind)])
-    n = int(rng.integers(2, most + 1))
+    n = int(np.exp(rng.uniform(np.log(2), np.log(most + 1))))
     m, x, x0 = n + n // 2, cp.Variable(n, name="x"), rng.standard_normal(n)
     A, c, y = rng.standard_normal((m, n)), rng.standard_normal(n), rng.standard_normal(m)
     rows = A @ x <= A @ x0 + rng.random(m)

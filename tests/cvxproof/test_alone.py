@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,18 @@ def test_all_names_load_and_no_others() -> None:
 
 def test_to_import_it_loads_neither_cvxpy_nor_scipy() -> None:
     assert run("import cvxproof; print(*{'cvxpy', 'scipy', 'numpy'} & set(sys.modules))") == "\n"
+
+
+def test_the_lines_of_its_readme(tmp_path: Path) -> None:
+    blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / "cvxproof" / "README.md").read_text(), re.DOTALL)
+    code = [text for kind, text in blocks if kind == "python"]
+    shown = run("".join([f"import os; os.chdir({str(tmp_path)!r})\n", *code])).splitlines()
+    checked = run(f"import os; os.chdir({str(tmp_path)!r})\nfrom cvxproof import check\ncheck.main(['model.cvxproof'])")
+    expected = [text.splitlines()[-1] for kind, text in blocks if not kind][1:]
+    for told, written in zip([*shown, *checked.splitlines()], expected, strict=True):
+        # Digits of a solver are those of a computer.
+        assert re.sub(r"[\d.e-]*\d", "", told) == re.sub(r"[\d.e-]*\d", "", written)
+    assert all(len(text.split("\n")) - text.count("\n\n") <= 6 for text in code)  # five, and what follows the last
 
 
 @pytest.mark.slow

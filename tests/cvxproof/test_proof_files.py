@@ -159,6 +159,14 @@ def test_what_a_refusal_says(tmp_path: Path) -> None:
     assert run().returncode == 2
 
 
+@pytest.mark.parametrize("options", [(), ("-I", "-S")])
+def test_the_checker_runs_as_a_script_where_it_is(tmp_path: Path, options: tuple[str, ...]) -> None:
+    exported(tmp_path / "file", exact_program("linear", 1, most=5))
+    command = [sys.executable, *options, CHECKER.name, str(tmp_path / "file")]
+    done = subprocess.run(command, cwd=CHECKER.parent, env={}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_verify_file_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "model.cvxproof"
     exported(path, exact_program("linear", 1, most=5))
