@@ -3,9 +3,9 @@
     python benchmarks/proof_files.py [--quick]
 
 1,000 random programs (linear, quadratic, second-order, semidefinite) of 2 to 100 variables, whose logarithm is uniform,
-are solved, their proofs exported and checked by ``python -I -S cvxproof/check.py``, which has the standard library alone.
-Three forged files are made of each. The bounds are compared with those of the certificates, and of 200 programs with known optima in rational
-numbers. Seconds are those of the processor.
+are solved, their proofs exported and checked by ``python -I -S cvxproof/check.py``, which has the standard library
+alone. Three forged files are made of each. The bounds are compared with those of the certificates, and of 200 programs
+with known optima in rational numbers. Seconds are those of the processor.
 """
 
 from __future__ import annotations

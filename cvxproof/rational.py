@@ -8,8 +8,9 @@ own takes it up, and bounds take up that of the others.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
+from itertools import chain, islice
 
 import numpy as np
 import scipy.linalg
@@ -32,7 +33,7 @@ except ImportError as error:  # pragma: no cover - who runs the tests has it
 __all__ = ["LARGEST", "Evidence", "exact_evidence"]
 
 Evidence = tuple[list[Fraction], list[Fraction]]
-"""Multipliers, and the point of the bound."""
+"""Multipliers z, and the point x of the bound."""
 LARGEST = 400
 """Columns up to which a system is solved in rational numbers."""
 _SMALL = 1000
@@ -65,119 +66,106 @@ def exact_evidence(
     Refused
         If no multipliers were found.
     """
-    best: tuple[Fraction, Evidence] | None = None
-    last: Exception = Refused("there are no multipliers")
-    for candidate in _candidates(program, problem, x, z, xh):
+    search, best, m = _Search(program, problem), list[tuple[Fraction, Evidence]](), len(z)
+    deeper = (corrections(search.outward, x, z, _DEPTHS, boost) for boost in (1.0, _DEEPER))
+    floats = ((one, of) for of, one in chain([(xh, z)], *deeper) if program.proves(one))
+    small = [Fraction(one).limit_denominator(_SMALL) for one in (*z.tolist(), *xh.tolist())]
+    for u in chain([small], (search.refined(*one) for one in floats)):
         try:
-            evidence = _completed(program, problem, *candidate)
-            proved = check.bound(problem, *evidence)
+            search.complete(u)
+            best.append((check.bound(problem, u[:m], u[m:]), (u[:m], u[m:])))
         except Refused as error:
             last = error
-            continue
-        if best is None or proved > best[0]:
-            best = proved, evidence
-        if proved >= enough:
+        if best and best[-1][0] >= enough:
             break
-    if best is None:
+    if not best:
         raise last
-    return best
+    return max(best)
 
 
-def _candidates(
-    program: ConeProgram, problem: Problem, x: FloatArray, z: FloatArray, xh: FloatArray
-) -> Iterator[Evidence]:
-    """Yield multipliers and points that are nearly stationary, of small denominators, then deeper and deeper."""
-    yield _small(z), _small(xh)
-    outward = Outward(program)
-    yield _refined(program, problem, xh, z)
-    for boost in (1.0, _DEEPER):
-        for point, moved in corrections(outward, x, z, _DEPTHS, boost):
-            if program.proves(moved):
-                yield _refined(program, problem, point, moved)
+class _Search:
+    """Unknowns u = (z, x) of q + B'u = 0, where B has the rows of A and P: those of P are free, as of equalities."""
 
+    def __init__(self, program: ConeProgram, problem: Problem) -> None:
+        m, n = program.A.shape
+        self.program, self.problem, self.outward = program, problem, Outward(program)
+        self.rows = sp.vstack([program.A, program.P]).tocsr()
+        self.entries = problem.A + [(m + i, j, a) for i, j, a in problem.P]
+        flat = {cone.start: cone.kind == "zero" for cone in problem.cones if cone.kind in ("zero", "nonnegative")}
+        is_free, count = flat | dict.fromkeys(range(m, m + n), True), Counter(i for i, _, _ in self.entries)
+        self.own = defaultdict[int, list[tuple[int, Fraction, bool]]](list)
+        for i, j, a in self.entries:
+            if count[i] == 1 and i in is_free:
+                self.own[j].append((i, a, is_free[i]))
 
-def _small(values: FloatArray) -> list[Fraction]:
-    return [Fraction(one).limit_denominator(_SMALL) for one in values.tolist()]
+    def residual(self, u: list[Fraction]) -> list[Fraction]:
+        """Return q + B'u."""
+        given = check.product(self.entries, u, len(self.problem.q), transposed=True)
+        return [one + other for one, other in zip(self.problem.q, given, strict=True)]
 
+    def refined(self, z: FloatArray, xh: FloatArray) -> list[Fraction]:
+        """Return exact sums of unknowns and steps in floats towards stationary ones."""
+        u = [*map(Fraction, z.tolist()), *map(Fraction, xh.tolist())]
+        metric = Metric(self.outward, z)
+        left = np.array(self.residual(u), dtype=float)
+        with suppress(ArithmeticError, RuntimeError, ValueError):  # of factors, and of steps that are no numbers
+            solver = Stationarity(metric.times(), self.program.P, augmented=True)
+            for _ in range(_STEPS):
+                dx, w = solver.step(-left)
+                steps = np.concatenate([metric.apply(w), dx]).tolist()
+                further = [one + Fraction(step) for one, step in zip(u, steps, strict=True)]
+                rest = np.array(self.residual(further), dtype=float)
+                if not np.abs(rest).max(initial=0) < np.abs(left).max(initial=0) / 2:
+                    break
+                u, left = further, rest
+        return u
 
-def _residual(problem: Problem, z: list[Fraction], x: list[Fraction]) -> list[Fraction]:
-    """Return P x + q + A'z."""
-    n = len(problem.q)
-    terms = check.product(problem.P, x, n), problem.q, check.product(problem.A, z, n, transposed=True)
-    return [sum(one, Fraction(0)) for one in zip(*terms, strict=True)]
+    def complete(self, u: list[Fraction]) -> None:
+        """Make unknowns that nearly are stationary so, in place."""
+        taken = np.array([self.takes_up(j, u) for j in range(len(self.problem.q))], dtype=bool)
+        r, at = self.residual(u), np.flatnonzero(~taken)
+        if any(r[j] for j in at):
+            self.solve(u, r, at)
+            r = self.residual(u)
+        for j in np.flatnonzero(taken).tolist():
+            rows = ((i, r[j] / a) for i, a, is_free in self.own[j] if is_free or u[i] >= r[j] / a)
+            for i, step in islice(rows, 1):
+                u[i] -= step
 
+    def takes_up(self, j: int, u: list[Fraction]) -> bool:
+        """Whether rows of a column alone take up a small residual of any sign."""
+        may = any(is_free or u[i] > 0 for i, _, is_free in self.own[j])
+        return may or {a > 0 for _, a, _ in self.own[j]} == {True, False}
 
-def _refined(program: ConeProgram, problem: Problem, xh: FloatArray, z: FloatArray) -> Evidence:
-    """Return exact sums of multipliers and steps in floats towards stationary ones."""
-    best = [*map(Fraction, z.tolist())], [*map(Fraction, xh.tolist())]
-    metric = Metric(Outward(program), z)
-    try:
-        solver = Stationarity(metric.times(), program.P, augmented=True)
-    except (RuntimeError, np.linalg.LinAlgError, ValueError):
-        return best
-    left = np.array(_residual(problem, *best), dtype=float)
-    for _ in range(_STEPS):
-        dx, w = solver.step(-left)
-        dz = metric.apply(w)
-        if not (np.isfinite(dx).all() and np.isfinite(dz).all()):
-            break
-        further = _moved(best[0], dz), _moved(best[1], dx)
-        rest = np.array(_residual(problem, *further), dtype=float)
-        if not np.abs(rest).max(initial=0) < np.abs(left).max(initial=0) / 2:
-            break
-        best, left = further, rest
-    return best
+    def solve(self, u: list[Fraction], r: list[Fraction], at: IntArray) -> None:
+        """Make the residual r vanish in these columns, in place, by as many unknowns: the largest of their cones.
 
+        Which of them, and which columns depend on others, floats say.
+        """
+        if len(at) > LARGEST:
+            raise Refused(f"{len(at)} columns have no bounds of their own, and only {LARGEST} are solved for exactly")
+        weighted = (sp.diags(self.sizes(u)) @ self.rows[:, at]).toarray()
+        scale = np.abs(weighted).max(axis=0, initial=0)
+        weighted /= np.where(scale > 0, scale, 1.0)
+        kept = _independent(weighted.T)
+        columns = _independent(weighted[kept])
+        kept = kept[: len(columns)]
+        M = self.rows[kept][:, at[columns]].toarray()
+        entries, under = check.whole([Fraction(one) for one in M.T.ravel().tolist()])
+        right, below = check.whole([-r[j] for j in at[columns]])
+        with suppress(ZeroDivisionError):  # of a singular matrix
+            w = fmpz_mat(len(columns), len(kept), entries).solve(fmpz_mat(len(columns), 1, right))
+            for k, step in zip(kept.tolist(), w.entries(), strict=True):
+                u[k] += Fraction(int(step.p), int(step.q)) * under / below
 
-def _moved(values: list[Fraction], steps: FloatArray) -> list[Fraction]:
-    return [one + Fraction(step) for one, step in zip(values, steps.tolist(), strict=True)]
-
-
-def _completed(program: ConeProgram, problem: Problem, z: list[Fraction], x: list[Fraction]) -> Evidence:
-    """Return multipliers and a point that are stationary, next to those that nearly are."""
-    r, singles = _residual(problem, z, x), _singles(problem)
-    is_open = np.array([not _takes_up(singles[j], z) for j in range(len(r))], dtype=bool)
-    z, x = list(z), list(x)
-    at = np.flatnonzero(is_open)
-    if any(r[j] for j in at):
-        _solve(program, problem, z, x, r, at)
-        r = _residual(problem, z, x)
-    for j in np.flatnonzero(~is_open).tolist():
-        _take_up(singles[j], j, z, x, r[j])
-    return z, x
-
-
-def _solve(
-    program: ConeProgram, problem: Problem, z: list[Fraction], x: list[Fraction], r: list[Fraction], at: IntArray
-) -> None:
-    """Make the residual r vanish in these columns, in place: by as many multipliers, deep in their cones, or entries.
-
-    Which of them, and which columns depend on others, floats say.
-    """
-    if len(at) > LARGEST:
-        raise Refused(f"{len(at)} columns have no bounds of their own; systems of up to {LARGEST} are solved exactly")
-    m = len(z)
-    unknowns = sp.vstack([program.A, program.P]).tocsr()[:, at]
-    sizes = np.concatenate([_sizes(program, np.array(z, dtype=float)), np.ones(len(x))])
-    weighted = sp.diags(sizes) @ unknowns
-    scale = np.ravel(abs(weighted).max(axis=0).toarray())
-    W = (weighted @ sp.diags(1 / np.where(scale > 0, scale, 1.0))).toarray()
-    kept = _independent(W.T)
-    columns = _independent(W[kept])
-    kept = kept[: len(columns)]
-    M = unknowns[kept][:, columns].toarray()
-    entries, under = check.whole([Fraction(one) for one in M.ravel().tolist()])
-    right, below = check.whole([-r[j] for j in at[columns]])
-    try:
-        w = fmpz_mat(len(kept), len(columns), entries).transpose().solve(fmpz_mat(len(columns), 1, right))
-    except ZeroDivisionError:
-        raise Refused("the multipliers that are deep in their cones do not reach every column") from None
-    for k, step in zip(kept.tolist(), w.entries(), strict=True):
-        change = Fraction(int(step.p), int(step.q)) * under / below
-        if k < m:
-            z[k] += change
-        else:
-            x[k - m] += change
+    def sizes(self, u: list[Fraction]) -> FloatArray:
+        """Return the largest multiplier of the cone of each row, that of all for what is free."""
+        sizes = np.abs(np.array(u, dtype=float))
+        z, largest = sizes[: self.program.A.shape[0]], max(1.0, sizes.max(initial=0))
+        for cone in self.program.parts:
+            z[cone.rows] = largest if isinstance(cone, Zero) else z[cone.rows].max(axis=1, keepdims=True)
+        sizes[len(z) :] = largest
+        return sizes
 
 
 def _independent(W: FloatArray) -> IntArray:
@@ -185,48 +173,3 @@ def _independent(W: FloatArray) -> IntArray:
     R, order = scipy.linalg.qr(W, mode="r", pivoting=True)
     pivots = np.abs(R.diagonal())
     return np.asarray(order[: int((pivots > _RANK * pivots.max(initial=0)).sum())])
-
-
-def _sizes(program: ConeProgram, z: FloatArray) -> FloatArray:
-    """Return the largest multiplier of the cone of each row, and of all for equalities: how far it may be moved."""
-    sizes = np.full(len(z), max(1.0, float(np.abs(z).max(initial=0))))
-    for cone in program.parts:
-        if not isinstance(cone, Zero):
-            sizes[cone.rows] = np.abs(z[cone.rows]).max(axis=1, keepdims=True)
-    return sizes
-
-
-# Columns whose residual a bound of theirs takes up, or their own curvature
-
-Single = tuple[int, Fraction, str]
-"""A row with one entry, or -1 for that of P, the entry, and the kind of its cone."""
-
-
-def _singles(problem: Problem) -> dict[int, list[Single]]:
-    """Return what each column has for itself alone."""
-    kinds = {cone.start: cone.kind for cone in problem.cones if cone.kind in ("zero", "nonnegative")}
-    count, curved, out = Counter(i for i, _, _ in problem.A), Counter(i for i, _, _ in problem.P), defaultdict(list)
-    for i, j, a in problem.P:
-        if i == j and curved[i] == 1:
-            out[j].append((-1, a, "zero"))
-    for i, j, a in problem.A:
-        if count[i] == 1 and i in kinds:
-            out[j].append((i, a, kinds[i]))
-    return out
-
-
-def _takes_up(own: list[Single], z: list[Fraction]) -> bool:
-    """Whether a small residual of any sign is taken up."""
-    is_free = any(kind == "zero" or z[i] > 0 for i, _, kind in own)
-    return is_free or {a > 0 for _, a, _ in own} == {True, False}
-
-
-def _take_up(own: list[Single], j: int, z: list[Fraction], x: list[Fraction], r: Fraction) -> None:
-    """Take up the residual of a column, in place, by the first of its own that may."""
-    for i, a, kind in own:
-        if i < 0:
-            x[j] -= r / a
-            return
-        if kind == "zero" or z[i] >= r / a:
-            z[i] -= r / a
-            return

@@ -17,12 +17,14 @@ Whatever xh is, and z in the dual cone, every feasible x has
 
 from __future__ import annotations
 
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from cvxproof.check import is_semidefinite
 from cvxproof.proofs import balls as of
 from cvxproof.proofs.balls import INFINITE, ZERO, Ball, Refuted, arb, arb_mat, balls, matrix, outward, total
 from cvxproof.proofs.cones import directions, in_dual, violation
@@ -239,21 +241,11 @@ def _curvature(P: FloatArray) -> float:
     lowest, exact = float(np.linalg.eigvalsh(P)[0]), matrix(P)
     if lowest > 0 and of.is_definite(exact - of.diagonal([lowest / 2] * len(P))):
         return lowest / 2
-    if of.is_definite(exact) or (len(P) <= RATIONAL and _is_semidefinite(P)):
+    if of.is_definite(exact) or (
+        len(P) <= RATIONAL and is_semidefinite([[Fraction(one) for one in row] for row in P.tolist()])
+    ):
         return 0.0
     raise Refuted(f"P, with eigenvalues down to {lowest:.3g}, is not proved to be positive semidefinite")
-
-
-def _is_semidefinite(P: FloatArray) -> bool:
-    """Whether a symmetric matrix is positive semidefinite, by elimination in rational arithmetic."""
-    rows = [[arb(one).fmpq() for one in row] for row in P.tolist()]
-    for i, row in enumerate(rows):
-        if row[i] < 0 or (row[i] == 0 and any(one != 0 for one in row[i:])):
-            return False
-        for below in rows[i + 1 :] if row[i] != 0 else ():
-            factor = below[i] / row[i]
-            below[:] = [one - factor * above for one, above in zip(below, row, strict=True)]
-    return True
 
 
 def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
