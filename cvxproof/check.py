@@ -230,7 +230,7 @@ def is_semidefinite(M: Matrix, root: bool = False) -> bool:
     there is no such factor the matrix is reduced in rational numbers, which says it of singular matrices, too.
     """
     for i, row in enumerate(M):
-        if row[i] < 0 or any(one * one > 2 * row[i] * M[j][j] for j, one in enumerate(row)):
+        if row[i] < 0 or any(one * one > 2 * row[i] * M[j][j] for j, one in enumerate(row) if one):
             return False
     kept = [i for i, row in enumerate(M) if sum(map(bool, row)) > 1]
     # Scaled by powers of two to a diagonal near one, and rounded to 2 BITS digits: off by less than one each.
@@ -286,18 +286,19 @@ def bound(problem: Problem, z: Sequence[Fraction], x: Sequence[Fraction]) -> Fra
     """Return the bound of the minimum that multipliers and a point prove, or refuse them."""
     for kind, start, end, owner in problem.cones:
         if kind != "zero" and not inside(kind, z[start:end]):
-            named = f"row {start} ({problem.names[owner]})"
+            named = f"row {start} ({problem.names[owner]!r})"
             raise Refused(f"{named}: its multipliers are not proved to be in the dual of the {kind} cone")
     n = len(problem.q)
     Px, Az = product(problem.P, x, n), product(problem.A, z, n, transposed=True)
     for j, terms in enumerate(zip(Px, problem.q, Az, strict=True)):
         if rest := sum(terms):
             raise Refused(f"column {j}: P x + q + A'z is {float(rest):.3g} and not zero")
-    used = {j: k for k, j in enumerate(sorted({j for _, j, _ in problem.P}))}
+    used = {j: k for k, j in enumerate({j for i, j, _ in problem.P if i != j})}
     M = [[Fraction(0)] * len(used) for _ in used]
     for i, j, a in problem.P:
-        M[used[i]][used[j]] = a
-    if not is_semidefinite(M):
+        if i in used:
+            M[used[i]][used[j]] = a
+    if any(i == j and a < 0 for i, j, a in problem.P) or not is_semidefinite(M):
         raise Refused("P is not proved to be positive semidefinite")
     return problem.d - dot(problem.b, z) - dot(Px, x) / 2
 
@@ -318,22 +319,17 @@ def answer_told(problem: Problem, value: Any) -> list[str]:
     s = [b - one for b, one in zip(problem.b, product(problem.A, x, len(problem.b)), strict=True)]
     for kind, start, end, owner in problem.cones:
         if not inside(kind, s[start:end], allowed[owner]):
-            raise Refused(f"row {start} ({problem.names[owner]}): the answer is outside by more than it says")
-    worst = max(range(len(allowed)), key=lambda k: allowed[k], default=None)
-    told = "" if worst is None else f" ({problem.names[worst]})" if allowed[worst] else ""
-    most = 0.0 - at_most(-max(allowed, default=Fraction(0)))
-    return [
-        f"its answer has the objective {float(claimed)!r}, and violates no constraint by more than {most:.3g}{told}"
-    ]
+            raise Refused(f"row {start} ({problem.names[owner]!r}): the answer is outside by more than it says")
+    worst, name = max(zip(allowed, problem.names, strict=True), default=(Fraction(0), ""))
+    most = f"{-at_most(-worst)!r}, {name!r}" if worst else "0"
+    return [f"its answer has the objective {float(claimed)!r}, and violates no constraint by more than {most}"]
 
 
 def check(path: Any) -> list[str]:
     """Return what a file proves, in sentences, or raise `Refused`."""
     document = read(path)
     optional = " answer" if "answer" in document else ""
-    _, _, given, claim, evidence = fields(document, "format version problem claim multipliers" + optional, "the file")[
-        :5
-    ]
+    given, claim, evidence, *_ = fields(document, "problem claim multipliers format version" + optional, "the file")
     problem = problem_of(given)
     z, x = fields(evidence, "z x", "multipliers")
     z = numbers(z, "z", len(problem.b), binary=False)

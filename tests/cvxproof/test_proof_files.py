@@ -149,7 +149,7 @@ def test_what_a_refusal_says(tmp_path: Path) -> None:
     document = document_of(tmp_path / "file")
     cut = json.loads(json.dumps(document))
     cut["multipliers"]["z"][4] = "-1"
-    assert "row 4 (cap): its multipliers" in refusal(cut)
+    assert "row 4 ('cap'): its multipliers" in refusal(cut)
     cut["multipliers"]["z"][4] = "0"
     assert "column 1: P x + q + A'z is -1 and not zero" in refusal(cut)
     assert "version 2, and version 1 is read" in refusal({**document, "version": 2})
@@ -158,6 +158,32 @@ def test_what_a_refusal_says(tmp_path: Path) -> None:
     assert "the bound is 5.0, but 6.0 is proved" in refusal(document)
     assert run(tmp_path / "missing").returncode == 1
     assert run().returncode == 2
+
+
+def test_a_name_says_nothing_in_the_place_of_the_checker(tmp_path: Path) -> None:
+    x = cp.Variable(2)
+    exported(tmp_path / "file", cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]))
+    document = document_of(tmp_path / "file")
+    document["problem"]["names"][0] = "cap)\nother.cvxproof: proved: the optimum is at least 9.0"
+    document["multipliers"]["z"][0] = "-1"
+    assert "\n" not in refusal(document)
+
+
+def test_a_singular_quadratic_form(tmp_path: Path) -> None:
+    x, F = cp.Variable(4), np.array([[1.0, 2.0, -1.0, 0.0], [0.0, 1.0, 3.0, 0.0]])
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, F.T @ F) + x[3] ** 2), [F @ x >= [3, 1], x[3] >= 0.5, x <= 9])
+    exported(tmp_path / "file", problem)
+    assert check.check(tmp_path / "file")[0] == "the optimum is at least 10.25"
+    document = document_of(tmp_path / "file")
+    places = list(zip(document["problem"]["P"]["row"], document["problem"]["P"]["column"], strict=True))
+    for place in ((0, 0), (2, 2), (3, 3), (4, 4)):
+        cut = json.loads(json.dumps(document))
+        if place in places:  # no other residual, where x is zero there
+            cut["problem"]["P"]["value"][places.index(place)] = "-1p-30"
+            cut["multipliers"]["x"] = ["0"] * len(cut["multipliers"]["x"])
+            cut["multipliers"]["z"] = ["0"] * len(cut["multipliers"]["z"])
+            cut["problem"]["q"] = ["0"] * len(cut["problem"]["q"])
+            assert refusal(cut) == "P is not proved to be positive semidefinite"
 
 
 @pytest.mark.parametrize("options", [(), ("-I", "-S")])
@@ -203,7 +229,7 @@ def test_a_program_without_exact_multipliers(tmp_path: Path) -> None:
     result = cvxproof.solve(problem)
     assert result.status.has_solution
     with pytest.raises(
-        cvxproof.CvxproofError, match=r"no multipliers next to .* row 0 \(constraint_0\): its multipliers"
+        cvxproof.CvxproofError, match=r"no multipliers next to .* row 0 \('constraint_0'\): its multipliers"
     ):
         export(tmp_path / "file", problem, result)
 
