@@ -10,6 +10,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.reductions.solution import failure_solution
 
 from cvxproof.conic.agreement import compiled_as_written
 from cvxproof.conic.certificate import Proof, judged
@@ -17,7 +18,7 @@ from cvxproof.conic.cones import Semidefinite
 from cvxproof.conic.existence import upper_end
 from cvxproof.conic.outward import Outward
 from cvxproof.conic.program import Answer, Compiled, ConeProgram
-from cvxproof.conic.rays import Ray, is_proved_feasible, proved_infeasible, proved_unbounded
+from cvxproof.conic.rays import Ray, infeasible_rows, is_proved_feasible, proved_infeasible, proved_unbounded
 from cvxproof.results import ZERO, compared
 from cvxproof.typing import FloatArray
 
@@ -36,6 +37,9 @@ _FURTHER: tuple[tuple[bool, Mapping[str, Any]], ...] = (
 _WHOLE = 100
 """Semidefinite cones up to this order are solved as they are: the decomposition of sparse ones into cliques has
 returned answers that were 1.5 % off as solved. A larger one takes Clarabel a matrix of order^4 / 4 entries."""
+_SMALL = 2000
+"""Entries up to which a program whose answer is outside is looked at for a contradiction."""
+_NEAR = 1e-13
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
 _INSIDE = (1.0, 1e-3, 1e-6, 0.0)
 """How far inside its cones a feasible point is looked for."""
@@ -111,7 +115,9 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     """Solve a problem and prove what can be proved, by further attempts where the first leaves a gap.
 
     Any solver has one with the objective scaled, if its coefficients are far from one; Clarabel has more. A solver that
-    reported that there is no optimum, without a proof, is not asked again: Clarabel is.
+    reported that there is no optimum, without a proof, is not asked again: Clarabel is. Where no attempt is proved,
+    or the program may be infeasible by as little as its answer is outside, HiGHS looks for a contradiction of linear
+    rows.
 
     Parameters
     ----------
@@ -126,6 +132,25 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     **options
         Parameters of the solver.
     """
+    best = _best(problem, solver, tol, measure, options)
+    program, proof = best.compiled.program, best.proof
+    if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(program, proof)):
+        return best
+    ray = infeasible_rows(program) or infeasible_rows(program, _NEAR)
+    if ray is None:
+        return best
+    return Attempt(best.compiled, replace(best.answer, solution=failure_solution(cp.INFEASIBLE)), ray=ray)
+
+
+def _may_be_infeasible(program: ConeProgram, proof: Proof) -> bool:
+    """Whether a proved answer may be one of a program without a point, as far as it costs little to find out.
+
+    The value is below the bound, or the program is small and its answer outside.
+    """
+    return proof.violation > 0 and (proof.value < proof.bound or program.A.nnz <= _SMALL)
+
+
+def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, options: Mapping[str, Any]) -> Attempt:
     form = compiled_as_written(problem, solver)
     best = measure(_judged(form, form.solved(**options), tol, rounds=3))
     if best.ray is not None:
@@ -133,7 +158,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     is_clarabel = solver == "CLARABEL"
     if best.proof is None and not is_clarabel:  # ECOS, for one, returns no ray
         with contextlib.suppress(cp.SolverError):
-            second = attempted(problem, "CLARABEL", tol)
+            second = _best(problem, "CLARABEL", tol, measure, {})
             best = second if second.ray is not None else best
         return best
     scale = _scale(form.program)
@@ -176,7 +201,7 @@ def _settings(form: Compiled, changes: Mapping[str, Any], options: Mapping[str, 
 
 def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proof | None = None) -> Attempt:
     if "infeasible" in answer.status:
-        ray = proved_infeasible(form.program, answer.z)
+        ray = infeasible_rows(form.program) or proved_infeasible(form.program, answer.z)
     elif "unbounded" in answer.status:
         ray = proved_unbounded(form.program, answer.x)
         point = None if ray is None else feasible_point(form)
@@ -204,7 +229,7 @@ def feasible_point(form: Compiled) -> FloatArray | Ray | None:
         if is_proved_feasible(program, inner.x):
             return inner.x
         if "infeasible" in inner.status:  # of smaller cones: whether the ray proves it of the whole ones is judged
-            ray = proved_infeasible(program, inner.z)
+            ray = infeasible_rows(program) or proved_infeasible(program, inner.z)
             if ray is not None and not ray.assumptions:
                 return ray
     return None

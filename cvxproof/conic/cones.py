@@ -288,7 +288,7 @@ class Semidefinite(Cone):
         return M[:, i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
 
     def proves(self, Z: FloatArray) -> bool:
-        return bool(np.isfinite(Z).all()) and all(is_definite(M) or not M.any() for M in self.matrices(Z))
+        return bool(np.isfinite(Z).all()) and all(_is_semidefinite(M, M != 0) for M in self.matrices(Z))
 
     def moved_inside(self, Z: FloatArray, depth: float, S: FloatArray) -> FloatArray:
         M = self.matrices(Z)
@@ -346,8 +346,7 @@ class Semidefinite(Cone):
         radii = _norms(moved) * (1 + 1e-10)
         shifted = self.matrices(S) - radii[:, None, None] * np.eye(self.order)
         # On a face, rows that are zero for certain stay so, and what is left is definite.
-        faces: BoolArray = np.any(self.matrices(np.abs(S) + moved) != 0, axis=2)
-        return all(is_definite(M[np.ix_(face, face)]) for M, face in zip(shifted, faces, strict=True) if face.any())
+        return all(map(_is_semidefinite, shifted, self.matrices(np.abs(S) + moved) != 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,6 +539,12 @@ def is_definite(Z: FloatArray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def _is_semidefinite(M: FloatArray, is_used: BoolArray) -> bool:
+    """Whether what is left of a symmetric matrix without its rows of zeros is proved to be positive semidefinite."""
+    face = is_used.any(axis=1)
+    return not face.any() or is_definite(M[np.ix_(face, face)])
 
 
 def definiteness_margin(Z: FloatArray) -> float:

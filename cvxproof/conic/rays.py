@@ -9,26 +9,32 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
 from cvxproof.conic.box import implied_box
 from cvxproof.conic.certificate import RADIUS
-from cvxproof.conic.cones import Zero
+from cvxproof.conic.cones import Nonnegative, Zero
 from cvxproof.conic.correction import corrections
 from cvxproof.conic.existence import cost_of_exact_dual, upper_end
+from cvxproof.conic.farkas import exact_ray, vertex_ray
 from cvxproof.conic.outward import Outward
 from cvxproof.conic.program import ConeProgram
 from cvxproof.typing import FloatArray
 
-__all__ = ["NO_POINT", "Ray", "is_proved_feasible", "proved_infeasible", "proved_unbounded", "unbounded_defect"]
+__all__ = [
+    "NO_POINT",
+    "Ray",
+    "infeasible_rows",
+    "is_proved_feasible",
+    "proved_infeasible",
+    "proved_unbounded",
+    "unbounded_defect",
+]
 
 NO_POINT = "that there is a feasible point"
 """What a direction supposes as long as no feasible point is known."""
-_ENTRIES = 100_000
-"""Entries up to which a ray is looked at in rational arithmetic."""
 _OFF = 1e-9
 """Largest relative violation of a direction that would prove unboundedness if it were exact."""
 
@@ -76,35 +82,37 @@ def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, radi
     outward, zero = Outward(empty), np.zeros(len(program.q))
     box = implied_box(empty, math.inf, zero)
     supposing: Ray | None = None
-    for ray in _rays(outward, z / length, rounds):
-        if not empty.proves(ray):
-            continue
-        if _is_exact(empty, ray):
-            return Ray(ray, zero)
+    rays = [ray for ray in _rays(outward, z / length, rounds) if empty.proves(ray)]
+    for ray in rays:
         bound = outward.bound(zero, ray, zero, box, radius)
         if bound.value > 0 and bound.is_unconditional:
             return Ray(ray, zero)
+        if bound.value > 0:
+            supposing = Ray(ray, zero, (f"|x| <= {radius:g}",))
+    has_others = not all(isinstance(cone, Zero | Nonnegative) for cone in program.parts)
+    for ray in _rounded(z / length) if has_others else ():
+        if (exact := exact_ray(empty, ray)) is not None:
+            return Ray(exact, zero)
+    for ray in rays:
         at_point, residual = outward.at_point(zero, ray, zero)
         if at_point - cost_of_exact_dual(outward, ray, zero, zero, residual, box) > 0:
             return Ray(ray, zero)
-        if bound.value > 0:
-            supposing = Ray(ray, zero, (f"|x| <= {radius:g}",))
     return supposing
 
 
-def _is_exact(program: ConeProgram, z: FloatArray) -> bool:
-    """Whether A'z = 0 > b'z in rational arithmetic, for a ray of few entries."""
-    used = np.flatnonzero(z)
-    rows = program.A.tocsr()[used].tocsc()
-    if rows.nnz > _ENTRIES:
-        return False
-    entries = [Fraction(entry) for entry in z[used].tolist()]
-    for j in np.flatnonzero(np.diff(rows.indptr)):
-        at = slice(rows.indptr[j], rows.indptr[j + 1])
-        column = zip(rows.indices[at].tolist(), rows.data[at].tolist(), strict=True)
-        if sum(entries[i] * Fraction(a) for i, a in column):
-            return False
-    return sum(entry * Fraction(b) for entry, b in zip(entries, program.b[used].tolist(), strict=True)) < 0
+def infeasible_rows(program: ConeProgram, tol: float = 0.0) -> Ray | None:
+    """Return a proof that the linear rows alone contradict each other, of few rows; None without one.
+
+    Parameters
+    ----------
+    program : ConeProgram
+        The program, whose other cones are not looked at.
+    tol : float, default 0
+        As `cvxproof.conic.farkas.vertex_ray` takes it.
+    """
+    z = vertex_ray(program, tol)
+    exact = None if z is None else exact_ray(program, z)
+    return None if exact is None else Ray(exact, np.zeros(len(program.q)))
 
 
 def _rays(outward: Outward, z: FloatArray, rounds: int) -> Iterator[FloatArray]:

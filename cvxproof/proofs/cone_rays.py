@@ -10,6 +10,9 @@ r"""Cone programs without an optimum: a record of the kind "cone ray", proved in
 
 Neither supposes anything: what is proved with an assumption alone is refused.
 
+Multipliers of linear rows alone are also judged in rational numbers: next to the floats of the record some are solved
+for, with A'z = 0 > b'z.
+
 Floats are hardly ever on the faces of cones on which a direction or a point has to be: `next_to` proves that one exists
 next to them by a linear system, solved in balls.
 """
@@ -20,10 +23,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import scipy.linalg
+from flint import fmpq, fmpq_mat
 
 from cvxproof.proofs import balls as of
 from cvxproof.proofs.balls import INFINITE, ZERO, Ball, Refuted, arb, balls, largest, matrix, outward, total
-from cvxproof.proofs.cone_program import OPEN, Sparse, least, read, require_dual
+from cvxproof.proofs.cone_program import FLAT, OPEN, Sparse, least, read, require_dual
 from cvxproof.proofs.cones import is_zero, violation
 from cvxproof.proofs.judging import concluded
 from cvxproof.proofs.record import ProofRecord, Verification
@@ -33,6 +37,8 @@ __all__ = ["check"]
 
 NEAR = 1e-7
 """Slacks up to which a row is meant to be an equality, relative to the largest entry of the vector."""
+FEW = 250_000
+"""Entries of a matrix of rationals up to which it is solved."""
 RANK = 1e-10
 """Share of the largest pivot below which rows count as dependent."""
 
@@ -61,6 +67,8 @@ def require_infeasible(p: SimpleNamespace) -> None:
     require_dual(p)
     if p.floats["x"].any() or p.floats["xh"].any():
         raise Refuted("a proof of infeasibility is about zero, which its point is not")
+    if is_exact_ray(p):
+        return
     zero, none = balls(np.zeros(p.n)), np.zeros(0, dtype=np.intp)
     no_objective = {"q": zero, "d": 0.0, "gradient": zero, "curvature": np.zeros(p.n)}
     no_objective["P"] = Sparse(none, none, np.zeros(0), (p.n, p.n))
@@ -69,6 +77,38 @@ def require_infeasible(p: SimpleNamespace) -> None:
     bound, supposed = least(empty, arb(2) ** -1000)
     if supposed or not bound > 0:
         raise Refuted(f"r'x - b'z is only proved to be at least {outward(bound)[0]:.3g}: the ray does not separate")
+
+
+def is_exact_ray(p: SimpleNamespace) -> bool:
+    """Whether rational multipliers next to those of the record, of linear rows alone, have A'z = 0 > b'z."""
+    z, b = p.floats["z"], p.floats["b"]
+    kinds = np.empty(p.m, dtype=object)
+    for kind, rows, _ in p.cones:
+        kinds[rows] = kind
+    used = np.flatnonzero(z)
+    used = used[np.argsort(np.abs(z[used]), kind="stable")]  # what is not solved for stands last
+    here = np.isin(p.A.i, used)
+    columns = np.unique(p.A.j[here])
+    if not 0 < len(used) <= OPEN or len(used) * len(columns) > FEW or not np.isin(kinds[used], FLAT).all():
+        return False
+    place, M = {int(i): k for k, i in enumerate(used)}, fmpq_mat(len(columns), len(used))
+    for i, j, a in zip(p.A.i[here], np.searchsorted(columns, p.A.j[here]), p.A.a[here], strict=True):
+        M[int(j), place[int(i)]] = rational(a)
+    R, rank = M.rref()
+    exact, lines = [rational(one) for one in z[used]], [[R[k, i] for i in range(len(used))] for k in range(rank)]
+    for line in lines:
+        pivot = next(i for i, a in enumerate(line) if a != 0)
+        exact[pivot] = -sum((a * exact[i] for i, a in enumerate(line) if i != pivot and a != 0), fmpq(0))
+    near = rational(NEAR)
+    for i, one in zip(used, exact, strict=True):
+        if abs(one - rational(z[i])) > near * abs(rational(z[i])) or (kinds[i] == "nonnegative" and one < 0):
+            return False
+    return bool(sum((one * rational(b[i]) for i, one in zip(used, exact, strict=True)), fmpq(0)) < 0)
+
+
+def rational(x: float) -> fmpq:
+    """Return the number that a float is."""
+    return fmpq(*float(x).as_integer_ratio())
 
 
 def require_unbounded(p: SimpleNamespace) -> None:

@@ -88,6 +88,18 @@ def test_a_direction_is_proved_on_a_face_of_matrices_and_nowhere_near_it():
         assert "the direction leaves the cones by" in str(cvxproof.verify(off, replace(result, log=off)))
 
 
+def test_multipliers_that_no_float_has_are_proved_next_to_those_of_the_file():
+    x = cp.Variable(3)
+    first = x[0] + x[2]  # columns that depend on each other
+    rows = [0.1 * first + 0.7 * x[1] <= 1, -0.3 * first - 2.0 * x[1] <= -3.5, x[1] >= 0]
+    result = cvxproof.solve(cp.Problem(cp.Minimize(0), rows))
+    assert result.status is cvxproof.Status.INFEASIBLE
+    assert cvxproof.verify(result.log, result)
+    for changed in (-result.log.z, result.log.z * [1, 1 + 1e-6, 1], result.log.z * [1, 0, 1]):
+        log = replace(result.log, z=changed)
+        assert not cvxproof.verify(log, replace(result, log=log))
+
+
 def test_a_ray_within_a_radius_is_refused():
     x = cp.Variable(2)
     result = cvxproof.solve(cp.Problem(cp.Minimize(0), [x[0] + x[1] >= 1, x[0] + x[1] <= 0]))

@@ -1,0 +1,126 @@
+"""Farkas multipliers of the linear rows of a cone program: a vertex, by HiGHS, and exactly, in rational numbers.
+
+No x satisfies A x + s = b, s in K, if A'z = 0 > b'z for a z in the dual cone. A vertex of these z uses few rows. What a
+solver returns of it is rounded: the multipliers of linear rows are solved for, so that A'z = 0 holds to the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from cvxproof.conic.cones import Nonnegative, Zero
+from cvxproof.conic.program import ConeProgram
+from cvxproof.typing import BoolArray, FloatArray, Matrix
+
+__all__ = ["exact_ray", "vertex_ray"]
+
+_ROWS = 2000
+"""Rows with a multiplier up to which these are solved for in rational numbers."""
+_WORK = 300_000
+"""Products of rationals that this may take."""
+_WHOLE = 2**53
+_LARGE = 1e5
+"""What costs are multiplied by, so that differences as small as rounding count."""
+_CONSTANT = -1
+"""Place of what does not change, in an equation and behind the multipliers."""
+_OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-10, "time_limit": 60.0}
+
+
+def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
+    """Return multipliers of the linear rows with A'z = 0 > b'z up to rounding, of few rows; None where there are none.
+
+    Parameters
+    ----------
+    program : ConeProgram
+        Only its linear rows are looked at.
+    tol : float, default 0
+        With a positive one, also of programs that are infeasible by so little that no solver tells: the sum of the
+        multipliers is bounded instead of b'z.
+    """
+    equal, above = _kinds(program)
+    A, b = program.A.tocsr(), program.b
+    size = np.maximum(np.ravel(abs(A).max(axis=1).toarray()) if A.shape[1] else np.zeros(len(b)), 1e-300)
+    size = np.where(size > 1e-300, size, np.maximum(np.abs(b), 1e-300))  # 0 <= -1 is a row, too
+    rows = np.concatenate([np.flatnonzero(equal), np.flatnonzero(equal | above)])
+    sign = np.where(np.arange(len(rows)) < equal.sum(), -1.0, 1.0)
+    right = sign * b[rows] / size[rows]
+    if not (right < 0).any():
+        return None
+    M = (sp.diags(sign / size[rows]) @ A[rows]).T
+    right, zero, one = right / np.abs(right).max(), np.zeros(M.shape[0]), np.ones((1, len(rows)))
+    bounded = {"c": _LARGE * right, "A_ub": one, "b_ub": [len(rows)], "A_eq": M, "b_eq": zero}
+    vertex = {"c": one[0], "A_eq": sp.vstack([M, sp.csr_matrix(right)]), "b_eq": np.append(zero, -1.0)}
+    answer = linprog(**(bounded if tol else vertex), method="highs-ds", options=_OPTIONS)
+    if answer.x is None or not right @ answer.x < -tol:
+        return None
+    z = np.zeros(len(b))
+    np.add.at(z, rows, sign * answer.x / size[rows])
+    return z
+
+
+def exact_ray(program: ConeProgram, z: FloatArray) -> FloatArray | None:
+    """Return multipliers next to which some are proved to satisfy A'z = 0 > b'z exactly, z in the dual cone; or None.
+
+    The multipliers of linear rows are solved for, the others stay. They are whole numbers where these are small.
+    """
+    equal, above = _kinds(program)
+    used = np.flatnonzero(z)
+    if not 0 < len(used) <= _ROWS:
+        return None
+    exact = _solved(program.A.tocsr()[used].tocsc(), (equal | above)[used], list(map(Fraction, z[used].tolist())))
+    if exact is None or any(one < 0 for one, row in zip(exact, used, strict=True) if above[row]):
+        return None
+    if not sum(one * Fraction(b) for one, b in zip(exact, program.b[used].tolist(), strict=True)) < 0:
+        return None
+    if (equal | above)[used].all():
+        scale = Fraction(math.lcm(*(one.denominator for one in exact)), math.gcd(*(one.numerator for one in exact)))
+        if max(map(abs, exact)) * scale <= _WHOLE:
+            exact = [one * scale for one in exact]
+    out = np.zeros(len(z))
+    out[used] = [float(one) for one in exact]
+    return out if program.proves(out) else None
+
+
+def _solved(A: Matrix, is_free: BoolArray, z: list[Fraction]) -> list[Fraction] | None:
+    """Return z with A'z = 0 by changes of the free entries; None where there is none, or that takes too long."""
+    equations, known, work = [], dict[int, dict[int, Fraction]](), 0
+    for j in range(A.shape[1]):
+        at, equation = slice(A.indptr[j], A.indptr[j + 1]), defaultdict[int, Fraction](Fraction)
+        for i, a in zip(A.indices[at].tolist(), A.data[at].tolist(), strict=True):
+            equation[i if is_free[i] else _CONSTANT] += Fraction(a) * (1 if is_free[i] else z[i])
+        equations.append(equation)
+    for equation in sorted(equations, key=len):
+        while (i := next((i for i in equation if i in known), None)) is not None:
+            factor = equation.pop(i)
+            work += len(known[i]) * (1 + factor.denominator.bit_length() // 64)
+            for k, a in known[i].items():
+                equation[k] += factor * a
+        if work > _WORK:
+            return None
+        left = {i: a for i, a in equation.items() if a}
+        if left.keys() == {_CONSTANT}:
+            return None
+        if left:
+            pivot = max(left)
+            known[pivot] = {i: -a / left[pivot] for i, a in left.items() if i != pivot}
+    z = [*z, Fraction(1)]
+    for pivot, terms in reversed(known.items()):
+        z[pivot] = sum((a * z[i] for i, a in terms.items()), Fraction(0))
+    return z[:-1]
+
+
+def _kinds(program: ConeProgram) -> tuple[BoolArray, BoolArray]:
+    """Return which rows are equalities, and which are inequalities."""
+    equal, above = np.zeros(len(program.b), dtype=bool), np.zeros(len(program.b), dtype=bool)
+    for cone in program.parts:
+        if isinstance(cone, Zero):
+            equal[cone.rows] = True
+        elif isinstance(cone, Nonnegative):
+            above[cone.rows] = True
+    return equal, above
