@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
 
 from cvxproof.conic import cones
+from cvxproof.conic.attributes import attribute_constraints, written_out
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.convexity import convexity
 from cvxproof.conic.running import as_solver_errors, data_for, run
@@ -212,6 +213,8 @@ class Compiled:
     chain: Any = field(repr=False)
     inverse: Any = field(repr=False)
     constraints: list[Any] = field(repr=False)
+    attributes: dict[str, Any] = field(repr=False)
+    """Constraints that the attributes of variables are, by their names."""
     packing: Matrix | None = field(default=None, repr=False)
     """From the solver's rows to those of the program, where it takes semidefinite matrices whole."""
 
@@ -241,6 +244,9 @@ class Compiled:
             if solution.status in cp.settings.ERROR:
                 raise cp.SolverError(f"{self.solver} failed ({solution.status})")
             self.problem.unpack(solution)
+            for one in self.attributes.values():
+                if one.id in (solution.dual_vars or {}):
+                    one.save_dual_value(solution.dual_vars[one.id])
 
     def owners(self, constraints: Iterable[Any]) -> IntArray:
         """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""
@@ -320,7 +326,9 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     >>> compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).program.b.tolist()
     [-1.0, -1.0]
     """
-    data, chain, inverse = data_for(problem, solver)
+    attributes = attribute_constraints(problem)
+    written = written_out(problem, attributes) if attributes else None
+    data, chain, inverse = data_for(written or problem, solver)
     form = data["param_prob"]
     has_quadratic = form.P is not None
     applied = form.apply_parameters(quad_obj=has_quadratic)
@@ -341,7 +349,8 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     program = ConeProgram(
         _symmetric(P, len(q)), np.ravel(q).astype(float), sp.csc_matrix(A), b, tuple(parts), float(np.ravel(d)[0]), sign
     )
-    return Compiled(problem, solver, program, data, chain, inverse, constraints, packing)
+    named = {name: part[0] for name, part in attributes.items()} if written else {}
+    return Compiled(problem, solver, program, data, chain, inverse, constraints, named, packing)
 
 
 def _n_rows(constraint: Any) -> int:

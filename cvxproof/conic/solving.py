@@ -136,7 +136,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         return _timed(result, start, message=f"failed ({reported}, values are missing or not finite)")
     certificate, log = _with_evidence(problem, attempt, _certificate(problem, attempt, interval=False))
     status = certificate.status(tol, _STOPPED.get(attempt.answer.status))
-    duals = {label: dual_of(constraint) for label, constraint in named_constraints(problem).items()}
+    duals = {label: dual_of(constraint) for label, constraint in _named(attempt).items()}
     return _timed(
         result,
         start,
@@ -195,12 +195,18 @@ def named_constraints(problem: cp.Problem) -> dict[str, Any]:
     return told_apart(zip(names, problem.constraints, strict=True))
 
 
+def _named(attempt: Attempt) -> dict[str, Any]:
+    """Return the constraints of a problem, and what the attributes of its variables are, by their labels."""
+    form = attempt.compiled
+    return told_apart([*named_constraints(form.problem).items(), *form.attributes.items()])
+
+
 def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certificate:
     """Return the certificate of the values that the variables hold."""
     program, proof = attempt.compiled.program, attempt.proof
     sense: Literal["minimize", "maximize"] = "minimize" if program.sign > 0 else "maximize"
     value = float(problem.objective.value)
-    named = named_constraints(problem)
+    named = _named(attempt)
     violations = {label: violation(one) for label, one in named.items()}
     if proof is None:
         bound = -math.inf if program.sign > 0 else math.inf
@@ -238,7 +244,7 @@ def _with_evidence(problem: cp.Problem, attempt: Attempt, certificate: Certifica
     """
     program, proof = attempt.compiled.program, attempt.proof
     assert proof is not None
-    log, rows = evidence(attempt, named_constraints(problem))
+    log, rows = evidence(attempt, _named(attempt))
     worst = {name: max(one, own) for (name, one), own in zip(certificate.violations.items(), rows, strict=True)}
     far = abs(program.sign * certificate.primal_objective - proof.value)
     rounding = 2 * (len(program.q) + program.P.nnz + 8) * UNIT * program.terms(attempt.answer.x)

@@ -15,7 +15,7 @@ def test_rows_and_columns_have_their_names():
     problem = cp.Problem(cp.Minimize(cp.trace(X) - cp.sum(x) + cp.norm1(x[1] - 0.2)), held)
     result = cvxproof.solve(problem)
     log = result.log
-    assert log.names == ("sums", "constraint_1", "ball")
+    assert log.names == ("sums", "constraint_1", "ball", "X is PSD", "x is nonneg")
     for name, at in log.columns.items():
         np.testing.assert_allclose(log.x[at], result.variables[name], atol=1e-7)
     assert log.columns.keys() == {"x", "X"}
@@ -23,6 +23,7 @@ def test_rows_and_columns_have_their_names():
     mine = slacks[log.owner == 0]
     np.testing.assert_allclose(mine, 1 - result.variables["x"].sum(axis=0), atol=1e-7)
     assert (log.owner == 1).sum() == 1
+    assert [(log.owner == k).sum() for k in (3, 4)] == [6, 6]
     assert (log.owner == -1).sum() > 6
     assert log.added >= 0
 

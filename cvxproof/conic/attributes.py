@@ -1,0 +1,53 @@
+"""Attributes of variables as constraints with names of their own, such as "X is PSD"."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import cvxpy as cp
+
+__all__ = ["attribute_constraints", "written_out"]
+
+_SIGNS = ("nonneg", "nonpos", "pos", "neg", "PSD", "NSD")
+_SHAPES = ("symmetric", "hermitian")
+
+
+def attribute_constraints(problem: cp.Problem, shapes: bool = False) -> dict[str, list[Any]]:
+    """Return what the attributes of the variables ask for, by the name of the variable and the attribute.
+
+    With `shapes`, also that a variable is symmetric or hermitian, of which no solver sees anything.
+    """
+    named: dict[str, list[Any]] = {}
+    for variable in problem.variables():
+        name, has, held = variable.name(), variable.attributes, variable.domain
+        signs, same = [sign for sign in _SIGNS if has[sign]], [variable == variable.H] if shapes else []
+        if has["bounds"]:
+            for one in held:
+                named[f"{name} has {'lower' if one.args[1].variables() else 'upper'} bounds"] = [one]
+        elif held:
+            named[f"{name} is {' and '.join(signs)}"] = [*held, *(same if has["PSD"] or has["NSD"] else [])]
+        named |= {f"{name} is {shape}": same for shape in _SHAPES if shapes and has[shape]}
+    return named
+
+
+def written_out(problem: cp.Problem, named: dict[str, list[Any]], shapes: bool = False) -> cp.Problem | None:
+    """Return the problem whose variables have no attributes but those constraints, first, or None if it is not DCP.
+
+    Variables and constraints keep their numbers, by which CVXPY hands over values and multipliers.
+    """
+    free = ("complex", "imag", "diag", "sparsity", *(() if shapes else _SHAPES))
+    places: dict[int, Any] = {}
+    for variable in problem.variables():
+        has = {name: value for name, value in variable.attributes.items() if name in free and value}
+        if variable.attributes["hermitian"]:
+            has["complex" if shapes else "hermitian"] = True
+        elif not shapes and (variable.attributes["PSD"] or variable.attributes["NSD"]):
+            has["symmetric"] = True
+        places[id(variable)] = cp.Variable(variable.shape, variable.name(), var_id=variable.id, **has)
+    with suppress(Exception):  # what CVXPY cannot copy stays as it is
+        held = [one.tree_copy(places) for part in named.values() for one in part]
+        held += [one.tree_copy(places) for one in problem.constraints]
+        out = cp.Problem(problem.objective.tree_copy(places), held)
+        return out if out.is_dcp() else None
+    return None
