@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.spectrum_classifier import FixedSpectrumClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum, Transform
@@ -23,7 +24,7 @@ __all__ = ["SpectralKernelSVM", "XuSpectralSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralKernelSVM(FixedSpectrumClassifier):
+class SpectralKernelSVM(Optimum, FixedSpectrumClassifier):
     """Support vector machine (or relative margin machine) on a parametric transform of the Laplacian's spectrum.
 
     Parameters
@@ -83,6 +84,8 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult or tuple of SolveResult
         Status, certificate and multipliers, per class with more than two.
+    proved_ : ndarray of bool, of shape (n,) or (n, n_classes)
+        Whether predictions are proved to be those of the optimum (`proved_decisions`); computed when it is asked for.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -151,7 +154,7 @@ class SpectralKernelSVM(FixedSpectrumClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class XuSpectralSVM(FixedSpectrumClassifier):
+class XuSpectralSVM(Optimum, FixedSpectrumClassifier):
     """Support vector machine on the spectrum of Xu et al. (2007): ordered, and independent of the labels.
 
     In their problem the weights delta touch neither the classifier nor the objective, so that every spectrum of
@@ -208,6 +211,8 @@ class XuSpectralSVM(FixedSpectrumClassifier):
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult or tuple of SolveResult
         Status, certificate and multipliers, per class with more than two.
+    proved_ : ndarray of bool, of shape (n,) or (n, n_classes)
+        Whether predictions are proved to be those of the optimum (`proved_decisions`); computed when it is asked for.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str

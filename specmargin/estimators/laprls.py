@@ -7,10 +7,8 @@ regularised least-squares classification (kernel ridge regression on the labels)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.linear_decisions import LinearDecisions
@@ -99,6 +97,8 @@ class LapRLS(LinearDecisions, LapSVM):
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult or tuple of SolveResult
         Status, certificate, multipliers, and the decisions f before they were balanced, per class with more than two.
+    proved_ : ndarray of bool, of shape (n,) or (n, n_classes)
+        Whether predictions are proved to be those of the optimum (`proved_decisions`); computed when it is asked for.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -152,10 +152,7 @@ class LapRLS(LinearDecisions, LapSVM):
         return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks
 
     def _smoother(self, X: Matrix | None) -> Smoother:
-        known, labels, graph = self._remembered()
-        apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
-        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
-        objective = apart._objective(known, labels, graph)
+        apart, objective = self._apart()
         reduction, functions = objective.reduction, apart._functions
         cross = np.asarray(objective.K @ reduction.X)
         new = cross

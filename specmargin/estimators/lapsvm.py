@@ -19,6 +19,7 @@ from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
+from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
@@ -35,7 +36,7 @@ __all__ = ["LapSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVM(ManifoldModel, SemiSupervisedClassifier):
+class LapSVM(Optimum, ManifoldModel, SemiSupervisedClassifier):
     """Laplacian support vector machine.
 
     Solves, per class against the rest, the objective of `specmargin.objectives.LapSVM`: with the hinge
@@ -112,6 +113,8 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult or tuple of SolveResult
         Status, certificate, multipliers, and the decisions f before they were balanced, per class with more than two.
+    proved_ : ndarray of bool, of shape (n,) or (n, n_classes)
+        Whether predictions are proved to be those of the optimum (`proved_decisions`); computed when it is asked for.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str

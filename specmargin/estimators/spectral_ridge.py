@@ -21,6 +21,7 @@ from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
+from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
@@ -31,6 +32,7 @@ from specmargin.labels.shares import UNDECIDED, Balance, codes_of, in_force
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.held_out.conformal import ConformalRidge
 from specmargin.objectives.held_out.label_flips import smoother
+from specmargin.objectives.proved_decisions import DecisionBounds
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectral_ridge import (
@@ -60,7 +62,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
+class SpectralRidge(LinearDecisions, Optimum, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -125,6 +127,8 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult
         Status, certificate, and the decisions f before they were balanced, of all classes.
+    proved_ : ndarray of bool, of shape (n,) or (n, n_classes)
+        Whether predictions are proved to be those of the optimum (`proved_decisions`); computed when it is asked for.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -268,6 +272,18 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
 
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
+
+    def _objectives(self) -> list[ridge.SpectralRidge]:
+        if self.refine is not None:
+            raise InvalidInputError(
+                f"refine={self.refine!r} decides by clusters, and no optimum speaks of these; take refine=None."
+            )
+        labels = self._remembered().labels
+        return [ridge.SpectralRidge(self.spectrum_, labels, self.delta_, self.penalty_)]
+
+    def _bounds_at(self, X: Matrix, bounds: list[DecisionBounds]) -> list[DecisionBounds]:
+        mean = self._neighbor_mean
+        return [DecisionBounds(mean(X, one.low), mean(X, one.high)) for one in bounds]
 
     def _conformal(self, X: Matrix | None, labels: Labels) -> tuple[ConformalRidge, KernelBlocks]:
         if X is not None:

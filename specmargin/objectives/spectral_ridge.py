@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -270,12 +271,17 @@ class SpectralRidge(ByName):
             return exactly_balanced(one, centred)
         return np.column_stack([exactly_balanced(one, column) for column in centred.T])
 
-    def dual_bound(self, theta: FloatArray) -> float:
-        """Return the lower bound of the module's docstring at the best multiple, per class, of a balanced theta."""
+    def best_multiple(self, theta: FloatArray) -> Any:
+        """Return the factor, per class, at which multiples of a balanced theta have their largest dual bound."""
         gain = (theta * self.labels.sign).sum(axis=0)
         image = self.design.T @ (theta.T / self.root).T
         cost = (theta * self._times(theta, -1)).sum(axis=0) + (image**2).sum(axis=0) / self.penalty
-        return float(np.where(cost > 0, gain**2 / np.where(cost > 0, cost, 1.0), 0.0).sum())
+        return np.where(cost > 0, 2.0 * gain / np.where(cost > 0, cost, 1.0), 0.0)
+
+    def dual_bound(self, theta: FloatArray) -> float:
+        """Return the lower bound of the module's docstring at the best multiple, per class, of a balanced theta."""
+        gain = (theta * self.labels.sign).sum(axis=0)
+        return float((gain * self.best_multiple(theta)).sum() / 2.0)
 
     def prove(self, v: FloatArray, b: FloatArray | float, theta: FloatArray | None = None) -> Certificate:
         """Measure the gap at a candidate.

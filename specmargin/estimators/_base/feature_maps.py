@@ -121,6 +121,13 @@ class KernelFunctions(FeatureMap):
         alpha = super().from_weights(v)
         return alpha if self._deformed is None else np.asarray(self._deformed.coefficients(alpha))
 
+    def products(self, X: Matrix, known: Matrix) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return k(x, x) of a few new samples, k(x, x_j) (m, n), and k(x_j, x_j) of the training samples."""
+        batches = (known[start : start + X.shape[0]] for start in range(0, known.shape[0], X.shape[0]))
+        other = np.concatenate([np.diag(np.asarray(self._matrix(batch, batch))) for batch in batches])
+        own = np.diag(np.asarray(self._matrix(X, X)))
+        return own, np.asarray(self._matrix.block(X, known)), other
+
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         reference = X if self._X is None else self._X
         return np.asarray(self._matrix.block(X, reference) @ coefficients.T)
@@ -141,6 +148,11 @@ class LandmarkFunctions(FeatureMap):
         require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", "take fewer: Landmarks(n)")
         self._map = part(X, kernel, labeled)
         self.features = self._map(X)
+
+    def products(self, X: Matrix, known: Matrix) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the same as `KernelFunctions.products`, of the kernel of the landmarks."""
+        new, old = self._map(X), self._map(known)
+        return (new**2).sum(axis=1), new @ old.T, (old**2).sum(axis=1)
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         return np.asarray(self._map(X) @ coefficients.T)

@@ -10,8 +10,10 @@ from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from specmargin.estimators._base.feature_maps import (
+    EigenvectorFunctions,
     FeatureMap,
     KernelFunctions,
     LandmarkFunctions,
@@ -26,7 +28,9 @@ from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels, Targets
 from specmargin.objectives.held_out import leave_one_out as loo
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for, usual_ratio, weights_of_paper
+from specmargin.objectives.proved_decisions import DecisionBounds, chained, products_apart
 from specmargin.results import SolveResult
+from specmargin.rounding import UNIT, gamma
 from specmargin.spectra import Eigenvectors
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -225,6 +229,39 @@ class ManifoldModel:
         # A normal error of the deviation that suits it best, up to a constant.
         errors = [max(float(loo.squared_error(one, targets)), np.finfo(float).tiny) for one in left_out]
         return 0.5 * len(targets) * np.log(errors)
+
+    def _apart(self: Any) -> tuple[Any, Any]:
+        """Return an estimator with the weights in use, and the objective that it makes of what was learned from."""
+        known, labels, graph = self._remembered()
+        apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
+        apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
+        return apart, apart._objective(known, labels, graph)
+
+    def _objectives(self: Any) -> Any:
+        return self._apart()[1].one_vs_rest(self._remembered().labels)
+
+    def _bounds_at(self: Any, X: Matrix, bounds: list[DecisionBounds]) -> list[DecisionBounds]:
+        """Return bounds at new samples: those of each training sample, and how far k lets both differ."""
+        X, known = check_features(self, X, reset=False), self._remembered().X
+        results = self.result_ if len(bounds) > 1 else (self.result_,)
+        if isinstance(self._functions, EigenvectorFunctions):
+            ends = [self._functions.values(X, np.array([one[end] for one in bounds])).T for end in (0, 1)]
+            return [DecisionBounds(low, high) for low, high in zip(*ends, strict=True)]
+        parts: list[list[DecisionBounds]] = [[] for _ in bounds]
+        for start in range(0, X.shape[0], _BATCH):
+            rows = X[start : start + _BATCH]
+            own, cross, other = self._functions.products(rows, known)
+            apart = products_apart(own, cross, other, gamma(sum(cross.shape))).apart / np.sqrt(self.gamma_A_)
+            g = self._functions.values(rows, self.dual_coef_)
+            for k, (one, result) in enumerate(zip(bounds, results, strict=True)):
+                b, f = float(result.variables["b"]), np.asarray(result.variables["f"])
+                size = float(np.sqrt(other) @ np.abs(np.asarray(result.variables["alpha"])))
+                error, error_at = (
+                    gamma(2 * len(f) + 8) * np.sqrt(squares) * size + 4.0 * UNIT * abs(b) for squares in (own, other)
+                )
+                parts[k].append(chained(one, g[:, k] + b, f, one.radius * apart, error, error_at))
+        joined = [[np.concatenate([part[end] for part in each]) for end in (0, 1)] for each in parts]
+        return [DecisionBounds(low, high) for low, high in joined]
 
     def _kernel_blocks(self: Any, X: Matrix | None) -> tuple[KernelBlocks, float]:
         """Return the blocks of the training samples, or of new ones where no graph takes part, and the penalty gamma_A.

@@ -26,6 +26,7 @@ from specmargin.labels import Labels
 from specmargin.labels.shares import Balance
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.objectives.contract import unchecked
+from specmargin.objectives.proved_decisions import DecisionBounds
 from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
@@ -290,6 +291,16 @@ class JointClassifier(SpectrumClassifier):
 
 class FixedSpectrumClassifier(SpectrumClassifier):
     """A spectrum first, ``_weights(spectrum)``, then a classifier with an absolute or a relative margin on it."""
+
+    def _objectives(self) -> list[SpectrumMargin]:
+        binary = list(self._remembered().labels.one_vs_rest())
+        bounds = np.broadcast_to(getattr(self, "B_", np.inf), len(binary))
+        spectrum: Any = self.spectrum_
+        return [self._objective(spectrum, *parts) for parts in zip(binary, bounds.tolist(), strict=True)]
+
+    def _bounds_at(self, X: Matrix, bounds: list[DecisionBounds]) -> list[DecisionBounds]:
+        weights = self._weights_at(X)[0]
+        return [DecisionBounds(extend(one.low, weights), extend(one.high, weights)) for one in bounds]
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
         raise NotImplementedError
