@@ -32,6 +32,7 @@ OF_NO_MODULE = {
     "test_recorded_claims.py": "the claims of all papers, judged by the rows of the records",
     "tables/assessment/test_flawed_tables.py": "from a file to features, with the flaws of real files",
     "estimators/test_far_from_origin.py": "searches and estimators that meet hostile features",
+    "estimators/test_larger_graphs.py": "all classifiers over a graph, at new nodes of a larger one",
     "estimators/test_memory_refusals.py": "every estimator that refuses what does not fit into memory",
     "optima/boxes/test_label_count.py": "the exact search by boxes where a count confines the labels",
     "contract/test_failure_contract.py": "every public entry point with every bad input",

@@ -17,6 +17,7 @@ from specmargin import objectives, solvers
 from specmargin.estimators._base.calibrated import OnReduction
 from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.feature_maps import EigenvectorFunctions
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.proved_decisions import Optimum
@@ -251,6 +252,12 @@ class LapSVM(Optimum, ManifoldModel, SemiSupervisedClassifier):
 
         names = problems.default_solvers() if solver.name in ("auto", "dual") else None
         return [solved_by_cvxpy(problems.lapsvm_problem(one), solver, names) for one in base.one_vs_rest(labels)]
+
+    def _on_graph(self, X: Any, graph: Any) -> FloatArray:
+        if X is None or isinstance(self._functions, EigenvectorFunctions):
+            return super()._on_graph(X, graph)
+        self._larger(X, graph)  # that its nodes are those of fit and the rows of X
+        return self._at_new(X, self._decision)
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_

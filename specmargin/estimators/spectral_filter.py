@@ -30,7 +30,7 @@ from specmargin.objectives.held_out.label_flips import smoother
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_weights import COSTS, RULES, learn_weights, ridge_on_blocks
 from specmargin.spectra import filter_bank
-from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralFilterClassifier"]
 
@@ -186,39 +186,8 @@ class SpectralFilterClassifier(LinearDecisions, FilterModel, SemiSupervisedClass
     def _costs(self) -> Sequence[float]:
         return COSTS if isinstance(self.C, str) else (float(self.C),)
 
-    def decision_function(self, X: Matrix, graph: Any = None) -> FloatArray:
-        """Return f at new samples, or at new nodes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (k, n_features)
-            Features.
-        graph : {ndarray, sparse matrix} of shape (n + k, n + k), networkx.Graph or table of edges, optional
-            The n nodes of `fit` first, then the new ones, with their edges; where nodes have names, those of `fit` are
-            found by them, and the new ones are the index of X, or the numbers from n on. Features are filtered on it;
-            what was learned stays. Without it new samples get the weighted mean of the scores of their nearest training
-            samples.
-
-        Returns
-        -------
-        ndarray of shape (k,) or (k, n_classes)
-            Positive means ``classes_[1]`` with two classes; with more the largest column wins.
-        """
-        return super().decision_function(X) if graph is None else self.balance_(self._at_new_nodes(X, graph))
-
-    def predict(self, X: Matrix, graph: Any = None) -> AnyArray:
-        """Return the classes of new samples, or of new nodes.
-
-        Parameters
-        ----------
-        X, graph
-            The same as for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-        """
-        return self._classes_of(self.decision_function(X, graph))
+    def _on_graph(self, X: Any, graph: Any) -> FloatArray:
+        return self.balance_(self._at_new_nodes(X, graph))
 
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)

@@ -160,7 +160,7 @@ def number_of_nodes(graph: Any) -> int:
     return n_rows(getattr(graph, "eigenvectors", graph))
 
 
-def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashable] | None, n_new: int) -> Any:
+def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashable] | None, n_new: int | None) -> Any:
     """Return the matrix of a graph with the known nodes first and new ones behind; of a matrix, itself.
 
     Parameters
@@ -171,7 +171,8 @@ def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashabl
         Names of the nodes that were learned from, in their order.
     rows : sequence of names or None
         Names of the new ones, in the order of their features.
-    n_new : int
+    n_new : int or None
+        Number of the new ones; None: those that the graph has.
 
     Raises
     ------
@@ -184,7 +185,9 @@ def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashabl
     >>> with_new_nodes(nx.Graph([(2, 0), (0, 1)]), [0, 1], None, 1).toarray().tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    named = named_graph(graph, [*known, *(range(len(known), len(known) + n_new) if rows is None else rows)])
+    named = named_graph(graph) if n_new is None else None
+    numbers = range(len(known), len(known) + (n_new or 0)) if named is None else named.nodes
+    named = named_graph(graph, [*known, *(numbers if rows is None else rows)])
     if named is None:
         return graph
     lacking = [node for node in known if node not in set(named.nodes)]

@@ -1,16 +1,18 @@
-"""Values at new points: scores by averaging, eigenvectors by their own equation (Nyström)."""
+"""Values at new points: scores by averaging or harmonically, eigenvectors by their own equation (Nyström)."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
-__all__ = ["extend", "nystrom"]
+__all__ = ["extend", "harmonic", "nystrom"]
 
 
 def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) -> FloatArray:
@@ -104,6 +106,42 @@ def extend(values: FloatArray, weights: SparseArray) -> FloatArray:
     weights, total = _row_sums(weights, len(values))
     mean = weights @ values
     return mean / (total if values.ndim == 1 else total[:, None])
+
+
+def harmonic(values: FloatArray, graph: SparseArray) -> FloatArray:
+    r"""Return the harmonic extension of values to new nodes: each is the weighted mean of its neighbours' values.
+
+    With the old nodes first in the adjacency W, whose values are held, it minimises
+    :math:`\sum_{ij} w_{ij} (f_i - f_j)^2`. Where no two new nodes are joined it is that of `extend`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,) or (n, k)
+        Scores of the old nodes.
+    graph : sparse matrix of shape (n + m, n + m)
+        Adjacency, symmetric.
+
+    Returns
+    -------
+    ndarray of shape (m,) or (m, k)
+        nan at new nodes that no path joins to an old one.
+
+    Examples
+    --------
+    >>> path = sp.diags_array([np.ones(4), np.ones(4)], offsets=[1, -1]).tocsr()[[0, 4, 1, 2, 3]][:, [0, 4, 1, 2, 3]]
+    >>> harmonic(np.array([0.0, 4.0]), path).round(12).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    n, W = len(values), sp.csr_array(graph, dtype=np.float64)
+    cross, own = W[n:, :n], W[n:, n:]
+    _, component = connected_components(own, directed=False)
+    joined = np.isin(component, component[np.flatnonzero(cross.sum(axis=1) > 0)])
+    out = np.full((own.shape[0], *np.shape(values)[1:]), np.nan)
+    if joined.any():
+        degrees = (cross.sum(axis=1) + own.sum(axis=1))[joined]
+        system = sp.diags_array(degrees) - own[joined][:, joined]
+        out[joined] = splu(sp.csc_matrix(system)).solve(cross[joined] @ np.asarray(values, dtype=np.float64))
+    return out
 
 
 def _row_sums(weights: Matrix, n: int) -> tuple[SparseArray, FloatArray]:

@@ -10,18 +10,22 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from specmargin.checks import warn
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.fit_warnings import warn_of_classes
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.estimators._base.sklearn_bases import ClassifierMixin
-from specmargin.exceptions import InvalidInputError
+from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
+from specmargin.graphs import check_adjacency
+from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, is_unlabeled, label_array, label_vector, warn_of_marker
 from specmargin.labels.encoding import labels_of
 from specmargin.labels.shares import UNDECIDED, Balance, codes_of
 from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.solvers.manifold.left_out import MOST
-from specmargin.typing import AnyArray, FloatArray, Matrix
+from specmargin.spectra.extension import harmonic
+from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
@@ -82,34 +86,46 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     def _classes_of(self, scores: FloatArray) -> AnyArray:
         return np.asarray(self.classes_[codes_of(scores, self._rounding)])
 
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """Return f at new samples.
+    def decision_function(self, X: Matrix, graph: Any = None) -> FloatArray:
+        """Return f at new samples, or at new nodes of a graph.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+        X : {array-like, sparse matrix} of shape (m, n_features) or None
+            Features; the (m, n) kernel block where ``kernel="precomputed"``. None where new nodes have none.
+        graph : {ndarray, sparse matrix} of shape (n + m, n + m), networkx.Graph or table of edges, optional
+            The n nodes of `fit` first, then the new ones, with their edges; where nodes have names, those of `fit` are
+            found by them, and the new ones are the index of X, or come in the order of the graph. What was learned
+            stays: an expansion over a kernel decides about the features of new nodes, `SpectralFilterClassifier`
+            filters them, and all others extend their scores harmonically, so that each new node has the weighted mean
+            of its neighbours' scores. A new node that no path joins to an old one has the intercept. Of several graphs
+            a list.
 
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
             Positive means ``classes_[1]`` with two classes; with more the largest column wins.
-        """
-        return self._at_new(X, self._decision)
 
-    def predict(self, X: Matrix) -> AnyArray:
-        """Return the classes of new samples.
+        Raises
+        ------
+        ValueError
+            If the graph lacks nodes of `fit`, or the classifier learned from none.
+        """
+        return self._at_new(X, self._decision) if graph is None else self._on_graph(X, graph)
+
+    def predict(self, X: Matrix, graph: Any = None) -> AnyArray:
+        """Return the classes of new samples, or of new nodes of a graph.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
+        X, graph
             The same as for `decision_function`.
 
         Returns
         -------
         ndarray of shape (m,)
         """
-        return self._classes_of(self.decision_function(X))
+        return self._classes_of(self.decision_function(X, graph))
 
     def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.
@@ -218,3 +234,35 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError
+
+    def _on_graph(self, X: Any, graph: Any) -> FloatArray:
+        """Return scores at new nodes: the harmonic extension of those of fit."""
+        return self._or_intercept(harmonic(self.scores_, self._larger(X, graph)))
+
+    def _larger(self, X: Any, graph: Any) -> SparseArray:
+        """Return the adjacency of a graph with the nodes of fit first, and then new ones."""
+        check_is_fitted(self)
+        n = len(self.transduction_)
+        if not self._needs_graph():
+            raise InvalidInputError(f"{type(self).__name__} learned from no graph; leave graph out.")
+        m = None if X is None else n_rows(X)
+        W = check_adjacency(with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), m))
+        if W.shape[0] < n or (m is not None and W.shape[0] != n + m):
+            new = "the new ones" if m is None else f"the {m} rows of X"
+            raise InvalidInputError(
+                f"the graph has {W.shape[0]} nodes, which are not the {n} of fit and then {new}; pass the graph of fit "
+                "with the new nodes added."
+            )
+        return W
+
+    def _or_intercept(self, scores: FloatArray) -> FloatArray:
+        """Return scores at new nodes, those that are nan replaced by what an intercept alone decides; warn of these."""
+        apart = np.isnan(scores if scores.ndim == 1 else scores[:, 0])
+        if apart.any():
+            b = np.asarray(getattr(self, "intercept_", np.zeros(1)))
+            scores[apart] = self.balance_(b[0] if scores.ndim == 1 else b)
+            warn(
+                f"{np.count_nonzero(apart)} new nodes are joined to no old one: the intercept decides about them.",
+                DisconnectedGraphWarning,
+            )
+        return self._finite(scores)

@@ -31,6 +31,7 @@ from specmargin.results import SolveResult
 from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
 from specmargin.spectra import Spectrum, extend
+from specmargin.spectra.extension import harmonic
 from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reached, reused, whole_eigenspaces
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -206,6 +207,16 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
         return self.balance_(_extended(self._parts, weights) + self.intercept_)
+
+    def _on_graph(self, X: Any, graph: Any) -> FloatArray:
+        several = list(graph) if isinstance(graph, list | tuple) and graph and all(map(is_graph, graph)) else [graph]
+        if len(several) != len(self._parts):
+            raise InvalidInputError(f"{len(several)} graphs were passed, but fit had {len(self._parts)}; pass as many.")
+        larger = [self._larger(X, one) for one in several]
+        if len(larger) == 1:
+            return self._or_intercept(harmonic(self.scores_, larger[0]))
+        parts = [np.nan_to_num(harmonic(part, W)) for part, W in zip(self._parts, larger, strict=True)]
+        return self._finite(self.balance_(np.sum(parts, axis=0) + self.intercept_))
 
     def _weights_at(self, X: Matrix) -> list[SparseArray]:
         """Return the weights of the training samples at new ones, graph by graph."""
