@@ -42,7 +42,7 @@ from .estimators.storage import load, save
 from .estimators.with_unlabeled import WithUnlabeled
 from .exceptions import SolverError
 from .labels import encode_labels, hide_labels
-from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
+from .model_selection import LabeledKFold, Nodes, labeled_accuracy, precision_recall_breakeven
 from .problems import certify, solve
 from .proofs import Verification, load_result, save_result, verify
 from .results import Certificate, SolveResult, Status
@@ -101,6 +101,7 @@ __all__ = [
     "Comparison",
     # model selection
     "LabeledKFold",
+    "Nodes",
     "WithUnlabeled",
     "labeled_accuracy",
     "precision_recall_breakeven",

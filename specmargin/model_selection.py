@@ -7,6 +7,9 @@ marker. Pass both to scikit-learn: ``GridSearchCV(estimator, grid, cv=LabeledKFo
 scoring=labeled_accuracy)``. The estimators' own ``score`` ignores the marker, too, so that plain folds give a number
 that means something; their test folds may hold few labelled samples.
 
+A graph, or a kernel matrix, cannot be cut like rows of features. `Nodes` holds either: of its slices every fit keeps
+all samples, those of the test fold among the unlabelled ones.
+
 Tools that read y as plain classes (voting, stacking, calibration, one against the rest, bagging) know no marker:
 `specmargin.WithUnlabeled` brings the unlabelled samples to every fit by itself, so that such tools are given labelled
 samples alone. docs/scikit_learn.md has a table of the tools.
@@ -19,7 +22,9 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +32,12 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers, first_of, numbers_array
 from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs.node_names import by_row
+from specmargin.graphs.node_names import by_row, n_rows, number_of_nodes
 from specmargin.labels import is_unlabeled, label_array, label_vector
 from specmargin.labels.encoding import class_by_class
 from specmargin.typing import AnyArray, IntArray
 
-__all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]
+__all__ = ["LabeledKFold", "Nodes", "labeled_accuracy", "precision_recall_breakeven"]
 
 
 class LabeledKFold:
@@ -140,6 +145,83 @@ class LabeledKFold:
             train[test] = False
             yield np.flatnonzero(train), test
             train[test] = True
+
+
+class Nodes:
+    """Samples whose slices keep all of them: a graph, or a kernel matrix, for scikit-learn's cross-validation.
+
+    Pass it in the place of X. A tool that takes rows of it takes labels: an estimator that is fitted to such rows
+    learns from all samples, with the labels of these rows alone, and predicts rows by their ``transduction_``. No label
+    of another row is passed on.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n, n_features), optional
+        Features; an (n, n) Gram matrix where ``kernel="precomputed"``. None where a graph alone is learned from.
+    graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or list, optional
+        What `fit` of the estimator takes. One of X and graph is needed.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows that this slice is of.
+    key : str
+        What all slices of the same samples share, and no others.
+    shape : tuple of int
+        Their number, and that of the columns of X, n without it.
+
+    Raises
+    ------
+    ValueError
+        If there is neither X nor a graph.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
+    >>> nodes = sm.Nodes(graph=sm.graphs.knn_graph(X, n_neighbors=6))
+    >>> search = GridSearchCV(sm.SpectralRidge(), {"q": [5, 20]}, cv=sm.LabeledKFold(3)).fit(nodes, y)
+    >>> search.predict(nodes).shape, nodes[:3].shape
+    ((120,), (3, 120))
+    """
+
+    def __init__(self, X: Any = None, *, graph: Any = None) -> None:
+        if X is None and graph is None:
+            raise InvalidInputError("Nodes need features, a kernel matrix or a graph; pass X, graph or both.")
+        self.X, self.graph = X, graph
+        n = n_rows(X) if X is not None else number_of_nodes(graph) or len(graph)
+        self.rows: IntArray = np.arange(n)
+        shape = getattr(X, "shape", None) or np.shape(X if X is not None else np.zeros((0, n)))
+        self.key = uuid4().hex
+        self._all, self._columns = n, int(shape[1]) if len(shape) > 1 else 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows of this slice, and of columns."""
+        return len(self.rows), self._columns
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: Any) -> Nodes:
+        """Return a slice of rows; of the rows and columns of a kernel matrix the rows decide."""
+        first = key[0] if isinstance(key, tuple) else key
+        part = copy(self)
+        part.rows = self.rows[np.ravel(first) if isinstance(first, np.ndarray | list) else first]
+        return part
+
+    def labels(self, values: npt.ArrayLike, other: Any) -> AnyArray:
+        """Return labels, targets or weights of all samples: those of this slice, and another value for all others."""
+        given = values if isinstance(values, np.ndarray) else label_array(values)
+        if len(given) != len(self.rows):
+            raise InvalidInputError(f"y has {len(given)} labels for {len(self.rows)} rows; pass one per row.")
+        plain = given.dtype.kind in "biuf" and isinstance(other, int | float) and not isinstance(other, bool)
+        kind = np.result_type(given, type(other)) if plain else object
+        held = np.full((self._all, *given.shape[1:]), other, dtype=kind)
+        held[self.rows] = given
+        return held
 
 
 def _marker_of(estimator: Any) -> Any:

@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import specmargin as sm
 from specmargin.datasets import make_two_moons
 from specmargin.labels import hide_labels, is_unlabeled
 from specmargin.model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -277,3 +278,108 @@ def test_names_of_classes_change_no_fold(shuffle):
     folds = [test.tolist() for _, test in cv.split(None, truth)]
     for names in ([2, 0, 1], [1, 0, 2], ["b", "c", "a"]):
         assert folds == [test.tolist() for _, test in cv.split(None, np.array(names)[truth])]
+
+
+# Nodes: slices that keep all samples
+
+
+def nodes_of(kind, moons):
+    X, _ = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    K = sm.kernels.gram(X, gamma=4.0)
+    return {
+        "graph": (sm.STORM(q=15), sm.Nodes(graph=W), {"C": [1.0, 10.0]}),
+        "named graph": (sm.SpectralRidge(q=15), sm.Nodes(graph=sm.graphs.to_networkx(W)), {"power": [1.0, 2.0]}),
+        "features": (sm.LapRLS(), sm.Nodes(X, graph=W), {"gamma_A": [0.01, 1.0]}),
+        "kernel": (sm.LapSVM(kernel="precomputed"), sm.Nodes(K, graph=W), {"gamma_A": [0.01, 1.0]}),
+        "kernel alone": (sm.LapSVM(kernel="precomputed", gamma_I=0), sm.Nodes(K), {"gamma_A": [0.01, 1.0]}),
+    }[kind]
+
+
+KINDS = ["graph", "named graph", "features", "kernel", "kernel alone"]
+
+
+@pytest.fixture(scope="module")
+def partly():
+    X, t = sm.datasets.make_two_moons(n_samples=90, noise=0.1, random_state=0)
+    return X, sm.hide_labels(t, per_class=8, random_state=0)
+
+
+@pytest.mark.filterwarnings("ignore:.*order.*")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fold_keeps_all_nodes_and_hides_its_labels(kind, partly):
+    clf, nodes, _ = nodes_of(kind, partly)
+    y = partly[1]
+    for train, test in sm.LabeledKFold(4).split(nodes, y):
+        part = nodes[np.ix_(train, train)] if "kernel" in kind else nodes[train]
+        fold = clone(clf).fit(part, y[train])
+        hidden = y.copy()
+        hidden[test] = -1
+        whole = clone(clf).fit(nodes.X, hidden, graph=nodes.graph)
+        np.testing.assert_array_equal(fold.scores_, whole.scores_)
+        np.testing.assert_array_equal(fold.predict(nodes[test]), whole.transduction_[test])
+
+
+@pytest.mark.filterwarnings("ignore:.*order.*")
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_label_of_the_test_fold_is_read(kind, partly):
+    clf, nodes, grid = nodes_of(kind, partly)
+    y, folds = partly[1], list(sm.LabeledKFold(4).split(None, partly[1]))
+    _, test = folds[0]
+    changed = y.copy()
+    changed[test] = 1 - changed[test]
+    scores = []
+    for labels in (y, changed):
+        search = GridSearchCV(clf, grid, cv=folds[:1], refit=False, error_score="raise").fit(nodes, labels)
+        scores.append(search.cv_results_["mean_test_score"])
+    # The same predictions are compared with labels that are all false.
+    np.testing.assert_allclose(scores[0] + scores[1], 1.0)
+
+
+@pytest.mark.parametrize("kind", ["graph", "kernel"])
+def test_a_grid_ends_in_a_fit_to_all_labels(kind, partly):
+    clf, nodes, grid = nodes_of(kind, partly)
+    y = partly[1]
+    search = GridSearchCV(clf, grid, cv=sm.LabeledKFold(4), error_score="raise").fit(nodes, y)
+    again = clone(clf).set_params(**search.best_params_).fit(nodes.X, y, graph=nodes.graph)
+    np.testing.assert_array_equal(search.predict(nodes), again.transduction_)
+    assert search.score(nodes, y) == again.score(None, y)
+
+
+def test_weights_follow_their_rows(partly):
+    X, y = partly
+    nodes, weights = sm.Nodes(X), np.arange(1.0, len(y) + 1)
+    rows = np.flatnonzero(y != -1)
+    one = sm.LapRLS().fit(nodes[rows], y[rows], sample_weight=weights[rows])
+    np.testing.assert_array_equal(one.scores_, sm.LapRLS().fit(X, y, sample_weight=weights).scores_)
+
+
+def test_classes_with_names_and_numbers_have_their_markers(partly):
+    X, y = partly
+    names = np.where(y == -1, None, np.where(y == 1, "b", "a"))
+    nodes, rows = sm.Nodes(X), np.flatnonzero(y != -1)
+    one = sm.LapRLS(unlabeled=None).fit(nodes[rows], names[rows])
+    assert set(one.predict(nodes)) == {"a", "b"}
+    z = np.where(y == -1, np.nan, y)
+    regressor = sm.LapRLSRegressor().fit(nodes[rows], z[rows])
+    np.testing.assert_array_equal(regressor.predict(nodes[:5]), sm.LapRLSRegressor().fit(X, z).transduction_[:5])
+
+
+def test_other_nodes_are_refused(partly):
+    X, y = partly
+    clf = sm.LapRLS().fit(sm.Nodes(X), y)
+    with pytest.raises(ValueError, match="these nodes are not the 90 of fit"):
+        clf.predict(sm.Nodes(X))
+    with pytest.raises(ValueError, match="are not the 90 of fit"):
+        sm.LapRLS().fit(X, y).predict(sm.Nodes(X))
+    with pytest.raises(ValueError, match="pass X, graph or both"):
+        sm.Nodes()
+    with pytest.raises(ValueError, match="3 labels for 90 rows"):
+        sm.LapRLS().fit(sm.Nodes(X), y[:3])
+
+
+def test_rows_of_a_graph_name_what_to_pass(partly):
+    X, y = partly
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    with pytest.raises(ValueError, match=r"sm\.Nodes\(X, graph=W\)"):
+        sm.SpectralRidge().fit(X[:50], y[:50], graph=W[:50])

@@ -22,9 +22,9 @@ from specmargin.typing import Matrix, SparseArray
 __all__ = ["check_adjacency", "named_adjacency", "named_graph", "refuse_lists", "to_networkx", "warn_of_order"]
 
 _ROWS_ONLY = (
-    "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: give each fold "
-    "its own graph by leaving graph= out; or fit on all samples with the labels of the test fold hidden, and compare "
-    "transduction_ with them."
+    "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: pass "
+    "sm.Nodes(X, graph=W) in the place of X, of which every fold keeps all nodes, with the labels of the test fold "
+    "hidden; or give each fold its own graph by leaving graph= out."
 )
 """Why a graph that was cut like rows of features is not square."""
 

@@ -31,6 +31,7 @@ from specmargin.graphs.connectivity import KERNEL
 from specmargin.graphs.node_names import by_row, in_one_order, number_of_nodes, row_names
 from specmargin.graphs.parts import built, ties
 from specmargin.labels import Labels
+from specmargin.model_selection import Nodes
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.solvers.parts import Solver
 from specmargin.spectra import Spectrum, extend
@@ -76,6 +77,8 @@ class SemiSupervised(Composed):
     """Names of the samples, by which `score` matches labels."""
     _unreached: ClassVar[str] = KERNEL
     """How samples of components without a label are predicted."""
+    _nodes: str | None = None
+    """Key of the `Nodes` that were learned from."""
     _alone: bool = False
     """Whether nothing but a graph was passed to `fit`."""
     graph: Any
@@ -139,6 +142,12 @@ class SemiSupervised(Composed):
 
         The graph is that of the neighbours where one is needed.
         """
+        self._nodes = X.key if isinstance(X, Nodes) else None
+        if isinstance(X, Nodes):
+            graph = X.graph if graph is None else graph
+            y = None if y is None else X.labels(y, self._marker)
+            sample_weight = None if sample_weight is None else X.labels(sample_weight, 0.0)
+            X = X.X
         given = X
         self._alone, self._rows = X is None, None
         self.__dict__.pop("nodes_", None)
@@ -261,6 +270,13 @@ class SemiSupervised(Composed):
                 "X=None are no new samples; pass their features. What is predicted of the samples (nodes) of fit is "
                 "transduction_, and score(None, y) compares that with y."
             )
+        if isinstance(X, Nodes):
+            known: FloatArray = getattr(self, "scores_", self.transduction_)
+            if X.key != self._nodes:
+                raise InvalidInputError(
+                    f"these nodes are not the {len(known)} of fit; pass rows of those, or features of new samples."
+                )
+            return known[X.rows]
         X = check_features(self, X, reset=False)
         with numerical_failures(self):
             return self._finite(in_batches(values, X, len(self.transduction_)))

@@ -51,7 +51,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         ndarray of shape (m,) or (m, n_outputs)
         """
         f = self._at_new(X, self._values)
-        return f[:, 0] if self.transduction_.ndim == 1 else f
+        return f[:, 0] if f.ndim > self.transduction_.ndim else f
 
     def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return R^2 on the labelled samples, the mean over outputs; those whose target is NaN are left out.
