@@ -130,6 +130,8 @@ PRIVATE_READS = {
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
     "specmargin.estimators._base.label_robustness": "of the estimator whose labels are false",
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
+    "specmargin.estimators._base.manifold": "of a clone of the same estimator",
+    "specmargin.estimators._base.proved_decisions": "of the estimator whose decisions are compared",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
     "specmargin.estimators._search.candidates": "of the estimator whose parameters it chooses",

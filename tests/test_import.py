@@ -42,7 +42,7 @@ NAMES = {
     ],
     "tables.auto_ssl": ["AutoSSL"],
     "estimators.storage": ["save", "load"],
-    "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
+    "model_selection": ["LabeledKFold", "Nodes", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "estimators.with_unlabeled": ["WithUnlabeled"],
     "exceptions": ["SolverError"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -153,6 +153,8 @@ class KTA(FixedSpectrumClassifier):
     solver: Any = "auto"
     random_state: Any = 0
     unlabeled: Any = -1
+
+    _objectives: ClassVar[Any] = None  # the optimum has another spectrum
 
     def _solve(self, spectrum: Spectrum, labels: Labels, change: ChangedModel) -> Answer:
         solver = part_of("solver", self.solver)

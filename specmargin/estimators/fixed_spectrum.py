@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from specmargin.estimators._base.parameters import part_of
-from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.spectrum_classifier import FixedSpectrumClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.spectra import Spectrum, Transform
@@ -24,7 +23,7 @@ __all__ = ["SpectralKernelSVM", "XuSpectralSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralKernelSVM(Optimum, FixedSpectrumClassifier):
+class SpectralKernelSVM(FixedSpectrumClassifier):
     """Support vector machine (or relative margin machine) on a parametric transform of the Laplacian's spectrum.
 
     Parameters
@@ -154,7 +153,7 @@ class SpectralKernelSVM(Optimum, FixedSpectrumClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class XuSpectralSVM(Optimum, FixedSpectrumClassifier):
+class XuSpectralSVM(FixedSpectrumClassifier):
     """Support vector machine on the spectrum of Xu et al. (2007): ordered, and independent of the labels.
 
     In their problem the weights delta touch neither the classifier nor the objective, so that every spectrum of

@@ -150,7 +150,6 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
     tol: float = 1e-6
 
     _tells_classes: ClassVar[bool] = False
-    _keeps_training: ClassVar[bool] = True
 
     def _fit(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, targets, graph)

@@ -20,7 +20,6 @@ from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions
 from specmargin.estimators._base.manifold import ManifoldModel
 from specmargin.estimators._base.parameters import part_of
-from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.graphs import KNN, Laplacian
 from specmargin.kernels import RBF
@@ -37,7 +36,7 @@ __all__ = ["LapSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVM(Optimum, ManifoldModel, SemiSupervisedClassifier):
+class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     """Laplacian support vector machine.
 
     Solves, per class against the rest, the objective of `specmargin.objectives.LapSVM`: with the hinge

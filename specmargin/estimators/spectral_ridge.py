@@ -21,7 +21,6 @@ from specmargin.estimators._base.label_robustness import Smoother
 from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
-from specmargin.estimators._base.proved_decisions import Optimum
 from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
@@ -62,7 +61,7 @@ def _kind(name: str, value: Any) -> Laplacian:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(LinearDecisions, Optimum, SemiSupervisedClassifier):
+class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over

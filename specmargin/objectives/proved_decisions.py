@@ -98,7 +98,7 @@ def decision_bounds(
     >>> labels = sm.encode_labels(sm.hide_labels(y, per_class=4, random_state=0))
     >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=5))
     >>> obj = sm.objectives.LapSVM(K, L, labels, loss="squared_hinge", gamma_A=0.1, gamma_I=1.0)
-    >>> low, high = decision_bounds(obj, sm.solvers.pcg(obj, tol=1e-3).variables)
+    >>> low, high, _ = decision_bounds(obj, sm.solvers.pcg(obj, tol=1e-3).variables)
     >>> exact = sm.solvers.factorized(obj).variables["f"]
     >>> bool(((low <= exact) & (exact <= high)).all()), float(((low > 0) | (high < 0)).mean())
     (True, 1.0)
@@ -225,13 +225,13 @@ def _label_intervals(loss: Any, y: FloatArray, s: FloatArray, f: FloatArray, rad
     with np.errstate(over="ignore", invalid="ignore"):
         most = np.maximum(radius, excess(t))  # of every interval the decisions are part, so that it grows from these
         known = np.isfinite(most)
-        ends = [t + way * _reach(lambda t: excess(t) <= most, t, way) for way in (-1.0, 1.0)]
+        ends = [t + way * _extent(lambda t: excess(t) <= most, t, way) for way in (-1.0, 1.0)]
     below, above = (np.where(known, end, way * np.inf) for end, way in zip(ends, (-1.0, 1.0), strict=True))
     slack = 4.0 * UNIT * np.abs(t)
     return DecisionBounds(np.where(y > 0, below, -above) - slack, np.where(y > 0, above, -below) + slack)
 
 
-def _reach(inside: Callable[[FloatArray], Any], start: FloatArray, way: float) -> FloatArray:
+def _extent(inside: Callable[[FloatArray], Any], start: FloatArray, way: float) -> FloatArray:
     """Return how far a convex set reaches from points of it, never too little: by powers of two, inf beyond all."""
     low, high = np.full(len(start), -_FARTHEST), np.full(len(start), _FARTHEST)
     for _ in range(_HALVINGS):

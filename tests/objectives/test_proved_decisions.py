@@ -110,7 +110,7 @@ def test_no_proved_decision_of_several_classes_differs_from_the_optimum(moons, r
     for penalty in (1e-6, 0.1, 1e6):
         obj = SpectralRidge(spectrum, labels, power_spectrum(spectrum), penalty)
         found = shares(obj, dict(sm.solvers.spectral_ridge(obj, tol=1e-13).variables), rng)
-        assert penalty == 1e6 or found[-1] > 0.95
+        assert penalty == 1e6 or found[-1] > 0.93
 
 
 def test_weights_of_labels_are_part_of_the_problem(moons, rng):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from specmargin.checks import warn
 from specmargin.estimators._base.calibrated import Calibration, OnReduction
 from specmargin.estimators._base.fit_warnings import warn_of_classes
+from specmargin.estimators._base.proved_decisions import ProvedDecisions, proved_decisions
 from specmargin.estimators._base.semi_supervised import SemiSupervised, numerical_failures, require_rows
 from specmargin.estimators._base.sklearn_bases import ClassifierMixin
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
@@ -25,7 +26,12 @@ from specmargin.model_selection import labeled_accuracy
 from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.solvers.manifold.left_out import MOST
 from specmargin.spectra.extension import harmonic
-from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
+from specmargin.typing import AnyArray, BoolArray, FloatArray, Matrix, SparseArray
+
+
+def _proves(estimator: Any) -> bool:
+    """Whether the problems of a classifier have a norm that is given."""
+    return getattr(estimator, "_objectives", None) is not None
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
@@ -203,6 +209,49 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         self._calibration = Calibration(labels, known, None if known is not None else (clone(self), X, graph))
         if known is not None and labels.n_labeled > MOST:
             self.calibration_  # noqa: B018 - a few folds next to such a fit, and no matrix is kept for later
+
+    @property
+    def proved_(self) -> BoolArray:
+        """Whether each prediction of a training sample is proved to be that of the optimum (`proved_decisions`)."""
+        try:
+            return self.proved_decisions().proved
+        except InvalidInputError as error:
+            raise AttributeError(f"there is no proved_: {error}") from error
+
+    @available_if(_proves)
+    def proved_decisions(self, X: Matrix | None = None) -> ProvedDecisions:
+        """Return which predictions are proved to be those of the optimum.
+
+        A gap proves how good the objective is. The norm is strongly convex, so that it also proves how far the
+        decisions can be from those of the optimum (`specmargin.objectives.proved_decisions`), rounding included. What
+        is proved is the class at the thresholds of `balance_`, which are held: it is what every optimum of the problem
+        that was solved would be given by the same map. It takes a factorisation, and is computed when it is asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples; by default the training samples.
+
+        Returns
+        -------
+        ProvedDecisions
+            ``proved``, ``share``, and the ends of the intervals of scores, ``low`` and ``high``.
+
+        Raises
+        ------
+        ValueError
+            Where nothing can be proved: `model` changes the problem, or ``kernel="precomputed"`` leaves no samples to
+            compute it from.
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
+        >>> print(sm.LapSVM().fit(X, y).proved_decisions())
+        120 of 120 predictions (100.0 %) are proved to be those of the optimum
+        """
+        return proved_decisions(self, X)
 
     @available_if(lambda self: hasattr(self, "_problem"))
     def build_problem(self, X: Matrix, y: Any, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:

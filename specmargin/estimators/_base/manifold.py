@@ -86,6 +86,7 @@ class ManifoldModel:
     _place: Matrix | NeighborSearch | None
 
     _tells_classes: ClassVar[bool] = True
+    _keeps_training: ClassVar[bool] = True
 
     @classmethod
     def from_published(cls: Any, *, gamma_A: float, gamma_I: float, l: int, u: int, form: str, **params: Any) -> Any:

@@ -303,6 +303,8 @@ class JointClassifier(SpectrumClassifier):
 class FixedSpectrumClassifier(SpectrumClassifier):
     """A spectrum first, ``_weights(spectrum)``, then a classifier with an absolute or a relative margin on it."""
 
+    _keeps_training: ClassVar[bool] = True
+
     def _objectives(self) -> list[SpectrumMargin]:
         binary = list(self._remembered().labels.one_vs_rest())
         bounds = np.broadcast_to(getattr(self, "B_", np.inf), len(binary))
