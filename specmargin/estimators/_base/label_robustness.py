@@ -15,6 +15,7 @@ from specmargin.estimators._base.semi_supervised import check_features, numerica
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.labels.shares import UNDECIDED, Balance, codes_of
+from specmargin.objectives.held_out.collective_flips import CollectiveFlips, collective_flips
 from specmargin.objectives.held_out.label_flips import (
     LabelRobustness,
     enumerated_flips,
@@ -66,6 +67,28 @@ def count_flips(estimator: Any, X: Matrix | None, max_flips: int | None) -> Labe
     if X is None:
         counted[labels.labeled] = False
     return LabelRobustness(codes, radius, flips, decides, labels.labeled, labels.classes, limit, counted)
+
+
+def count_together(estimator: Any, r: int, X: Matrix | None, time_limit: float) -> CollectiveFlips:
+    """Return what ``collective_flips`` of a classifier says; ``_smoother(X)`` has its decisions as a linear map."""
+    refuse_changed(estimator, "collective flips")
+    labels: Labels = estimator._remembered().labels
+    _check(labels, None)
+    if estimator.class_balance is not None or estimator.class_weight is not None:
+        raise InvalidInputError(
+            "thresholds and weights that follow from the labels are no linear map of them; take class_balance=None and "
+            f"class_weight=None, or the bound (label_robustness(max_flips={r}).radius <= {r}).sum()."
+        )
+    if X is not None:
+        X = check_features(estimator, X, reset=False)
+    with numerical_failures(estimator):
+        H, at = estimator._smoother(X)(labels.weights)
+        _require_reproduced(estimator, H, labels)
+    counted = np.ones(at.shape[-2], dtype=bool)
+    if X is None:
+        counted[labels.labeled] = False
+    options = {"counted": counted, "rounding": estimator._rounding, "time_limit": time_limit}
+    return collective_flips(at, labels.sign_codes, len(labels.classes), r, **options)
 
 
 def _require_reproduced(estimator: Any, H: FloatArray, labels: Labels) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 
 from specmargin.checks import flag
 from specmargin.estimators._base.changed_model import refuse_changed
-from specmargin.estimators._base.label_robustness import Smoother, count_flips
+from specmargin.estimators._base.label_robustness import Smoother, count_flips, count_together
 from specmargin.estimators._base.manifold import KernelBlocks
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
+from specmargin.objectives.held_out.collective_flips import CollectiveFlips
 from specmargin.objectives.held_out.conformal import ConformalRidge, label_sets
 from specmargin.objectives.held_out.label_flips import LabelRobustness
 from specmargin.typing import BoolArray, FloatArray, Matrix
@@ -169,6 +170,44 @@ class LinearDecisions:
         (True, (120, 10))
         """
         return count_flips(self, X, max_flips)
+
+    def collective_flips(self, r: int, X: Matrix | None = None, *, time_limit: float = 60.0) -> CollectiveFlips:
+        """Return how many predictions r false labels change at once, at most.
+
+        `label_robustness` asks of each prediction by itself which labels would change it, and these differ from one to
+        the next. Here one set of r labels is false for all. What is held is the same.
+
+        Parameters
+        ----------
+        r : int
+            Number of false labels, at most.
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples; by default the training samples whose label is not given.
+        time_limit : float, default 60
+            Seconds of HiGHS. Where they end first, the number is a bound.
+
+        Returns
+        -------
+        CollectiveFlips
+            ``bound``, which is exact where ``exact`` says so, the labels that attain ``attained``, and the bounds
+            ``relaxed`` and ``one_at_a_time``.
+
+        Raises
+        ------
+        ValueError
+            If r is larger than the number of labels, a class has one label only, or `class_balance` or `class_weight`
+            make decisions other than linear in the labels.
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.2, random_state=0)
+        >>> y = sm.hide_labels(truth, per_class=5, random_state=0)
+        >>> together = sm.SpectralRidge(class_balance=None).fit(X, y).collective_flips(1)
+        >>> together.exact, together.bound <= together.one_at_a_time
+        (True, True)
+        """
+        return count_together(self, r, X, time_limit)
 
     def _p_values(self, X: Matrix | None, labels: Labels, class_conditional: bool) -> FloatArray:
         ridge, blocks = self._conformal(X, labels)

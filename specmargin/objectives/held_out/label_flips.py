@@ -32,7 +32,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.held_out.leave_one_out import RidgePath
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["LabelRobustness", "enumerated_flips", "label_sets_up_to", "linear_flips", "smoother"]
+__all__ = ["LabelRobustness", "enumerated_flips", "false_labels", "label_sets_up_to", "linear_flips", "smoother"]
 
 _SHOWN = 3
 """Labels that a line names: those that decide most."""
@@ -245,7 +245,7 @@ def label_sets_up_to(l: int, n_classes: int, most: int) -> int:
     return l
 
 
-def _false_labels(known: IntArray, n_classes: int, r: int) -> Iterator[tuple[IntArray, IntArray]]:
+def false_labels(known: IntArray, n_classes: int, r: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield r positions of labels and the classes that they move to, every one."""
     for at in combinations(range(len(known)), r):
         others = [[k for k in range(n_classes) if k != known[i]] for i in at]
@@ -279,7 +279,7 @@ def enumerated_flips(
     radius, flips = np.full(len(codes), limit + 1), np.full((len(codes), l), -1)
     decides = np.zeros((len(codes), l), dtype=bool)
     for r in range(1, limit + 1):
-        for at, to in _false_labels(known, n_classes, r):
+        for at, to in false_labels(known, n_classes, r):
             labels = known.copy()
             labels[at] = to
             changed = decide(labels) != codes

@@ -173,3 +173,45 @@ def test_a_class_of_one_label_is_refused():
         sm.SpectralRidge().fit(X, y).label_robustness()
     with pytest.raises(InvalidInputError, match="continuous"):
         sm.SpectralRidge().fit(X, np.where(np.arange(len(X)) < 9, X[:, 0], -1.0))
+
+
+# Predictions that change at once
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_as_many_change_at_once_as_in_the_worst_fit(name, n_classes):
+    X, _, y = samples(n_classes)
+    clf = CLASSIFIERS[name](class_balance=None).fit(X, y)
+    found = clf.collective_flips(1)
+    hidden = y < 0
+    refits = [
+        (clone(clf).fit(X, moved).transduction_ != clf.transduction_)[hidden].sum() for moved in false_labels(y, 1)
+    ]
+    assert found.exact
+    assert found.attained == max(refits)
+    assert found.one_at_a_time == (clf.label_robustness().radius[hidden] <= 1).sum()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_new_samples_change_at_once():
+    X, _, y = samples(2)
+    clf = CLASSIFIERS["LapRLS"](class_balance=None).fit(X, y)
+    found = clf.collective_flips(2, X[:4] + 0.1)
+    assert found.total == 4
+    assert found.bound <= 4
+
+
+@pytest.mark.parametrize(
+    ("clf", "r", "text"),
+    [
+        (sm.LapRLS(**FIXED), 1, "take class_balance=None"),
+        (sm.LapRLS(**FIXED, class_balance=None, class_weight="balanced"), 1, "class_weight=None"),
+        (sm.LapRLS(**FIXED, class_balance=None), 7, "there are 6; take 0 to 6"),
+    ],
+)
+def test_what_is_not_linear_and_too_many_labels_are_refused(clf, r, text):
+    X, _, y = samples(2)
+    with pytest.raises(InvalidInputError, match=text):
+        clf.fit(X, y).collective_flips(r)
