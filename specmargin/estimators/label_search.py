@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice, shown, warn
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
+from specmargin.estimators._base.label_weights import weights_of_classes
 from specmargin.estimators._base.parameters import RULES, is_precomputed
-from specmargin.estimators._base.semi_supervised import SemiSupervised
+from specmargin.estimators._base.semi_supervised import SemiSupervised, fitting
 from specmargin.estimators._base.semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators._base.sklearn_bases import MetaEstimatorMixin
 from specmargin.estimators._search.candidates import Candidates, checked_grid
 from specmargin.estimators._search.filters import FilterCandidates
-from specmargin.estimators._search.manifold import MarginCandidates, RidgeCandidates, SquaredCandidates
+from specmargin.estimators._search.manifold import (
+    FewerLabels,
+    MarginCandidates,
+    RidgeCandidates,
+    SquaredCandidates,
+)
 from specmargin.estimators._search.spectra import AlignedCandidates, SpectrumCandidates
 from specmargin.estimators._search.trials import OF_DECISIONS, Trials
 from specmargin.estimators.alignment import KTA
@@ -35,8 +42,7 @@ from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.estimators.spectrum_margin import STORM
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.labels import Targets
-from specmargin.objectives.held_out import leave_one_out as loo
-from specmargin.typing import AnyArray, FloatArray, Matrix
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["LabelSearch"]
 
@@ -238,8 +244,86 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
     def _graph(self, X: Matrix, graph: Any) -> Any:
         return graph  # the candidates make them, or check this one
 
+    @available_if(_has("predict_proba"))
+    def fit_held_out(
+        self,
+        X: Matrix,
+        y: Any,
+        folds: Iterable[tuple[IntArray, IntArray]],
+        *,
+        progress: Callable[[str], None] | None = None,
+    ) -> FloatArray:
+        """Fit, and return the probabilities that the whole search finds for left-out labels of each fold.
+
+        Nothing that chooses has seen them, so that their errors are those of the search. For `LapRLS` over a stored
+        kernel all folds share the factorisations of `fit`; other estimators are fitted anew for every fold.
+
+        Parameters
+        ----------
+        X, y
+            The same as for `fit`; y by row.
+        folds : iterable of pairs of ndarray
+            Samples that train and that are tested, as `specmargin.LabeledKFold` splits them: labels of the latter are
+            hidden. Two classes are left in each.
+        progress : callable, optional
+            Gets a line of text when something is done; what it raises ends the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            0 of a class that the fold hides, nan of samples that are in no fold.
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
+        >>> search = sm.LabelSearch(sm.LapRLS(), {"gamma_A": [0.1, 1.0], "graph": [5]})
+        >>> p = search.fit_held_out(X, y, sm.LabeledKFold(3).split(X, y))
+        >>> bool((p[y >= 0].argmax(axis=1) == y[y >= 0]).all())
+        True
+        """
+        with fitting(self):
+            X, y, labels, _, _ = self._read(X, y, None, None)
+            candidates, criterion = self._candidates(X, y, labels, None, None)
+            parts = [self._part(candidates, test) for _, test in folds]
+            if isinstance(candidates, SquaredCandidates):
+                candidates.parts = [part for part, _, _ in parts if part is not None]
+                candidates.progress = progress
+            self._choose(candidates, criterion)
+            p = np.full((len(y), len(labels.classes)), np.nan)
+            for k, (part, seen, test) in enumerate(parts, start=1):
+                if part is not None:
+                    classes, own = part.labels.classes, part.probabilities(criterion)
+                else:
+                    refit = clone(self).fit(X, seen)
+                    classes, own = refit.classes_, refit.predict_proba(X[test])
+                p[test] = 0.0
+                p[np.ix_(test, np.isin(labels.classes, classes))] = own
+                if progress is not None:
+                    progress(f"fold {k} of {len(parts)}")
+        return p
+
+    def _part(self, whole: Candidates, test: IntArray) -> tuple[FewerLabels | None, AnyArray, IntArray]:
+        """Return the search without some labels, if it shares the factorisations of the whole; y, and the samples."""
+        labels, unlabeled = whole.labels, self._template.unlabeled
+        seen = np.full(labels.n_samples, unlabeled, dtype=object)
+        seen[labels.labeled] = labels.classes[labels.sign_codes]
+        seen[test] = unlabeled
+        if type(whole) is not SquaredCandidates or not whole.shares(self._template, labels.n_samples):
+            return None, seen, test
+        known = self._encoded(seen, labels.n_samples)
+        if self.class_weight is not None:
+            known = known.weighted(weights_of_classes(known, self.class_weight))
+        part = FewerLabels.of(whole, seen, known, test)
+        return (part if part.can_choose else None), seen, test
+
     def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
+        self._choose(*self._candidates(X, y, labels, graph, sample_weight))
+
+    def _candidates(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> tuple[Candidates, str]:
+        """Return what is tried, and the criterion."""
         template, grid = self._template, checked_grid(self._template, self.grid)
         kind = _SHORTER.get(type(template), Candidates)
         if not kind.serve(template, graph) or not {name.partition("__")[0] for name in grid} <= {*kind.names}:
@@ -252,19 +336,23 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
         known = ("sq",) if isinstance(labels, Targets) else kind.criteria
         criterion = choice(*known)("criterion", known[0] if self.criterion == "auto" else self.criterion)
         candidates = kind(template, grid, X, y, labels, graph, sample_weight, self.cv)
-        counts = isinstance(labels, Targets) or loo.counted(labels.sign, candidates.folds).any()
-        if criterion in OF_DECISIONS and not counts:
+        if criterion in OF_DECISIONS and not candidates.can_choose:
             warn(
                 "LabelSearch: no fold tests a class that it trains on, so that the labelled samples cannot choose; "
                 f"{kind.instead.format(type(template).__name__)}. Label two samples of a class"
                 f"{', or take criterion=' + repr(known[-1]) if known[-1] not in OF_DECISIONS else ''}."
             )
-        trials = Trials(candidates.settings(), labels, candidates.folds, criterion)
+        return candidates, criterion
+
+    def _choose(self, candidates: Candidates, criterion: str) -> None:
+        """Choose what the criterion is best for, and learn from all."""
+        trials = Trials(candidates.settings(), candidates.labels, candidates.folds, criterion)
         self._record(trials, candidates)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MarkerWarning)  # warned of before
             best = candidates.made(trials.tried[self.best_index_])
-            best.fit(X, y, graph=candidates.graph_of(self.best_params_), sample_weight=sample_weight)
+            known = {"graph": candidates.graph_of(self.best_params_), "sample_weight": candidates.sample_weight}
+            best.fit(candidates.X, candidates.y, **known)
         for name in ("_rows", "nodes_", "feature_names_in_"):  # of what `fit` was given
             if name in vars(self):
                 setattr(best, name, vars(self)[name])

@@ -124,8 +124,8 @@ def compare(
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the methods.")
     ] = None,
     progress: Annotated[
-        bool | None, typer.Option("--progress/--quiet", help="Lines of what is being done; by default on a terminal.")
-    ] = None,
+        bool, typer.Option("--progress/--quiet", help="Lines of what is being done, on stderr.")
+    ] = True,
 ) -> None:
     """Compare methods on a table with some labels, and say whether the unlabelled rows help.
 
@@ -137,7 +137,6 @@ def compare(
 
     folder = folder_to_write("--out", file.with_name(f"{file.stem}-compared") if out is None else out)
     _keep(file, *(folder / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")))
-    shown = sys.stderr.isatty() if progress is None else progress
     spread = None
     if scheduler is not None:
         from specmargin.tables.cluster import on_cluster
@@ -156,10 +155,11 @@ def compare(
         exact=exact,
         unlabeled=unlabeled,
         random_state=seed,
-        progress=_report if shown else None,
+        progress=_report if progress else None,
         spread=spread,
     )
-    echo("\n".join(comparison.lines(table=not shown)))
+    seen = progress and sys.stderr.isatty()  # what stands above on a terminal
+    echo("\n".join(comparison.lines(table=not seen)))
     for path in comparison.save(folder):
         echo(f"written: {path}")
 

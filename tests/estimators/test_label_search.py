@@ -138,3 +138,54 @@ def test_another_model_is_refitted_with_its_change(moons):
     search = sm.LabelSearch(template, {"gamma_A": [0.1, 1.0]}, cv=2).fit(X, y)
     plain = sm.LabelSearch(sm.LapSVM(kernel=2.0), {"gamma_A": [0.1, 1.0]}, cv=2)
     assert len(search.cv_results_["params"]) == 2 < len(plain.fit(X, y).cv_results_["params"])
+
+
+@pytest.mark.parametrize("balance", ["shrunk", "mass", None])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_folds_that_share_factorisations_are_those_of_refits(n_classes, balance, monkeypatch):
+    rng = np.random.default_rng(n_classes)
+    truth = np.arange(90) % n_classes
+    X = rng.normal(size=(90, 4)) + 2.0 * np.eye(4)[truth]
+    y = np.where(np.arange(90) < 25, truth, -1)
+    grid = {"kernel": [RBF(0.2), "linear"], "graph": [6], "laplacian": [1, 2], "gamma_I": ["0 gamma_A", "100 gamma_A"]}
+    search, folds = sm.LabelSearch(sm.LapRLS(class_balance=balance), grid), list(sm.LabeledKFold(4).split(X, y))
+    apart = np.full((90, n_classes), np.nan)
+    for train, test in folds:
+        apart[test] = clone(search).fit(X, np.where(np.isin(np.arange(90), train), y, -1)).predict_proba(X[test])
+    fits, lines, fit = [], [], sm.LabelSearch.fit
+    monkeypatch.setattr(sm.LabelSearch, "fit", lambda *given, **known: fits.append(0) or fit(*given, **known))
+    p = search.fit_held_out(X, y, folds, progress=lines.append)
+    np.testing.assert_allclose(p, apart, atol=1e-9)
+    np.testing.assert_array_equal(search.scores_, fit(clone(search), X, y).scores_)
+    assert fits == []
+    assert lines[0] == "factorisation 1 for 5 sets of labels"
+    assert lines[-1] == "fold 4 of 4"
+    assert sum("factorisation" in line for line in lines) == 6
+
+
+@pytest.mark.parametrize("estimator", [sm.LapSVM(loss="squared_hinge"), sm.LapRLS(functions=sm.kernels.Landmarks(20))])
+def test_folds_of_other_searches_are_refitted(moons, estimator):
+    X, _, y = moons
+    search = sm.LabelSearch(estimator, {"graph": [6], "gamma_A": [0.01, 1.0]})
+    ((train, test),) = folds = list(sm.LabeledKFold(2).split(X, y))[:1]
+    p = search.fit_held_out(X, y, folds)
+    apart = clone(search).fit(X, np.where(np.isin(np.arange(len(y)), train), y, -1))
+    np.testing.assert_array_equal(p[test], apart.predict_proba(X[test]))
+    assert np.isnan(p[train]).all()
+
+
+def test_a_fold_may_hide_a_class_and_one_label_of_each_may_be_left(moons):
+    X, truth, _ = moons
+    y = np.full(len(X), -1)
+    y[:9] = truth[:9]
+    y[9] = 2
+    search, every = sm.LabelSearch(sm.LapRLS(), {**SMALL, "gamma_A": [0.1]}), np.arange(len(X))
+    p = search.fit_held_out(X, y, [(np.delete(every, [0, 9]), np.array([0, 9]))])
+    assert (p[[0, 9], 2] == 0).all()
+    np.testing.assert_allclose(p[[0, 9]].sum(axis=1), 1.0)
+    two = [int(np.flatnonzero(truth == k)[0]) for k in (0, 1)]
+    hidden = np.setdiff1d(np.flatnonzero(y >= 0), two)
+    p = search.fit_held_out(X, np.where(y == 2, -1, y), [(np.delete(every, hidden), hidden)])
+    np.testing.assert_allclose(p[hidden].sum(axis=1), 1.0)
+    with pytest.raises(ValueError, match="labelled samples of one class only"):
+        search.fit_held_out(X, y, [(two[:1], np.setdiff1d(every, two[:1]))])

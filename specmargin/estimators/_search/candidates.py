@@ -75,6 +75,11 @@ class Candidates:
         self.tried = {**free, **self.grid}
         self.folds = folds_of(self.cv, self.X, self.labels, self.most_folds)
 
+    @property
+    def can_choose(self) -> bool:
+        """Whether some fold tests a class that it trains on."""
+        return isinstance(self.labels, Targets) or bool(loo.counted(self.labels.sign, self.folds).any())
+
     @classmethod
     def serve(cls, template: Any, graph: Any) -> bool:
         """Whether the shorter way is one for an estimator with these parameters."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.base import clone
 
 from specmargin import objectives, solvers
 from specmargin.arrays import require_memory
+from specmargin.estimators._base.calibrated import Calibration
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, FeatureMap, KernelFunctions
 from specmargin.estimators._base.manifold import USUAL_RATIO
 from specmargin.estimators._base.parameters import multiple_of, part_of
@@ -35,13 +37,14 @@ from specmargin.labels import Labels, Targets
 from specmargin.labels.shares import Balance, in_force
 from specmargin.losses import LOSSES
 from specmargin.objectives.held_out import leave_one_out as loo
+from specmargin.objectives.held_out.calibration import class_probabilities
 from specmargin.objectives.held_out.principal_pivots import squared_hinge_leave_one_out
 from specmargin.objectives.held_out.refitting import refitted, solution_near
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.spectra import Eigenvectors
-from specmargin.typing import BoolArray, FloatArray, MatrixLike, SparseArray
+from specmargin.typing import BoolArray, FloatArray, IntArray, MatrixLike, SparseArray
 
 _LOGGER = logging.getLogger(__name__)
 _LOW_RANK = 0.5
@@ -49,10 +52,12 @@ _LOW_RANK = 0.5
 _USUAL_NEIGHBORS = 10
 
 
-class Deformed(NamedTuple):
+@dataclass(eq=False)
+class Deformed:
     """One factorisation: G and all that turns coefficients into decisions, at gamma_A = 1 and gamma_I = ratio.
 
-    ``pairs`` are the pairs (gamma_A, gamma_I) to try, none where gamma_A is in units of G.
+    ``pairs`` are the pairs (gamma_A, gamma_I) to try, none where gamma_A is in units of G. It serves any part of the
+    labels: their G is a block, and the coefficients of all others are zero.
     """
 
     params: dict[str, Any]
@@ -61,13 +66,25 @@ class Deformed(NamedTuple):
     K: Any
     pairs: list[tuple[float, float]]
 
-    def decisions(self, solutions: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
-        """Return f at all samples (n, P[, K]), for v (l[, K]) and b of P settings in units of gamma_A = 1."""
+    @cached_property
+    def images(self) -> FloatArray:
+        """K times the columns of `damped`, (n, l)."""
+        return np.asarray(self.K @ (self.reduction.damped @ np.eye(len(self.reduction.G))))
+
+    def decisions(
+        self, solutions: list[tuple[FloatArray, FloatArray]], among: Any = slice(None), *, shared: bool = False
+    ) -> FloatArray:
+        """Return f at all samples (n, P[, K]), for v (l[, K]) and b of P settings in units of gamma_A = 1.
+
+        `among` are the places of the l labels among all; `shared` says that other parts of them will ask, too.
+        """
         v, b = np.stack([v for v, _ in solutions], axis=1), np.stack([b for _, b in solutions])
-        shape, v = v.shape[1:], v.reshape(len(v), -1)
-        v = v + self.reduction.c * (self.reduction.G @ v)
-        damped, eye = self.reduction.damped, np.eye(len(v))
-        f = self.K @ (damped @ v) if v.shape[1] <= len(v) else (self.K @ (damped @ eye)) @ v
+        G, shape = self.reduction.G, v.shape[1:]
+        whole = np.zeros((len(G), b.size))
+        whole[among] = v.reshape(len(v), -1)
+        whole += self.reduction.c * (G @ whole)
+        few = not shared and b.size <= len(G)
+        f = self.K @ (self.reduction.damped @ whole) if few else self.images @ whole
         return (np.asarray(f) + b.ravel()).reshape(-1, *shape)
 
 
@@ -84,27 +101,31 @@ class RidgeCandidates(Candidates):
     most_folds: ClassVar[float] = np.inf  # whatever is left out follows from one factorisation
     units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 0.5, 0.5)
     """gamma_A in units of the mean eigenvalue of the centred G, where none is given."""
+    among: Any = slice(None)
+    """Places of the labels among those that are factorised for."""
 
     def settings(self) -> Iterator[Settings]:
         """Yield the settings of each factorisation."""
+        return map(self._settings_of, self._factorisations())
+
+    def _settings_of(self, one: Deformed) -> Settings:
         labels, intercept, gamma_As = self.labels, self.template.fit_intercept, self.values("gamma_A")
         truth = labels.values if isinstance(labels, Targets) else labels.sign
-        can_choose = isinstance(labels, Targets) or loo.counted(truth, self.folds).any()
-        for one in self._factorisations():
-            path = loo.RidgePath(one.reduction.G, truth, intercept, labels.weights)
-            pairs = one.pairs or [(gamma_A, gamma_A * one.ratio) for gamma_A in self._in_units(path, gamma_As)]
-            tried = [{**one.params, "gamma_A": float(a), "gamma_I": float(i)} for a, i in pairs]
-            each = np.array([gamma_A for gamma_A, _ in pairs])
-            if can_choose:
-                raw, balances = self._left_out(path, each, one)
-            else:  # decisions that nothing looks at
-                n_tested = sum(len(fold.test) for fold in self.folds)
-                raw, balances = np.full((len(tried), n_tested, *truth.shape[1:]), np.nan), []
-            compared = np.stack([change(f) for change, f in zip(balances, raw, strict=True)]) if balances else raw
-            criteria = {name: path.gcv(each) for name in self.criteria if name == "gcv"}
-            ranks = None if can_choose else [self._from_defaults(one, path, params) for params in tried]
-            _LOGGER.debug("%s, ratio %g: %d settings", one.params, one.ratio, len(tried))
-            yield Settings(tried, raw, compared, one.ratio == 0, criteria, ranks)
+        can_choose = self.can_choose
+        path = loo.RidgePath(one.reduction.G[self.among][:, self.among], truth, intercept, labels.weights)
+        pairs = one.pairs or [(gamma_A, gamma_A * one.ratio) for gamma_A in self._in_units(path, gamma_As)]
+        tried = [{**one.params, "gamma_A": float(a), "gamma_I": float(i)} for a, i in pairs]
+        each = np.array([gamma_A for gamma_A, _ in pairs])
+        if can_choose:
+            raw, balances = self._left_out(path, each, one)
+        else:  # decisions that nothing looks at
+            n_tested = sum(len(fold.test) for fold in self.folds)
+            raw, balances = np.full((len(tried), n_tested, *truth.shape[1:]), np.nan), []
+        compared = np.stack([change(f) for change, f in zip(balances, raw, strict=True)]) if balances else raw
+        criteria = {name: path.gcv(each) for name in self.criteria if name == "gcv"}
+        ranks = None if can_choose else [self._from_defaults(one, path, params) for params in tried]
+        _LOGGER.debug("%s, ratio %g: %d settings", one.params, one.ratio, len(tried))
+        return Settings(tried, raw, compared, one.ratio == 0, criteria, ranks)
 
     def baseline(self, trials: Trials, chosen: Any) -> tuple[Any, float, BoolArray]:
         """Return the supervised candidate that the criterion chooses, fitted; None where there is none."""
@@ -260,10 +281,26 @@ class RidgeCandidates(Candidates):
 
 
 class SquaredCandidates(RidgeCandidates):
-    """Settings of `LapRLS`."""
+    """Settings of `LapRLS`; `parts` are the searches by fewer labels, which share its factorisations."""
 
     criteria: ClassVar[tuple[str, ...]] = (*OF_DECISIONS, "gcv")
     instead: ClassVar[str] = "the setting nearest to the defaults of {} is taken"
+    parts: Sequence[FewerLabels] = ()
+    progress: Callable[[str], None] | None = None
+
+    @classmethod
+    def shares(cls, template: Any, n: int) -> bool:
+        """Whether the functions of n samples know no label, and are at new samples what they are at equal old ones."""
+        return all(template._chosen_functions(n, with_graph) == "kernel" for with_graph in (True, False))
+
+    def settings(self) -> Iterator[Settings]:
+        """Yield the settings of each factorisation, once the parts have seen it."""
+        for count, one in enumerate(self._factorisations(), start=1):
+            for part in self.parts:
+                part.rated.append(part._settings_of(one))
+            yield self._settings_of(one)
+            if self.progress is not None:
+                self.progress(f"factorisation {count} for {1 + len(self.parts)} sets of labels")
 
     def _left_out(
         self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed
@@ -271,8 +308,50 @@ class SquaredCandidates(RidgeCandidates):
         decisions, rule = path.held_out(gamma_As, self.folds), in_force(self.template.class_balance, self.labels)
         if rule is None:
             return decisions, []
-        f = deformed.decisions([path.solution(gamma_A) for gamma_A in gamma_As])
+        f = deformed.decisions([path.solution(gamma_A) for gamma_A in gamma_As], shared=len(self.parts) > 0)
         return decisions, [Balance.of(f[:, i], self.labels, rule) for i in range(len(gamma_As))]
+
+
+class Decided(NamedTuple):
+    """What one setting decides at some samples, how classes are balanced, and decisions at left-out labels."""
+
+    decisions: FloatArray
+    balance_: Balance
+    left_out: FloatArray
+
+
+class FewerLabels(SquaredCandidates):
+    """The search by some of the labels that another one has, from whose factorisations everything follows.
+
+    ``rows`` are the samples that are asked about.
+    """
+
+    rows: IntArray
+    rated: list[Settings]
+    answers: list[Decided]
+
+    @classmethod
+    def of(cls, whole: SquaredCandidates, y: Any, labels: Labels, rows: IntArray) -> FewerLabels:
+        """Return the search by other labels of the same samples, all of them labels of the whole."""
+        one = cls(whole.template, whole.grid, whole.X, y, labels, whole.graph, whole.sample_weight, whole.cv)
+        one.among, one.rows = np.searchsorted(whole.labels.labeled, labels.labeled), rows
+        one.rated, one.answers = [], []
+        return one
+
+    def probabilities(self, criterion: str) -> FloatArray:
+        """Return the probabilities of the classes at ``rows`` by the setting that the criterion chooses."""
+        best = self.answers[Trials(self.rated, self.labels, self.folds, criterion).best()]
+        scores = best.balance_(best.decisions)
+        scale = Calibration(self.labels, best.left_out).scale_of(best)
+        return class_probabilities(scale * (scores[:, None] if scores.ndim == 1 else scores))
+
+    def _left_out(
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed
+    ) -> tuple[FloatArray, list[Balance]]:
+        f = deformed.decisions([path.solution(gamma_A) for gamma_A in gamma_As], self.among, shared=True)
+        balances = [Balance.of(f[:, i], self.labels, self.template.class_balance) for i in range(len(gamma_As))]
+        self.answers += map(Decided, f[self.rows].swapaxes(0, 1), balances, path.leave_one_out(gamma_As))
+        return path.held_out(gamma_As, self.folds), balances
 
 
 class MarginCandidates(SquaredCandidates):

@@ -19,7 +19,7 @@ import numpy as np
 from specmargin.exceptions import SpecmarginError
 from specmargin.objectives.held_out.calibration import calibrated_scale, class_probabilities
 from specmargin.tables.assessment.measurement import Budget, BudgetExceededError, Meter, labeled_rows
-from specmargin.tables.assessment.methods import Automatic, FittedMethod, Method, inner_folds
+from specmargin.tables.assessment.methods import FittedMethod, Folds, Method, inner_folds
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Outcome", "evaluate", "forecast"]
@@ -94,16 +94,19 @@ def evaluate(
     BudgetExceededError
         If the time is over, or would be before the last fold.
     """
-    known, n_classes = labeled_rows(codes), _n_classes(codes)
+    known, n_classes, folds = labeled_rows(codes), _n_classes(codes), inner_folds(codes, seed, _FOLDS)
+
+    def report(what: str) -> None:
+        progress(f"{method.title}: {what}")
+        if budget.left <= 0:
+            raise BudgetExceededError(f"stopped after {what}: the budget of {budget.seconds:g} s is spent")
+
     with Meter() as meter, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitted = method.fit(X, codes, seed)
+        fitted, held = method.judged_fit(X, codes, seed, folds, report)
         scores = fitted.scores(X, n_classes, trained=True)
         scale = 1.0
-        if isinstance(method, Automatic):
-            held = fitted.estimator.held_out_
-        else:
-            folds = inner_folds(codes, seed, _FOLDS)
+        if held is None:
             held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress)
             held, scale = _calibrated(held_scores, tested, codes[known], fitted) if n_classes else (held_scores, 1.0)
     return Outcome(
@@ -143,14 +146,14 @@ def forecast(method: Method, X: Matrix, codes: AnyArray, seed: int) -> float:
         except (SpecmarginError, MemoryError, ValueError, ArithmeticError):
             return 0.0
         each = (time.perf_counter() - start) * max(ratio, 1.0) ** method.growth
-    return each * (1 if isinstance(method, Automatic) else 1 + min(_FOLDS, len(known)))
+    return each * (1 + min(_FOLDS, len(known)) if method.refits else 1)
 
 
 def _decided(
     method: Method,
     X: Matrix,
     codes: IntArray,
-    folds: list[tuple[IntArray, IntArray]],
+    folds: Folds,
     seed: int,
     budget: Budget,
     progress: Callable[[str], None],

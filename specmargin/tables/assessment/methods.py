@@ -11,7 +11,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,6 +67,10 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
 """Parameters that folds of the labels choose from; the first counts where errors are equal."""
 _DENSE = ("LabelSearch-LapRLS", "LabelSearch-LapSVM", "LapSVM", "LapRLS")
 """Estimators with matrices of all pairs of rows."""
+_SHARED = "LabelSearch-LapRLS"
+"""Whose folds share the factorisations of its fit."""
+Folds = list[tuple[IntArray, IntArray]]
+"""Rows that train and that are tested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +144,19 @@ class Method(ABC):
         """What is fitted to fewer rows to forecast its time."""
         return self
 
+    refits: bool = True
+    """Whether each fold of the labels costs as much as a fit."""
+
     @abstractmethod
     def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
         """Tune on the labels, and fit."""
+
+    def judged_fit(
+        self, X: Matrix, codes: IntArray, seed: int, folds: Folds, progress: Callable[[str], None]
+    ) -> tuple[FittedMethod, FloatArray | None]:
+        """Return the fit, and the probabilities (l, K) of left-out labels where refits need not tell them."""
+        fitted = self.fit(X, codes, seed)
+        return fitted, None if self.refits else fitted.estimator.held_out_
 
     def bytes_needed(self, size: Size) -> float:
         """Estimate the memory of a fit."""
@@ -207,6 +220,7 @@ class Automatic(Method):
 
     judged = "exact leave-one-out"
     growth = 1.5
+    refits = False
 
     def __init__(self, supervised: bool, shared: dict[str, Any] | None = None) -> None:
         self.name = BASELINE if supervised else "AutoSSL"
@@ -257,6 +271,7 @@ class Named(Method):
         self.name = self.title = name
         self.grid = GRIDS.get(name, ({},))
         self.growth = 3.0 if name in _DENSE else 2.0
+        self.refits = name != _SHARED
 
     def bytes_needed(self, size: Size) -> float:
         """Matrices of all pairs of rows for kernels, some hundred eigenvectors for spectra."""
@@ -274,17 +289,31 @@ class Named(Method):
 
     def fit(self, X: Matrix, codes: IntArray, seed: int) -> FittedMethod:
         """Choose by folds of the labels, and fit to all of them."""
-        name, _, inner = self.name.partition("-")
-        own: list[Any] = [getattr(estimators, inner)()] if name == "LabelSearch" else []
-        make = partial(getattr(estimators, name), *own, **({"search": inner} if inner and not own else {}))
         options = self.grid[0]
         if len(self.grid) > 1:
             folds = inner_folds(codes, seed, _INNER_S3VM if self.grid is _S3VM else _INNER)
-            options = min(self.grid, key=lambda one: _wrong(make(**one), X, codes, folds))
-        fitted = make(**options).fit(X, codes)
-        best = getattr(fitted, "best_params_", options)
-        described = ", ".join(f"{key} = {_short(value)}" for key, value in best.items()) or "its defaults"
-        return FittedMethod(fitted, described)
+            options = min(self.grid, key=lambda one: _wrong(self._made(**one), X, codes, folds))
+        return _described(self._made(**options).fit(X, codes), options)
+
+    def judged_fit(
+        self, X: Matrix, codes: IntArray, seed: int, folds: Folds, progress: Callable[[str], None]
+    ) -> tuple[FittedMethod, FloatArray | None]:
+        """Return the fit; with what is left out where all folds share its factorisations, and two classes are left."""
+        if self.refits or any(len(np.unique(codes[train][codes[train] >= 0])) < 2 for train, _ in folds):
+            return self.fit(X, codes, seed), None
+        fitted = self._made()
+        held = fitted.fit_held_out(X, codes, folds, progress=progress)
+        return _described(fitted, {}), held[labeled_rows(codes)]
+
+    def _made(self, **options: Any) -> Any:
+        name, _, inner = self.name.partition("-")
+        own: list[Any] = [getattr(estimators, inner)()] if name == "LabelSearch" else []
+        return getattr(estimators, name)(*own, **({"search": inner} if inner and not own else {}), **options)
+
+
+def _described(fitted: Any, options: dict[str, Any]) -> FittedMethod:
+    best = getattr(fitted, "best_params_", options)
+    return FittedMethod(fitted, ", ".join(f"{key} = {_short(value)}" for key, value in best.items()) or "its defaults")
 
 
 class Given(Method):
@@ -380,7 +409,7 @@ def estimators_of(kind: type) -> list[str]:
     return [name for name in estimators.__all__ if issubclass(getattr(estimators, name), kind)]
 
 
-def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> list[tuple[IntArray, IntArray]]:
+def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> Folds:
     """Return folds of the labelled rows, which always train with all unlabelled ones."""
     known = labeled_rows(codes)
     n_splits = max(2, min(n_folds, len(known)))
@@ -392,7 +421,7 @@ def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> list[tuple
         return list(LabeledKFold(n_splits, random_state=seed).split(codes, codes))
 
 
-def _wrong(estimator: Any, X: Matrix, codes: IntArray, folds: list[tuple[IntArray, IntArray]]) -> int:
+def _wrong(estimator: Any, X: Matrix, codes: IntArray, folds: Folds) -> int:
     wrong = 0
     for _, test in folds:
         part = codes.copy()

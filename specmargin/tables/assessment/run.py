@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,6 +32,8 @@ from specmargin.tables.assessment.table import Table, as_table, split_target, ta
 from specmargin.typing import AnyArray
 
 __all__ = ["compare", "compare_file", "fit_table", "predict_file", "prepare"]
+
+_logger = logging.getLogger(__name__)
 
 
 def _function(remedy: str) -> checks.Rule:
@@ -114,7 +117,7 @@ def compare(
     folder : path, optional
         Folder in which finished rows are kept, so that a run that was ended goes on.
     progress : callable or bool, optional
-        Gets lines of text; True prints them, False is silent, as is the default.
+        Gets lines of text; True prints them, False is silent, as is the default. The log has them at the level INFO.
     spread : callable, optional
         Computes methods elsewhere, each by a call of its own, ``partial(on_cluster, address="tcp://10.0.0.7:8786")`` of
         `specmargin.tables.cluster` say. By default they run here, one after the other. Rows are kept by
@@ -141,7 +144,12 @@ def compare(
     >>> bool(np.mean(comparison.predictions.predicted == y_true) > 0.9)
     True
     """
-    say = print if progress is True else progress or (lambda _: None)
+    tell = print if progress is True else progress or (lambda _: None)
+
+    def say(line: str) -> None:
+        _logger.info("%s", line)
+        tell(line)
+
     table, labels, numbers = _labelled(X, y, unlabeled, columns, text, ignore, target)
     chosen_methods, clock = choose_regressors(methods) if numbers else choose_methods(methods), Budget(budget)
     baseline = chosen_methods[0].name if numbers else BASELINE

@@ -91,6 +91,27 @@ def test_a_budget_ends_between_two_folds(data) -> None:
         run(Spy(), X, codes, Budget(4.0, clock=lambda: next(seconds)))
 
 
+def test_all_folds_share_the_factorisations_of_a_search(data, monkeypatch) -> None:
+    X, codes = data
+    (method,) = choose_methods("LabelSearch-LapRLS")[1:]
+    grid = {"kernel": [0.5, "linear"], "graph": [6], "laplacian": [1, 2], "gamma_A": [0.1, 1.0]}
+    monkeypatch.setattr(method, "_made", lambda: sm.LabelSearch(sm.LapRLS(), grid))
+    outcome, lines = run(method, X, codes)
+    assert any("factorisation 2 for 11 sets of labels" in line for line in lines)
+    assert lines[-1] == "LabelSearch-LapRLS: fold 10 of 10"
+    monkeypatch.setattr(method, "refits", True)
+    apart, lines = run(method, X, codes)
+    assert len(lines) == 10
+    np.testing.assert_allclose(outcome.held_out, apart.held_out, atol=1e-9)
+    np.testing.assert_array_equal(outcome.probabilities, apart.probabilities)
+    monkeypatch.setattr(method, "refits", False)
+    seconds = iter(np.arange(0.0, 1000.0, 1.0))
+    with pytest.raises(BudgetExceededError, match=r"stopped after factorisation 4 .*the budget of 4 s is spent"):
+        run(method, X, codes, Budget(4.0, clock=lambda: next(seconds)))
+    two = np.where(codes == 2, 1, codes)  # where one class is left, refits name it
+    assert method.judged_fit(X, two, 0, [(np.flatnonzero(two == 0), np.flatnonzero(two == 1))], print)[1] is None
+
+
 def test_estimators_without_unlabelled_rows_get_the_labelled_ones(data) -> None:
     X, codes = data
     _, plain, graph, ours = choose_methods([NearestCentroid(), LabelSpreading(), sm.LapRLS()])
