@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -253,10 +252,10 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
         *,
         progress: Callable[[str], None] | None = None,
     ) -> FloatArray:
-        """Fit, and return the probabilities that the whole search finds for left-out labels of each fold.
+        """Fit, and return the probabilities that the whole search finds for the left-out labels of each fold.
 
-        Nothing that chooses has seen them, so that their errors are those of the search. For `LapRLS` over a stored
-        kernel all folds share the factorisations of `fit`; other estimators are fitted anew for every fold.
+        Nothing that chooses has seen them, so that their errors are those of the search. It is for `LapRLS` over a
+        stored kernel, the functions of up to 10,000 samples: no fold costs a factorisation of its own.
 
         Parameters
         ----------
@@ -264,14 +263,19 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
             The same as for `fit`; y by row.
         folds : iterable of pairs of ndarray
             Samples that train and that are tested, as `specmargin.LabeledKFold` splits them: labels of the latter are
-            hidden. Two classes are left in each.
+            hidden. Two classes are left in each, and two labels of one of them.
         progress : callable, optional
-            Gets a line of text when something is done; what it raises ends the fit.
+            Gets a line of text after each factorisation; what it raises ends the fit.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
             0 of a class that the fold hides, nan of samples that are in no fold.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, for another estimator, and for a fold that leaves too few labels.
 
         Examples
         --------
@@ -285,38 +289,30 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
         """
         with fitting(self):
             X, y, labels, _, _ = self._read(X, y, None, None)
-            candidates, criterion = self._candidates(X, y, labels, None, None)
-            parts = [self._part(candidates, test) for _, test in folds]
-            if isinstance(candidates, SquaredCandidates):
-                candidates.parts = [part for part, _, _ in parts if part is not None]
-                candidates.progress = progress
-            self._choose(candidates, criterion)
-            p = np.full((len(y), len(labels.classes)), np.nan)
-            for k, (part, seen, test) in enumerate(parts, start=1):
-                if part is not None:
-                    classes, own = part.labels.classes, part.probabilities(criterion)
-                else:
-                    refit = clone(self).fit(X, seen)
-                    classes, own = refit.classes_, refit.predict_proba(X[test])
-                p[test] = 0.0
-                p[np.ix_(test, np.isin(labels.classes, classes))] = own
-                if progress is not None:
-                    progress(f"fold {k} of {len(parts)}")
+            whole, criterion = self._candidates(X, y, labels, None, None)
+            if type(whole) is not SquaredCandidates or not whole.shares(self._template, len(y)):
+                raise InvalidInputError(
+                    f"{self._template!r} shares no factorisations among folds; fit a clone of the search for each fold."
+                )
+            whole.parts, whole.progress = [self._without(whole, test) for _, test in folds], progress
+            self._choose(whole, criterion)
+        p = np.full((len(y), len(labels.classes)), np.nan)
+        for part in whole.parts:
+            p[part.rows] = 0.0
+            known = np.isin(labels.classes, part.labels.classes)
+            p[np.ix_(part.rows, known)] = part.probabilities(criterion)
         return p
 
-    def _part(self, whole: Candidates, test: IntArray) -> tuple[FewerLabels | None, AnyArray, IntArray]:
-        """Return the search without some labels, if it shares the factorisations of the whole; y, and the samples."""
-        labels, unlabeled = whole.labels, self._template.unlabeled
-        seen = np.full(labels.n_samples, unlabeled, dtype=object)
+    def _without(self, whole: SquaredCandidates, test: IntArray) -> FewerLabels:
+        """Return the search without the labels of some samples."""
+        labels, marker = whole.labels, self._template.unlabeled
+        seen = np.full(labels.n_samples, marker, dtype=object)
         seen[labels.labeled] = labels.classes[labels.sign_codes]
-        seen[test] = unlabeled
-        if type(whole) is not SquaredCandidates or not whole.shares(self._template, labels.n_samples):
-            return None, seen, test
+        seen[test] = marker
         known = self._encoded(seen, labels.n_samples)
         if self.class_weight is not None:
             known = known.weighted(weights_of_classes(known, self.class_weight))
-        part = FewerLabels.of(whole, seen, known, test)
-        return (part if part.can_choose else None), seen, test
+        return FewerLabels.of(whole, seen, known, test)
 
     def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""

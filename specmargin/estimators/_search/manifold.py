@@ -336,6 +336,8 @@ class FewerLabels(SquaredCandidates):
         one = cls(whole.template, whole.grid, whole.X, y, labels, whole.graph, whole.sample_weight, whole.cv)
         one.among, one.rows = np.searchsorted(whole.labels.labeled, labels.labeled), rows
         one.rated, one.answers = [], []
+        if not one.can_choose:
+            raise InvalidInputError("a fold leaves one label of each class, which cannot choose; leave more labels in.")
         return one
 
     def probabilities(self, criterion: str) -> FloatArray:

@@ -298,8 +298,9 @@ class Named(Method):
     def judged_fit(
         self, X: Matrix, codes: IntArray, seed: int, folds: Folds, progress: Callable[[str], None]
     ) -> tuple[FittedMethod, FloatArray | None]:
-        """Return the fit; with what is left out where all folds share its factorisations, and two classes are left."""
-        if self.refits or any(len(np.unique(codes[train][codes[train] >= 0])) < 2 for train, _ in folds):
+        """Return the fit; with what is left out where all folds share its factorisations, and leave labels enough."""
+        counts = [np.sort(np.bincount(codes[train][codes[train] >= 0], minlength=2)) for train, _ in folds]
+        if self.refits or any(each[-2] == 0 or each[-1] < 2 for each in counts):
             return self.fit(X, codes, seed), None
         fitted = self._made()
         held = fitted.fit_held_out(X, codes, folds, progress=progress)
