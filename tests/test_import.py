@@ -70,6 +70,13 @@ def test_import_pulls_in_nothing_heavy() -> None:
     assert HEAVY & set(loaded.split()) == set()
 
 
+def test_an_estimator_loads_little_more_of_scikit_learn_than_its_svm() -> None:
+    """Half of what the package itself takes to load is saved."""
+    loaded = run_fresh("import sys; from specmargin import LapSVM; print(*sys.modules)").split()
+    slow = {f"sklearn.{name}" for name in ("cluster", "decomposition", "manifold", "neighbors", "tree", "covariance")}
+    assert slow & {*loaded} == set()
+
+
 def test_mathematics_needs_no_cvxpy_and_no_matplotlib() -> None:
     used = ("labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels")
     code = f"import sys, specmargin; [getattr(specmargin, module) for module in {used}]; print(*sys.modules)"

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -233,6 +232,8 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         super()._keep(result)
         self._kmeans = None
         if not (self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)):
+            from sklearn.cluster import KMeans
+
             seed = whole_seed(self.random_state)
             self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed).fit(self.embedding_)
             self.cluster_centers_ = self._kmeans.cluster_centers_

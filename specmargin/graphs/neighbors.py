@@ -45,6 +45,8 @@ def METRIC(name: str, value: Any) -> Any:
         return value
     if not isinstance(value, str):
         raise InvalidTypeError(f"{name}={shown(value)} must be the name of a metric, or a function of two rows.")
+    if value in ("euclidean", "cosine"):  # asked of every graph, and worth no import
+        return value
     from sklearn.neighbors import VALID_METRICS
 
     known = {"precomputed", *VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]}
