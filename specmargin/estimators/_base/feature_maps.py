@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.arrays import require_memory
+from specmargin.arrays import available_memory, require_memory
 from specmargin.checks import outside
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
@@ -29,12 +29,15 @@ from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_m
 from specmargin.kernels.operators import as_kernel
 from specmargin.kernels.parts import OWN
 from specmargin.kernels.semidefinite import symmetric
+from specmargin.kernels.truncated import truncated_kernel
 from specmargin.spectra import Spectrum, extend
 from specmargin.spectra.reuse import whole_eigenspaces
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 HELD = {"kernel": 2, "landmarks": 3}
 """Matrices of the size of the kernel, or of the landmarks' features, that LapSVM holds at once."""
+_STORED = 2000
+"""Samples up to which a kernel is stored without a look at its rank."""
 
 
 class FeatureMap(ABC):
@@ -89,18 +92,23 @@ class KernelFunctions(FeatureMap):
     """The kernel functions of all samples.
 
     ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples, and `held` the number of n x n
-    matrices that are held at once.
+    matrices that are held at once. Where `truncate` says so, a kernel of low numerical rank is not stored.
     """
 
-    def __init__(self, X: Matrix, matrix: Kernel, held: int) -> None:
+    def __init__(self, X: Matrix, matrix: Kernel, held: int, truncate: bool = False) -> None:
         n = X.shape[0]
+        # Predictions with a precomputed kernel are given their block.
+        self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
+        if truncate and n > _STORED and type(matrix) in OWN and matrix.is_semidefinite:
+            fitting = (available_memory() or np.inf) / (24.0 * n)  # with what is computed from the factor
+            self.kernel = truncated_kernel(matrix.block, X, int(min(n // 8, fitting)))
+            if self.kernel is not None:
+                return
         require_memory(
             8.0 * held * n * n,
             f"the stored kernel of {n} samples and what is computed from it",
             "take functions=Eigenvectors(200), or Landmarks(500)",
         )
-        # Predictions with a precomputed kernel are given their block.
-        self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
         self.kernel = matrix.block(X)
         if type(matrix) not in OWN:
             self.kernel = symmetric(as_kernel(self.kernel), "K")
@@ -221,7 +229,7 @@ def feature_map(
         Number of eigenvectors that are left out.
     """
     if isinstance(functions, str):
-        return KernelFunctions(X, kernel, held["kernel"])
+        return KernelFunctions(X, kernel, held["kernel"], held is HELD)
     if isinstance(functions, Landmarks):
         return LandmarkFunctions(X, functions, kernel, labeled, held["landmarks"])
     if isinstance(functions, PrincipalComponents):

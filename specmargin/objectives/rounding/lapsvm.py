@@ -22,6 +22,7 @@ from specmargin.typing import FloatArray
 __all__ = ["dual_with_error", "penalty_with_error", "primal_with_error", "residual", "residual_bound"]
 
 _CG_TOL, _CG_STEPS = 1e-8, 100
+_TRUNCATED = 1e-10  # of the bound, that what is left out of a kernel may cost before it is looked at closely
 LapSVM: TypeAlias = Any
 """`specmargin.objectives.LapSVM`, which calls this module and is not imported here."""
 
@@ -90,7 +91,11 @@ def dual_with_error(
     lagrangian = exact_sum(gains) + penalty[0] - linear
     error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
     enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
-    value = lagrangian - residual_bound(obj, theta, image, enough, thorough)
+    missed = residual_bound(obj, theta, image, enough, thorough)
+    # What a truncated kernel leaves out costs gamma_A (|a| + |r| / (2 gamma_A))^2 in its norm: twice either square.
+    spare = math.sqrt((_TRUNCATED * abs(lagrangian) + 0.01 * missed) / obj.gamma_A)
+    error += 2.0 * obj.gamma_A * obj.products.length_left(image.alpha, spare) ** 2
+    value = lagrangian - missed
     return obj.scale * value, obj.scale * (error + 4.0 * UNIT * abs(value))
 
 
@@ -125,6 +130,9 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
     r, error = residual(obj, theta, image)
     unit = 1.0 / (4.0 * obj.gamma_A)
 
+    def length(part: FloatArray) -> float:
+        return products.length(part) + math.sqrt(2.0) * products.length_left(part)
+
     def ambient(part: FloatArray, error: FloatArray) -> float:
         """Return a bound on the length of part in the kernel's norm, over 2 sqrt(gamma_A)."""
         image, off = products.kernel(part)
@@ -136,10 +144,11 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
             rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
         inner += rounding
         root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
-        return root + products.length(error) * math.sqrt(unit)
+        root += math.sqrt(2.0 * unit) * products.length_left(part)
+        return root + length(error) * math.sqrt(unit)
 
     # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that decides it, a product with K is saved.
-    n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
+    n, coarse = len(r), length(np.abs(r) + error) ** 2 * unit
     if coarse <= negligible:
         return coarse
     simple = ambient(r, error) ** 2
