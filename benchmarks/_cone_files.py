@@ -1,4 +1,4 @@
-"""Convex programs of public collections as CVXPY problems: Maros-Meszaros and SDPLIB."""
+"""Convex programs of public collections as CVXPY problems: Maros-Meszaros, Netlib and SDPLIB."""
 
 from __future__ import annotations
 
@@ -174,3 +174,20 @@ def maros_meszaros(folder: Path, least: float = 0, largest: float = np.inf) -> I
             constraints.append(A[below] @ x >= low[below])
         quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(P)) if P.nnz else 0
         yield path.stem, cp.Problem(cp.Minimize(quadratic + q @ x + float(np.ravel(held["r"])[0])), constraints)
+
+
+def netlib(folder: Path) -> Iterator[tuple[str, cp.Problem]]:
+    """Yield the linear programs with the bounds of columns as constraints, small files first."""
+    for path in sorted(folder.glob("netlib/*.npz"), key=lambda path: path.stat().st_size):
+        held = np.load(path)
+        A = sp.csr_matrix((held["A_data"], held["A_indices"], held["A_indptr"]), tuple(held["A_shape"]))
+        low, high, sense, b, x = held["lb"], held["ub"], held["sense"], held["b"], cp.Variable(A.shape[1])
+        below, above = np.isfinite(low), np.isfinite(high)
+        rows = {sign: (A[sense == sign], b[sense == sign]) for sign in "=<>" if (sense == sign).any()}
+        constraints = [x[below] >= low[below]] if below.any() else []
+        constraints += [x[above] <= high[above]] if above.any() else []
+        for sign, (part, side) in rows.items():
+            constraints.append(
+                part @ x == side if sign == "=" else part @ x <= side if sign == "<" else part @ x >= side
+            )
+        yield path.stem, cp.Problem(cp.Minimize(held["c"] @ x + float(held["offset"])), constraints)

@@ -11,6 +11,8 @@ models        the ten models of `specmargin.problems.models` on three data sets:
 maros         Maros-Meszaros; VALUES is not convex, which a proof has to notice
 large         programs of Maros-Meszaros with more than 3,000 columns
 sdplib        SDPLIB, against the published optima
+speed         proof over solve of Netlib and of the random programs: the seconds of `cvxproof.solve` beyond those of
+              CVXPY's own `problem.solve` with the same solver, over the latter; each compiles a fresh problem
 sparse        a lasso, a linear program and a logistic regression of 10,000 columns
 
 Without --set the first six. What counts is the proved bound of the attempts that `specmargin.solve` makes: an answer
@@ -20,6 +22,7 @@ processor; a solve is CVXPY's compilation and the solver.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -31,17 +34,19 @@ from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-from _cone_files import NOT_CONVEX, maros_meszaros, published, sdplib
+from _cone_files import NOT_CONVEX, maros_meszaros, netlib, published, sdplib
 from _cone_random import CLASSES, random_program, sparse_programs
 from _harness import Report, parser
 
+import cvxproof
 import specmargin as sm
 from cvxproof.conic.attempts import Attempt, attempted, proved_upper_end
 from cvxproof.conic.certificate import judged
 from cvxproof.conic.program import Answer, compiled
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "problems" / "conic"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "exact"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "cvxproof" / "conic"))
 from conic_programs import rational_program
 from model_cases import CASES
 from model_cases import SETS as DATA
@@ -52,6 +57,8 @@ TOL = 1e-6
 WIDEST = 3000
 BY_SCS = {"mcp250-3", "mcp250-4", "mcp500-2"}
 """Programs of SDPLIB whose factorisation by Clarabel takes more than 6 GB."""
+SPEED = {"random": 1.0, "Netlib": 0.5}
+"""How many times the seconds of a solve a proof may take, by the median."""
 TAKES = {
     "CLARABEL": tuple(CLASSES),
     "SCS": tuple(CLASSES),
@@ -320,6 +327,35 @@ def of_sparse(report: Report, quick: bool, folder: Path | None) -> None:
     report.add("sparse: proof over solve, median", float(np.median([row.proof / row.solve for row in rows])), "x")
 
 
+def of_speed(report: Report, quick: bool, folder: Path | None) -> None:
+    """Add proof over solve, and what is proved of Netlib."""
+    seeds = range(2 if quick else 10)
+    sets: dict[str, Callable[[], Iterable[tuple[str, cp.Problem]]]] = {
+        "random": lambda: ((kind, random_program(kind, seed)) for kind in CLASSES for seed in seeds),
+        "Netlib": lambda: netlib(_needed(folder)),
+    }
+    cvxproof.solve(random_program("linear", 0))  # what is imported once
+    for name, made in sets.items():
+        solve, proof, free = [], [], []
+        for (kind, one), (_, other) in zip(made(), made(), strict=True):
+            start = time.process_time()
+            with contextlib.suppress(cp.SolverError):
+                one.solve(solver="CLARABEL")
+            middle = time.process_time()
+            result = cvxproof.solve(other)
+            end = time.process_time()
+            solve.append(middle - start)
+            proof.append(end - middle - solve[-1])
+            free.append(result.certificate.is_optimal(TOL))
+            if name == "Netlib":
+                report.add(f"{kind}: proof over solve", proof[-1] / solve[-1], "x", note=result.message)
+        ratios = np.array(proof) / solve
+        note = f"{len(ratios)} programs, {_spread(ratios.tolist())}"
+        report.add(f"{name}: proof over solve, median", float(np.median(ratios)), "x", at_most=SPEED[name], note=note)
+        report.add(f"{name}: summed", sum(proof) / sum(solve), "x", at_most=1.0)
+        report.add(f"{name}: OPTIMAL, without an assumption", float(np.mean(free)), "", at_least=0.9)
+
+
 def _needed(folder: Path | None) -> Path:
     if folder is None:
         raise SystemExit("this set needs the folder of the data: --data FOLDER, or $SPECMARGIN_DATA.")
@@ -335,6 +371,7 @@ SETS: dict[str, Callable[[Report, bool, Path | None], None]] = {
     "maros": of_maros,
     "large": of_large,
     "sdplib": of_sdplib,
+    "speed": of_speed,
     "sparse": of_sparse,
 }
 SHORT = ("random", "rays", "tampered", "solvers", "models", "maros")
