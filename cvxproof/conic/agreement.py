@@ -20,6 +20,7 @@ from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from cvxpy.transforms.partial_optimize import PartialProblem
 
 from cvxproof.conic.box import propagated
+from cvxproof.conic.cones import Cone
 from cvxproof.conic.hints import nodes
 from cvxproof.conic.outward import Box
 from cvxproof.conic.program import Compiled, ConeProgram, compiled
@@ -81,27 +82,33 @@ class _Added:
     """The columns and the rows that CVXPY added to what was written."""
 
     def __init__(self, form: Compiled, written: IntArray) -> None:
-        self.program, self.written = form.program, written
-        self.rest = np.setdiff1d(np.arange(len(form.program.q)), written)
-        owner, A = form.owners(form.problem.constraints), sp.csr_matrix(form.program.A)
-        is_ours = (owner == -1) & (np.diff(A[:, self.rest].tocsr().indptr) > 0)
-        self.rows, parts, start = np.zeros(0, dtype=np.intp), [], 0
-        for cone in form.program.parts:
-            held = cone.rows[is_ours[cone.rows].any(axis=1)]
-            parts += [replace(cone, rows=start + np.arange(held.size).reshape(held.shape))] if held.size else []
-            self.rows, start = np.concatenate([self.rows, held.ravel()]), start + held.size
-        self.A, k = A[self.rows], len(self.rest)
-        self.size_A, empty = abs(self.A), sp.csc_matrix((k, k))
-        self.inner = ConeProgram(empty, np.zeros(k), self.A[:, self.rest].tocsc(), np.zeros(start), tuple(parts))
-        P = sp.csr_matrix(self.program.P)[self.rest]
-        self.g, self.p = self.program.q[self.rest], self.program.P.diagonal()[self.rest]
-        self.is_separable = P.count_nonzero() == np.count_nonzero(self.p)
+        program = self.program = form.program
+        is_rest, is_ours = np.full(len(program.q), True), np.zeros(len(program.b), dtype=bool)
+        parts, start = list[Cone](), 0
+        is_rest[written] = False
+        self.written, self.rest, (i, j, a) = written, np.flatnonzero(is_rest), program.entries
+        is_ours[i[is_rest[j]]] = True
+        is_ours &= form.owners(form.problem.constraints) == -1
+        place, held = np.full(len(program.b), -1), [np.zeros(0, dtype=np.intp)]
+        for cone in program.parts if is_ours.any() else ():
+            if len(rows := cone.rows[is_ours[cone.rows].any(axis=1)]):
+                place[rows] = start + np.arange(rows.size).reshape(rows.shape)
+                parts, start = [*parts, replace(cone, rows=place[rows])], start + rows.size
+                held.append(rows.ravel())
+        self.rows, inside, k = np.concatenate(held), is_rest[j] & (place[i] >= 0), len(self.rest)
+        at = place[i[inside]], (np.cumsum(is_rest) - 1)[j[inside]]
+        A, empty = sp.csc_matrix((a[inside], at), (start, k)), sp.csc_matrix((k, k))
+        self.inner = ConeProgram(empty, np.zeros(k), A, np.zeros(start), tuple(parts))
+        self.g, self.p = program.q[self.rest], program.P.diagonal()[self.rest]
+        self.is_separable = program.is_separable or program.P[self.rest].count_nonzero() == np.count_nonzero(self.p)
 
     def bounds(self, point: FloatArray) -> tuple[Box, float]:
         """Return bounds of the added columns where the others are fixed, and how far these contradict each other."""
-        b = self.program.b[self.rows]
-        size = np.abs(b) + self.size_A @ np.abs(point)
-        return propagated(replace(self.inner, b=b - self.A @ point), _APART * float(size.max(initial=0.0)) + 1e-300)
+        if not len(self.rest):
+            return Box(self.g, self.g), 0.0
+        size = (np.abs(self.program.b) + self.program.size_A @ np.abs(point))[self.rows]
+        b, least = self.program.slacks(point)[self.rows], _APART * float(size.max(initial=0.0)) + 1e-300
+        return propagated(self.inner, b, least)
 
     def least_objective(self, point: FloatArray, box: Box) -> tuple[float, float]:
         """Return the least objective of the minimisation within the bounds, and the size of its terms."""

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -72,7 +73,7 @@ class Attempt:
     supposing: tuple[str, ...] = ()
     written: float = 0.0
 
-    @property
+    @cached_property
     def relative_gap(self) -> float:
         """Gap over what `cvxproof.Certificate.relative_gap` has it over.
 
@@ -83,12 +84,12 @@ class Attempt:
         gap = self.proof.value - self.proof.bound
         return gap / self._compared if math.isfinite(gap) else math.inf
 
-    @property
+    @cached_property
     def distance(self) -> float:
         """How far the answer is from a proved one: the modulus of its gap or its violation, both relative."""
         return max(abs(self.relative_gap), self.outside, self.written)
 
-    @property
+    @cached_property
     def outside(self) -> float:
         """The largest violation relative to its row, or what all are worth in the objective, relative to that."""
         if self.proof is None:
@@ -96,13 +97,13 @@ class Attempt:
         program, proof, x = self.compiled.program, self.proof, self.answer.x
         return max(program.relative_violation(x), program.worth(x, proof.z) / self._compared)
 
-    @property
+    @cached_property
     def _compared(self) -> float:
         """What a gap is relative to in the certificate, whose rounding holds a share for the verification of a file."""
         assert self.proof is not None
         return max(compared(self.proof.value, self.proof.bound, self.size, 0.2 * ZERO * self.size), 1e-300)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Size of the objective's terms, in units of the data."""
         return self.compiled.program.size(self.answer.x)
@@ -176,6 +177,9 @@ def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, option
             return further if best.proof is None else best
         if _order(further, tol) < _order(best, tol):
             best = further
+    if best.proof is not None and best.distance > tol:  # what was judged briefly, of an answer that is outside
+        known = None if best.proof.assumptions else best.proof
+        best = replace(best, proof=judged(form.program, best.answer, rounds=7, tol=tol / 10, known=known))
     return best
 
 
@@ -210,7 +214,8 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proo
         elif ray is not None and point is not None:
             ray = ray.from_point(point)
     else:
-        return Attempt(form, answer, judged(form.program, answer, rounds=rounds, tol=tol / 10, known=known))
+        rounds = 0 if form.program.relative_violation(answer.x) > tol else rounds
+        return Attempt(form, answer, judged(form.program, answer, rounds, tol / 10, known=known, is_hasty=True))
     if ray is not None and ray.assumptions:
         return Attempt(form, answer, supposing=ray.assumptions)
     return Attempt(form, answer, ray=ray)

@@ -11,15 +11,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from cvxproof.conic.cones import Nonnegative
 from cvxproof.conic.outward import Box, Outward
 from cvxproof.conic.program import ConeProgram
 from cvxproof.rounding import UNIT
 from cvxproof.typing import FloatArray, IntArray
 
-__all__ = ["implied_box", "propagated", "tightened_box"]
+__all__ = ["implied_box", "propagated", "tightened_box", "written_box"]
 
 _PASSES = 25
 _STEPS = 1000
@@ -36,7 +34,12 @@ class _Level(NamedTuple):
 
 
 def implied_box(
-    program: ConeProgram, level: float, xh: FloatArray, start: Box | None = None, slacks: FloatArray | None = None
+    program: ConeProgram,
+    level: float,
+    xh: FloatArray,
+    start: Box | None = None,
+    slacks: FloatArray | None = None,
+    passes: int = _PASSES,
 ) -> Box:
     """Return bounds of every feasible x of objective `level` or less.
 
@@ -52,22 +55,37 @@ def implied_box(
         Bounds that are known.
     slacks : ndarray of shape (m,), optional
         Upper bounds of the slacks that are known.
+    passes : int
+        How often all rows are gone through, at most.
 
     Returns
     -------
     Box
         Infinite where nothing is implied.
     """
-    return _Propagation(program, _level(program, level, xh), start, slacks).run()
+    return _Propagation(program, _level(program, level, xh), start, slacks).run(passes)
 
 
-def propagated(program: ConeProgram, least: float) -> tuple[Box, float]:
+def written_box(program: ConeProgram) -> Box:
+    """Return the bounds of columns that are rows of the program."""
+    low, high = np.full(len(program.q), -np.inf), np.full(len(program.q), np.inf)
+    for (rows, columns, entries), ends, nearest in zip(
+        program.bounds, (low, high), (np.maximum, np.minimum), strict=True
+    ):
+        end = program.b[rows] / entries
+        outward = 4 * UNIT * np.abs(end) + _TINY
+        nearest.at(ends, columns, end - outward if ends is low else end + outward)
+    return Box(low, high)
+
+
+def propagated(program: ConeProgram, b: FloatArray, least: float) -> tuple[Box, float]:
     """Return bounds of every x in the cones, and how far a lower one is above an upper one, relative to both.
 
-    Distances are relative to `least` at least.
+    The right sides are b, whatever those of the program are, and distances are relative to `least` at least.
     """
     open_ends = np.full(program.A.shape[1], np.inf)
     propagation = _Propagation(program, None, Box(-open_ends, open_ends), None, least)
+    propagation.b = b
     return propagation.run(), propagation.crossing
 
 
@@ -77,7 +95,7 @@ def _level(program: ConeProgram, level: float, xh: FloatArray) -> _Level | None:
     P, q, limit = program.P, program.q, level - program.d
     if program.is_separable:
         return _Level(q, P.diagonal(), limit)
-    size = float(np.abs(xh) @ (abs(P) @ np.abs(xh)))
+    size = float(np.abs(xh) @ (program.size_P @ np.abs(xh)))
     tangent = 0.5 * float(xh @ (P @ xh)) + 1e-12 * (1 + size)
     return _Level(P @ xh + q, np.zeros(len(q)), limit + tangent)
 
@@ -93,13 +111,11 @@ class _Propagation:
         slacks: FloatArray | None,
         least: float = 1e-300,
     ) -> None:
-        self.program, self.level = program, level
-        A = program.A.tocsc()
-        self.m, self.n = A.shape
-        self.i, self.a = A.indices, A.data
-        self.j = np.repeat(np.arange(self.n), np.diff(A.indptr))
-        self.full = np.flatnonzero(np.diff(A.indptr))
-        self.starts = A.indptr[:-1][self.full]
+        self.program, self.level, self.b = program, level, program.b
+        self.m, self.n = program.A.shape
+        self.i, self.j, self.a = program.entries
+        self.starts = np.flatnonzero(np.diff(self.j, prepend=-1))
+        self.full = self.j[self.starts]
         box = _from_pairs(program) if start is None else start
         self.low, self.high = box.low.copy(), box.high.copy()
         self.least = np.full(self.m, -np.inf)
@@ -108,9 +124,9 @@ class _Propagation:
         self.chain = _ordered_pairs(program)
         self.crossing, self.smallest = 0.0, least
 
-    def run(self) -> Box:
+    def run(self, passes: int = _PASSES) -> Box:
         before: tuple[int, float] | None = None
-        for _ in range(_PASSES):
+        for _ in range(passes):
             for cone in self.program.parts:
                 cone.tighten(self.least, self.most)
             self._rows()
@@ -138,7 +154,7 @@ class _Propagation:
 
     def _rows(self) -> None:
         """Tighten slacks by columns, then columns by slacks."""
-        i, j, a, b = self.i, self.j, self.a, self.program.b
+        i, j, a, b = self.i, self.j, self.a, self.b
         positive = a > 0
         with np.errstate(invalid="ignore"):
             small = np.where(positive, a * self.low[j], a * self.high[j])
@@ -164,10 +180,10 @@ class _Propagation:
 
     def _chains(self) -> None:
         """Hand bounds on along a x_j <= c x_k + b, so that an order of many columns does not take a pass for each."""
-        j, k, a, c, b = self.chain
+        j, k, a, c, rows = self.chain
         if not len(j):
             return
-        known = self._n_ends
+        known, b = self._n_ends, self.b[rows]
         for _ in range(_STEPS):
             np.minimum.at(self.high, j, _outward(c * self.high[k], b, a))
             np.maximum.at(self.low, k, -_outward(-a * self.low[j], b, c))
@@ -180,7 +196,7 @@ class _Propagation:
         finite = np.isfinite(terms)
         kept = np.where(finite, terms, 0.0)
         sums = np.bincount(self.i, kept, self.m)
-        size = np.bincount(self.i, np.abs(kept), self.m) + np.abs(self.program.b)
+        size = np.bincount(self.i, np.abs(kept), self.m) + np.abs(self.b)
         n_open = np.bincount(self.i, ~finite, self.m).astype(np.intp)
         return sums.astype(float), n_open, np.asarray((self.counts + 8) * 2 * UNIT * size, dtype=float)
 
@@ -211,11 +227,9 @@ def _outward(term: FloatArray, b: FloatArray, a: FloatArray) -> FloatArray:
     return np.where(np.isfinite(end), end, np.inf)
 
 
-def _ordered_pairs(program: ConeProgram) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return j, k, a, c, b of the inequalities a x_j <= c x_k + b with a, c > 0."""
-    held = [cone.rows.ravel() for cone in program.parts if isinstance(cone, Nonnegative)]
-    place = np.concatenate([*held, np.zeros(0, dtype=np.intp)])
-    rows = program.A.tocsr()[place]
+def _ordered_pairs(program: ConeProgram) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
+    """Return j, k, a, c and the rows of the inequalities a x_j <= c x_k + b with a, c > 0."""
+    rows, place = program.inequalities
     starts = rows.indptr[:-1]
     two = np.flatnonzero(np.diff(rows.indptr) == 2)
     first, second = starts[two], starts[two] + 1
@@ -223,7 +237,7 @@ def _ordered_pairs(program: ConeProgram) -> tuple[IntArray, IntArray, FloatArray
     two, first, second = two[apart], first[apart], second[apart]
     rising = rows.data[first] > 0
     up, down = np.where(rising, first, second), np.where(rising, second, first)
-    return rows.indices[up], rows.indices[down], rows.data[up], -rows.data[down], program.b[place[two]]
+    return rows.indices[up], rows.indices[down], rows.data[up], -rows.data[down], place[two]
 
 
 def _without(terms: FloatArray, sums: FloatArray, n_open: IntArray, empty: float) -> FloatArray:
@@ -240,35 +254,25 @@ def _from_pairs(program: ConeProgram) -> Box:
     """Return bounds by two inequalities whose sum has one column: t >= u and t >= -u, which CVXPY writes for |u|."""
     n = program.A.shape[1]
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
-    held = [cone.rows.ravel() for cone in program.parts if isinstance(cone, Nonnegative)]
-    if not held:
-        return Box(low, high)
-    place = np.concatenate(held)
-    rows = program.A.tocsr()[place]
-    rows.sort_indices()
-    columns, b = rows.tocsc(), program.b[place]
-    for j in np.flatnonzero((np.diff(columns.indptr) >= 2) & (np.diff(columns.indptr) <= 4)):
-        at = slice(columns.indptr[j], columns.indptr[j + 1])
-        entries = list(zip(columns.indices[at].tolist(), columns.data[at].tolist(), strict=True))
-        for t, (i, value) in enumerate(entries):
-            for k, other in entries[:t]:
-                if value == other and _cancel(rows, i, k, int(j)):
-                    end = (b[i] + b[k]) / (2 * value)
-                    pad = 4 * UNIT * (abs(b[i]) + abs(b[k])) / abs(value)
-                    if value > 0:
-                        high[j] = min(high[j], end + pad)
-                    else:
-                        low[j] = max(low[j], end - pad)
+    rows, place = program.inequalities
+    columns, length = rows.tocsc(), np.diff(rows.indptr)
+    starts, counts = columns.indptr[:-1], np.diff(columns.indptr)
+    for t, k in ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)):
+        at = starts[(counts > t) & (counts <= 4)]
+        first, second, value = columns.indices[at + t], columns.indices[at + k], columns.data[at + t]
+        like = (value == columns.data[at + k]) & (length[first] == length[second])
+        if not like.any():
+            continue
+        first, second = first[like], second[like]
+        whole = rows[first] + rows[second]
+        whole.eliminate_zeros()
+        single = np.flatnonzero(np.diff(whole.indptr) == 1)
+        j, a = whole.indices[whole.indptr[single]], whole.data[whole.indptr[single]]
+        one, two = program.b[place[first[single]]], program.b[place[second[single]]]
+        end, pad = (one + two) / a, 8 * UNIT * (np.abs(one) + np.abs(two)) / np.abs(a)
+        np.minimum.at(high, j[a > 0], (end + pad)[a > 0])
+        np.maximum.at(low, j[a < 0], (end - pad)[a < 0])
     return Box(low, high)
-
-
-def _cancel(rows: sp.csr_matrix, i: int, k: int, j: int) -> bool:
-    """Whether two rows add up to nothing outside of column j."""
-    first, second = slice(rows.indptr[i], rows.indptr[i + 1]), slice(rows.indptr[k], rows.indptr[k + 1])
-    if not np.array_equal(rows.indices[first], rows.indices[second]):
-        return False
-    others = rows.indices[first] != j
-    return bool(np.array_equal(rows.data[first][others], -rows.data[second][others]))
 
 
 def tightened_box(
@@ -300,14 +304,15 @@ def _near(outward: Outward, level: float, x: FloatArray, xh: FloatArray, z: Floa
     program = outward.program
     strength, diagonal = program.convexity[1], program.P.diagonal()
     open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
-    least, modulus = outward.at_point(xh, z, x)
     curved = diagonal > 0
-    flat = ~curved & (modulus > 0)
-    far = np.maximum(np.abs(box.low - x), np.abs(box.high - x))
-    if not strength or not curved.any() or not np.isfinite(far[flat]).all():
+    if not strength or not curved.any():
         return open_box
-    moved = np.abs(xh - x)
-    room = level - least + float(modulus @ moved) + float(modulus[flat] @ (far + moved)[flat])
+    least, residual = outward.at_point(xh, z, x)
+    modulus, cost = residual.modulus, box.cost(residual, x)[~curved]
+    if not np.isfinite(cost).all():
+        return open_box
+    room = level - least + float((modulus * np.abs(xh - x))[curved].sum()) + float(cost.sum())
+    room += 1e-9 * float(np.abs(cost).sum())
     slope = float(np.sqrt((modulus[curved] ** 2 / diagonal[curved]).sum()))
     radius = (slope + math.sqrt(slope**2 + 2 * strength * max(room, 0.0))) / strength * (1 + 1e-9)
     width = np.where(curved, radius / np.sqrt(np.where(curved, diagonal, 1.0)), np.inf) * (1 + 1e-9)

@@ -7,20 +7,21 @@ that the program implies, an exactly feasible dual point that is proved to exist
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from cvxproof.conic.box import implied_box, tightened_box
+from cvxproof.conic.box import implied_box, tightened_box, written_box
+from cvxproof.conic.cones import Nonnegative, Zero
 from cvxproof.conic.correction import corrections
-from cvxproof.conic.existence import cost_of_exact_dual, cost_of_squares
+from cvxproof.conic.existence import FEW, cost_of_exact_dual, cost_of_squares
 from cvxproof.conic.outward import Box, Outward
 from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.results import ZERO
-from cvxproof.rounding import UNIT
 from cvxproof.typing import FloatArray
 
 __all__ = ["RADIUS", "Proof", "judged"]
@@ -35,6 +36,18 @@ _WORSE = 10.0
 """How much more than before the residual may cost after a correction, so that a deeper one is tried."""
 _DIGITS = 20
 """Binary digits of multipliers that are rounded."""
+_ROOM = 2.0**-36
+"""Share of a column's terms by which its residual has the sign that one bound is enough for, next to an exact point."""
+_DECIMALS = (12, 9)
+"""Digits of multipliers that are rounded where residuals must vanish."""
+_GAINED = 0.95
+"""Share of the gap that smaller boxes must leave at most, so that still smaller ones are tried."""
+_KNOWN = 2.0
+"""Share of the tolerance within which a bound that is known is enough."""
+_HASTY = 10.0
+"""Gap, relative to the tolerance, of an answer that is not looked at for long."""
+_LOOKS = 3
+"""Passes of a first look for bounds of x."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
 
@@ -55,8 +68,6 @@ class Proof:
         How far the answer is outside of its constraints.
     z, xh : ndarray
         Multipliers in the dual cone, and the point of the bound.
-    box : Box
-        Bounds of x that it uses, which hold for feasible x of a value up to `level`.
     level : float
         Value up to which x are looked at; the bound is no larger.
     """
@@ -67,7 +78,6 @@ class Proof:
     violation: float
     z: FloatArray
     xh: FloatArray
-    box: Box
     level: float = math.inf
 
 
@@ -77,7 +87,7 @@ class _Candidate(NamedTuple):
     is_unconditional: bool
     xh: FloatArray
     z: FloatArray
-    residual: FloatArray
+    residual: Box
 
 
 def judged(
@@ -87,6 +97,7 @@ def judged(
     tol: float = 1e-9,
     radius: float = RADIUS,
     known: Proof | None = None,
+    is_hasty: bool = False,
 ) -> Proof:
     """Return what the multipliers of an answer prove.
 
@@ -98,13 +109,15 @@ def judged(
         Any point and any multipliers: wrong ones prove little, never something wrong. Multipliers that are no numbers
         count as zero.
     rounds : int, default 3
-        How often multipliers are moved deeper into the dual cone.
+        How often multipliers are moved deeper into the dual cone; without one, only what costs little is tried.
     tol : float, default 1e-9
         Relative gap below which nothing more is tried.
     radius : float, default 1000
         Reach of columns without bounds.
     known : Proof, optional
         Proof without an assumption, by other multipliers: it implies bounds of x, at the level of that proof.
+    is_hasty : bool, default False
+        Whether less is tried where the gap is the solver's own, and ten times `tol` or more.
 
     Returns
     -------
@@ -112,8 +125,7 @@ def judged(
         Proof of a bound of the minimisation.
     """
     x, value = answer.x, program.value(answer.x)
-    open_box = Box(np.full(len(x), -np.inf), np.full(len(x), np.inf))
-    nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x, open_box)
+    nothing = Proof(value, -math.inf, ("nothing",), program.violation(x), answer.z, x)
     if not np.isfinite(x).all():
         return nothing
     is_idle = not (program.q.any() or program.P.nnz)  # zero multipliers prove all that there is
@@ -121,24 +133,33 @@ def judged(
     if math.isinf(program.convexity[0]):
         return replace(nothing, assumptions=("P is not proved to be positive semidefinite",))
     with np.errstate(all="ignore"):  # multipliers may be anything; what overflows proves nothing
-        return _Search(program, answer, tol, radius, known).run(nothing, rounds)
+        return _Search(program, answer, tol, radius, known, is_hasty).run(nothing, rounds)
 
 
 class _Search:
     """The search for the best bound of one answer."""
 
-    def __init__(self, program: ConeProgram, answer: Answer, tol: float, radius: float, known: Proof | None) -> None:
+    def __init__(
+        self,
+        program: ConeProgram,
+        answer: Answer,
+        tol: float,
+        radius: float,
+        known: Proof | None,
+        is_hasty: bool = False,
+    ) -> None:
+        self.is_hasty = is_hasty
         self.program, self.answer, self.radius, self.known = program, answer, radius, known
-        reduced, self.idle = program.without_idle_rows()
-        self.outward = Outward(reduced)
+        self.outward = Outward(program)
         self.value = program.value(answer.x)
         size = program.size(answer.x)
         self.size = max(abs(self.value), 1e-3 * size, 1e-300)
         self.tol = tol * max(abs(self.value), ZERO * size, 1e-300)
-        self.level = self.value + _SLACK * self.size
+        self.level, self.box = self.value + _SLACK * self.size, written_box(program)
         if known is not None:
             self.level = min(self.level, known.level)
-        self.box = self._first_box()
+        self.idle = np.zeros(len(program.b), dtype=bool)
+        self.is_linear = all(isinstance(cone, (Zero, Nonnegative)) for cone in program.parts)
 
     def _first_box(self) -> Box:
         box = implied_box(self.program, self.level, self.answer.x)
@@ -149,10 +170,53 @@ class _Search:
         return tightened_box(self.outward, self.level, self.answer.x, known.xh, known.z, box, known.bound)
 
     def run(self, nothing: Proof, rounds: int) -> Proof:
+        known = self.known
+        if known is not None and abs(self.value - known.bound) <= _KNOWN * self.tol:
+            return self._proof_of(nothing, known)
+        best = self._as_answered() if self.is_linear or not rounds else None
+        if rounds and not (best is not None and best.is_unconditional and self._is_enough(best)):
+            best = self._searched(rounds)
+        if best is None:
+            return nothing
+        assumptions = () if best.is_unconditional else self._stated()
+        bound, z = min(best.bound, self.level), np.where(self.idle, 0.0, best.z)
+        if known is not None and known.bound > bound:
+            return self._proof_of(nothing, known)
+        return replace(nothing, bound=bound, assumptions=assumptions, level=self.level, z=z, xh=best.xh)
+
+    @staticmethod
+    def _proof_of(nothing: Proof, known: Proof) -> Proof:
+        """Return what is known as the proof of this answer: the bound is that of the program."""
+        return replace(known, value=nothing.value, violation=nothing.violation)
+
+    def _as_answered(self) -> _Candidate | None:
+        """Return the answer with its bound next to bounds of x that cost little: rows, and what a few passes find."""
+        program, x = self.program, self.answer.x
+        z = program.moved_inside(self.answer.z, 0.0, program.slacks(x))
+        one = self._judged(x, z) if program.proves(z) else None
+        if one is not None and one.is_unconditional and self._is_enough(one):
+            self.level = math.inf  # rows hold at any
+        if one is None or math.isinf(self.level):
+            return one
+        self.box = implied_box(program, self.level, x, self.box, passes=_LOOKS)
+        return self._judged(x, z)
+
+    def _searched(self, rounds: int) -> _Candidate | None:
+        """Return the best candidate of corrected multipliers and smaller boxes."""
+        reduced, self.idle = self.program.without_idle_rows()
+        self.outward = Outward(reduced) if self.idle.any() else self.outward
+        if self.is_linear:  # signs are enough in most columns
+            for one in self._judged_candidates(1):
+                if one.is_unconditional and self._is_enough(one) and one.bound <= self.level:
+                    return one
+        self.box = self._first_box()
         candidates = list(self._judged_candidates(rounds))
         if not candidates:
-            return nothing
-        best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
+            return None
+        best = max(candidates, key=lambda one: one.bound)
+        if self.is_hasty and self.value - best.bound > max(_HASTY * self.tol, 10 * best.from_residual):
+            return best
+        best = self._in_smaller_boxes(candidates, best)
         for _ in range(_RAISES):
             if not self.level < best.bound < math.inf:
                 break
@@ -161,17 +225,12 @@ class _Search:
             self.box = self._first_box()
             candidates = [self._judged(one.xh, one.z) for one in candidates]
             best = self._in_smaller_boxes(candidates, max(candidates, key=lambda one: one.bound))
-        assumptions: tuple[str, ...] = ()
-        if not best.is_unconditional:
-            exact = self._exact(candidates, best)
-            best, assumptions = (best, self._stated()) if exact is None else (exact, ())
-        bound = min(best.bound, self.level)
-        box = self.box.within(self.answer.x, self.radius)
-        z = np.where(self.idle, 0.0, best.z)
-        proof = replace(nothing, bound=bound, assumptions=assumptions, level=self.level)
-        return replace(proof, z=z, xh=best.xh, box=box)
+        if best.is_unconditional:
+            return best
+        return self._exact(candidates, best) or best
 
     def _judged(self, xh: FloatArray, z: FloatArray) -> _Candidate:
+        z = self.outward.absorbed(xh, z)
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
@@ -193,7 +252,8 @@ class _Search:
             least = min(least, one.from_residual)
 
     def _is_enough(self, one: _Candidate) -> bool:
-        return one.from_residual <= 0.1 * max(self.value - one.bound, self.tol)
+        gap = abs(self.value - one.bound)
+        return (one.is_unconditional and gap <= self.tol) or one.from_residual <= 0.1 * max(gap, self.tol)
 
     def _in_smaller_boxes(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate:
         """Return the best candidate after bounds by complementarity and curvature; the box becomes smaller."""
@@ -205,11 +265,11 @@ class _Search:
             if box.n_ends <= self.box.n_ends and not best.is_unconditional:
                 break
             self.box, before = box, best.bound
-            nearest = sorted(candidates, key=lambda one: float(one.residual.max(initial=0)))[:3]
+            nearest = sorted(candidates, key=lambda one: float(one.residual.modulus.max(initial=0)))[:3]
             for one in (self._judged(one.xh, one.z) for one in [*nearest, best]):
                 if one.bound > best.bound or (one.is_unconditional and not best.is_unconditional):
                     best = one
-            if best.bound <= before + 1e-12 * self.size:
+            if self.value - best.bound > _GAINED * (self.value - before):
                 break
         return best
 
@@ -220,42 +280,51 @@ class _Search:
         columns may vanish.
         """
         least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
-        if (squared := self._squared(best)).bound > least:
-            return squared
-        digit = math.ldexp(0.5, math.frexp(float(np.abs(best.z).max(initial=1e-300)))[1] - _DIGITS)
-        for z in (np.round(best.z / digit) * digit, np.zeros_like(best.z)):
-            if self.program.proves(z) and (one := self._judged(best.xh, z)).is_unconditional and one.bound > least:
+        near = ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
+        deeper = corrections(self.outward, self.answer.x, best.z, 3, boost=2.0**13)
+        found = (self._next_to(near, least), self._squared(best), self._rounded(best), self._next_to(deeper, least))
+        for one in chain.from_iterable(found):
+            if one.is_unconditional and one.bound > least:
                 return one
-        for xh, z in self._deeper(candidates, best):
+        return None
+
+    def _next_to(self, pairs: Iterable[tuple[FloatArray, FloatArray]], least: float) -> Iterator[_Candidate]:
+        """Yield the first pair that has a stationary one next to it."""
+        for xh, z in pairs:
             if not self.program.proves(z):
                 continue
+            if (~self.box.is_finite).sum() > FEW:
+                z = self.outward.absorbed(xh, z, _ROOM)
             at_point, residual = self.outward.at_point(xh, z, self.answer.x)
             if at_point > least:
                 bound = at_point - cost_of_exact_dual(self.outward, z, xh, self.answer.x, residual, self.box)
                 if bound > least:
-                    return _Candidate(bound, 0.0, True, xh, z, residual)
-        return None
+                    yield _Candidate(bound, 0.0, True, xh, z, residual)
+                    return
 
-    def _squared(self, one: _Candidate) -> _Candidate:
-        """Return the bound of a candidate whose residuals in open columns of P are within its range."""
-        program, x, is_open = self.program, self.answer.x, ~self.box.is_finite & (one.residual > 0)
+    def _rounded(self, one: _Candidate) -> Iterator[_Candidate]:
+        """Yield candidates of few binary digits, of none, and of few digits where a residual must vanish."""
+        digit = math.ldexp(0.5, math.frexp(float(np.abs(one.z).max(initial=1e-300)))[1] - _DIGITS)
+        i, j, _ = self.program.entries
+        rows = np.unique(i[np.isinf(self.box.cost(one.residual, self.answer.x))[j]])
+        short = [one.z.copy() for _ in _DECIMALS]
+        for z, digits in zip(short, _DECIMALS, strict=True):
+            z[rows] = [float(f"{entry:.{digits}g}") for entry in z[rows].tolist()]
+        for z in (np.round(one.z / digit) * digit, np.zeros_like(one.z), *short):
+            if self.program.proves(z):
+                yield self._judged(one.xh, z)
+
+    def _squared(self, one: _Candidate) -> Iterator[_Candidate]:
+        """Yield a candidate whose residuals in open columns of P are within its range, with its bound."""
+        program, x = self.program, self.answer.x
+        cost = self.box.cost(one.residual, x)
         part = sp.csgraph.connected_components(program.P, directed=False)[1]
-        columns = np.flatnonzero(np.isin(part, part[is_open]))
+        columns = np.flatnonzero(np.isin(part, part[np.isinf(cost)]))
         if math.isinf(loss := cost_of_squares(self.outward.program, one.z, one.xh, x, columns)):
-            return one._replace(bound=-math.inf)
-        at_point, modulus = self.outward.at_point(one.xh, one.z, x)
-        far = np.maximum(np.abs(self.box.low - x), np.abs(self.box.high - x)) * (1 + 8 * UNIT)
-        used = modulus > 0
-        used[columns] = False
-        return one._replace(
-            bound=at_point - loss - float(modulus[used] @ far[used]) * (1 + 1e-9),
-            from_residual=0.0,
-            is_unconditional=True,
-        )
-
-    def _deeper(self, candidates: list[_Candidate], best: _Candidate) -> Iterator[tuple[FloatArray, FloatArray]]:
-        yield from ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
-        yield from corrections(self.outward, self.answer.x, best.z, 3, boost=2.0**13)
+            return
+        cost[columns] = 0.0
+        bound = self.outward.at_point(one.xh, one.z, x)[0] - loss - float(np.maximum(cost, 0.0).sum()) * (1 + 1e-9)
+        yield one._replace(bound=bound, from_residual=0.0, is_unconditional=True)
 
     def _stated(self) -> tuple[str, ...]:
         n_open = int((~self.box.is_finite).sum())

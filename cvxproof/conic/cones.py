@@ -55,6 +55,17 @@ class Ball:
     def __init__(self, rows: IntArray, matrix: Matrix) -> None:
         self.rows, self.matrix = np.ravel(rows), sp.csr_matrix(matrix)
 
+    @classmethod
+    def diagonal(cls, rows: IntArray, entries: FloatArray) -> Ball:
+        """Return the ball of a diagonal F."""
+        places = np.arange(entries.size + 1)
+        return cls(rows, sp.csr_matrix((entries.ravel(), places[:-1], places), (entries.size, entries.size)))
+
+    @property
+    def width(self) -> int:
+        """How many entries w has."""
+        return int(self.matrix.shape[1])
+
     def transposed(self, A: Matrix) -> Matrix:
         """Return F'A for the rows A of the program."""
         return self.matrix.T @ A
@@ -77,6 +88,10 @@ class _Congruence(Ball):
 
     def __init__(self, rows: IntArray, root: FloatArray, cone: Semidefinite) -> None:
         self.rows, self.root, self.cone = np.ravel(rows), root, cone
+
+    @property
+    def width(self) -> int:
+        return len(self.rows)
 
     def transposed(self, A: Matrix) -> Matrix:
         A = sp.csc_matrix(A)
@@ -153,7 +168,7 @@ class Zero(Cone):
         return Z
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
-        yield Ball(self.rows, sp.identity(Z.size) * max(1.0, largest))
+        yield Ball.diagonal(self.rows, np.full(Z.size, max(1.0, largest)))
 
     def violation(self, S: FloatArray) -> FloatArray:
         return np.abs(S[:, 0])
@@ -172,7 +187,7 @@ class Nonnegative(Cone):
         return np.maximum(Z, depth)
 
     def balls(self, Z: FloatArray, largest: float) -> Iterator[Ball]:
-        yield Ball(self.rows, sp.diags(Z.ravel()))
+        yield Ball.diagonal(self.rows, Z)
 
     def violation(self, S: FloatArray) -> FloatArray:
         return np.maximum(-S[:, 0], 0.0)

@@ -41,35 +41,43 @@ class Metric:
     """The balls of all cones around z as one linear map F."""
 
     def __init__(self, outward: Outward, z: FloatArray) -> None:
-        program = outward.program
-        self.program = program
+        self.program, m = outward.program, len(z)
         largest = float(np.abs(z).max(initial=0))
-        self.balls: list[Ball] = [ball for cone in program.parts for ball in cone.balls(z[cone.rows], largest)]
+        held = [ball for cone in self.program.parts for ball in cone.balls(z[cone.rows], largest)]
+        entries, width = [np.zeros((3, 0))], 0
+        for one in (ball for ball in held if type(ball) is Ball):  # one matrix
+            rows = np.repeat(one.rows, np.diff(one.matrix.indptr))
+            entries.append(np.array([one.matrix.data, rows, width + one.matrix.indices]))
+            width += one.matrix.shape[1]
+        data, i, j = np.concatenate(entries, axis=1)
+        whole = Ball(np.arange(m), sp.csr_matrix((data, (i.astype(int), j.astype(int))), (m, width)))
+        self.balls = [whole, *(ball for ball in held if type(ball) is not Ball)]
 
     def times(self) -> Matrix:
         """Return F'A, in the order of the balls."""
-        A = self.program.A.tocsr()
-        if not self.balls:
-            return sp.csc_matrix((0, A.shape[1]))
-        return sp.vstack([ball.transposed(A[ball.rows]) for ball in self.balls]).tocsc()
+        return self._stacked([ball.transposed for ball in self.balls])
 
     def sizes(self) -> Matrix:
         """Return |F|'|A|, in the order of the balls."""
-        A = self.program.A.tocsr()
-        if not self.balls:
-            return sp.csc_matrix((0, A.shape[1]))
-        return sp.vstack([ball.sizes(A[ball.rows]) for ball in self.balls]).tocsc()
+        return self._stacked([ball.sizes for ball in self.balls])
+
+    def _stacked(self, products: list[Callable[[Matrix], Matrix]]) -> Matrix:
+        first, *others = products
+        A = self.program.A.tocsr() if others else self.program.A
+        parts = [product(A[ball.rows]) for product, ball in zip(others, self.balls[1:], strict=True)]
+        return sp.vstack([first(A), *parts], format="csc") if parts else sp.csc_matrix(first(A))
 
     def adjoint(self, z: FloatArray) -> FloatArray:
         """Return F'z."""
-        return np.concatenate([ball.adjoint(z[ball.rows]) for ball in self.balls]) if self.balls else np.zeros(0)
+        return np.concatenate([ball.adjoint(z[ball.rows]) for ball in self.balls])
 
     def apply(self, w: FloatArray) -> FloatArray:
         """Return F w."""
         z, at = np.zeros(len(self.program.b)), 0
         for ball in self.balls:
-            z[ball.rows] = ball.apply(w[at : at + len(ball.rows)])
-            at += len(ball.rows)
+            end = at + ball.width
+            z[ball.rows] += ball.apply(w[at:end])
+            at = end
         return z
 
 
@@ -112,7 +120,7 @@ def corrections(
 
 
 def _residual(outward: Outward, xh: FloatArray, z: FloatArray) -> FloatArray:
-    return np.asarray(outward.residual(xh, z)[0].astype(float))
+    return np.asarray(outward.sums(xh, z).astype(float))
 
 
 def _stepped(
@@ -144,9 +152,13 @@ class Stationarity:
         squares = np.ravel(B.multiply(B).sum(axis=0)) + P.diagonal()
         largest = max(float(squares.max(initial=0)), 1e-250)
         self.scale = 1 / np.sqrt(np.maximum(squares, 1e-32 * largest))
-        S = sp.diags(self.scale)
-        self.B, P = (B @ S).tocsc(), (S @ P @ S).tocsc()
-        self._solve = self._chosen(P, n, augmented)
+        if n <= _DENSE and len(squares) * B.shape[0] <= _ENTRIES:
+            self.B = B.toarray() * self.scale
+            self._solve = self._by_qr(P.toarray() * self.scale * self.scale[:, None])
+        else:
+            S = sp.diags(self.scale)
+            self.B = (B @ S).tocsc()
+            self._solve = self._chosen((S @ P @ S).tocsc(), n, augmented)
 
     def step(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return dx and w for the right side y."""
@@ -155,8 +167,6 @@ class Stationarity:
 
     def _chosen(self, P: Matrix, n: int, augmented: bool) -> Solve:
         m = self.B.shape[0]
-        if n <= _DENSE and m * n <= _ENTRIES:
-            return self._by_qr(P)
         if n > _LARGE and abs(P - sp.diags(P.diagonal())).nnz == 0:
             return self._by_lsmr(P)
         if augmented and n <= _LARGE:
@@ -174,12 +184,12 @@ class Stationarity:
     def _with_w(self, dx: FloatArray) -> tuple[FloatArray, FloatArray]:
         return dx, self.B @ dx
 
-    def _by_qr(self, P: Matrix) -> Solve:
-        n = self.B.shape[1]
-        rows = [self.B.toarray(), 1e-15 * np.eye(n)]
+    def _by_qr(self, P: FloatArray) -> Solve:
+        n = len(P)
+        rows = [self.B, 1e-15 * np.eye(n)]
         curved = np.flatnonzero(P.diagonal())  # of a convex P, the others are zero
         if len(curved):
-            values, vectors = np.linalg.eigh(P[curved][:, curved].toarray())
+            values, vectors = np.linalg.eigh(P[np.ix_(curved, curved)])
             root = np.zeros((len(curved), n))
             root[:, curved] = (vectors * np.sqrt(np.maximum(values, 0.0))).T
             rows.append(root)

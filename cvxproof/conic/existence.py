@@ -23,13 +23,15 @@ from cvxproof.conic.program import ConeProgram
 from cvxproof.rounding import UNIT
 from cvxproof.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["cost_of_exact_dual", "cost_of_squares", "upper_end"]
+__all__ = ["FEW", "cost_of_exact_dual", "cost_of_squares", "upper_end"]
 
 _RADIUS = 1e-2
 _NEGLIGIBLE = 1e-2
 _COLUMNS = 800
 _ENTRIES = 4_000_000
 _WIDEST = 40
+FEW = 300
+"""Columns up to which all are made stationary that do not have both bounds."""
 _EQUALITIES = 600
 _STEPS = 8
 _RATIONAL = 30
@@ -39,13 +41,14 @@ _TINY = 1e-250
 
 
 def cost_of_exact_dual(
-    outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: FloatArray, box: Box
+    outward: Outward, z: FloatArray, xh: FloatArray, x: FloatArray, residual: Box, box: Box
 ) -> float:
     """Return what the bound loses when (z, xh) becomes a pair that is stationary in all columns without bounds.
 
     B = [F'A; P^1/2]. If B'w = -r, in the columns that the box leaves open, has a solution of norm rho, then
     z + F w_1 is in the dual cone as rho is at most the radius of the balls. The bound loses |F's| rho + rho^2 +
-    |P^1/2 (x - xh)| rho, and what the residual of the other columns, at most |r_j| + |B_j| rho, costs in their bounds.
+    |P^1/2 (x - xh)| rho, and what the residual of the other columns, changed by |B_j| rho at most, costs in their
+    bounds: one of these is enough where the residual does not lead to the other.
 
     Returns
     -------
@@ -53,29 +56,29 @@ def cost_of_exact_dual(
         The loss; infinite where nothing is proved.
     """
     program = outward.program
-    n, m, is_open = len(program.q), len(program.b), ~box.is_finite
-    far = np.maximum(np.abs(box.low - x), np.abs(box.high - x))
-    wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
-    if is_open.sum() > _COLUMNS or n * m > _ENTRIES or wide or (program.P.nnz and program.convexity[0] > 0):
+    is_open = ~box.is_finite
+    if is_open.sum() > FEW:
+        rises, falls = (residual.low > 0) & np.isfinite(box.low), (residual.high < 0) & np.isfinite(box.high)
+        is_open &= ~((rises | falls) & (box.low <= box.high))
+    is_wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
+    is_large = is_open.sum() > _COLUMNS or len(program.q) * len(program.b) > _ENTRIES
+    if is_large or is_wide or (program.P.nnz and program.convexity[0] > 0):
         return math.inf
-    metric = Metric(outward, z)
-    all_sizes = metric.sizes()
-    B, sizes = metric.times()[:, is_open].toarray(), all_sizes[:, is_open].toarray()
-    rest = all_sizes[:, ~is_open]
-    squares = np.ravel(rest.multiply(rest).sum(axis=0))
+    metric, widest = Metric(outward, z), max((_width(cone) for cone in program.parts), default=1)
     length = float(np.linalg.norm(metric.adjoint(program.slacks(x))))
-    root = _root(outward) if program.P.nnz else None
-    if root is not None:
-        rows = (len(root) + 2) * np.abs(root)
-        B, sizes = np.vstack([B, root[:, is_open]]), np.vstack([sizes, rows[:, is_open]])
-        squares += (rows[:, ~is_open] ** 2).sum(axis=0)
+    maps, sizes = [metric.times()], [metric.sizes()]
+    if program.P.nnz and (root := _root(outward)) is not None:
+        maps.append(sp.csc_matrix(root))
+        sizes.append(sp.csc_matrix((len(root) + 2) * np.abs(root)))
         length += 1.5 * float(np.linalg.norm(root @ (x - xh)))
-    widest = max((_width(cone) for cone in program.parts), default=1)
-    rho = _least_norm(B, residual[is_open], 2 * (widest + 8) * sizes) * (1 + _NEGLIGIBLE)
+    B, size = sp.vstack(maps, format="csc"), sp.vstack(sizes, format="csc")
+    rounding = 2 * (widest + 8) * size[:, is_open].toarray()
+    rho = _least_norm(B[:, is_open].toarray(), residual.modulus[is_open], rounding) * (1 + _NEGLIGIBLE)
     if not rho <= _RADIUS or not all(cone.holds_balls(z[cone.rows], _RADIUS) for cone in program.parts):
         return math.inf
-    others = residual[~is_open] + rho * np.sqrt(squares)
-    return (length * rho + rho * rho + float(others @ far[~is_open])) * (1 + 1e-6)
+    moved = rho * np.sqrt(np.ravel(size.multiply(size).sum(axis=0))) * (1 + 1e-9)
+    others = box.cost(Box(residual.low - moved, residual.high + moved), x)[~is_open]
+    return (length * rho + rho * rho + float(np.maximum(others, 0.0).sum())) * (1 + 1e-6)
 
 
 def cost_of_squares(program: ConeProgram, z: FloatArray, xh: FloatArray, x: FloatArray, columns: IntArray) -> float:
@@ -274,9 +277,9 @@ def upper_end(outward: Outward, x: FloatArray) -> float:
     if not all(cone.has_room(s[cone.rows], moved[cone.rows]) for cone in program.parts):
         return math.inf
     slope = float(np.linalg.norm(program.P @ x + program.q))
-    size = 0.5 * float(np.abs(x) @ (abs(program.P) @ np.abs(x))) + float(np.abs(program.q) @ np.abs(x))
+    size = 0.5 * float(np.abs(x) @ (program.size_P @ np.abs(x))) + float(np.abs(program.q) @ np.abs(x))
     rounding = (2 * len(x) + 8) * UNIT * (size + abs(program.d))
-    return program.value(x) + slope * rho * (1 + 1e-9) + 0.5 * float(abs(program.P).sum()) * rho**2 + rounding
+    return program.value(x) + slope * rho * (1 + 1e-9) + 0.5 * float(program.size_P.sum()) * rho**2 + rounding
 
 
 def _onto_equalities(outward: Outward, x: FloatArray, rows: IntArray) -> tuple[FloatArray, float]:

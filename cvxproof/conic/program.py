@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, PowConeND, SvecPSD, Zero
+from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
 from cvxproof.conic import cones
 from cvxproof.conic.attributes import attribute_constraints, written_out
@@ -34,6 +35,14 @@ _PASSES = 100
 _TINY = 1e-300
 _NOISE = 1e-15
 """Share of the terms of a row up to which its right side is rounding."""
+
+
+class ColumnBounds(NamedTuple):
+    """Inequalities in one column each: rows, columns and entries."""
+
+    rows: IntArray
+    columns: IntArray
+    entries: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +73,41 @@ class ConeProgram:
     d: float = 0.0
     sign: float = 1.0
 
+    @cached_property
+    def size_A(self) -> Matrix:
+        """|A|."""
+        return abs(self.A)
+
+    @cached_property
+    def size_P(self) -> Matrix:
+        """|P|."""
+        return abs(self.P)
+
+    @cached_property
+    def entries(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Rows, columns and values of the entries of A that are not zero, by columns."""
+        A = sp.csc_matrix(self.A)
+        j, used = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)), A.data != 0
+        return A.indices[used], j[used], A.data[used]
+
+    @cached_property
+    def inequalities(self) -> tuple[Matrix, IntArray]:
+        """The rows of inequalities, and their places."""
+        held = [cone.rows.ravel() for cone in self.parts if isinstance(cone, cones.Nonnegative)]
+        place = np.concatenate([*held, np.zeros(0, dtype=np.intp)])
+        return self.A.tocsr()[place], place
+
+    @cached_property
+    def bounds(self) -> tuple[ColumnBounds, ColumnBounds]:
+        """The inequalities in one column that bound it from below, and those from above."""
+        i, j, a = self.entries
+        is_bound = np.zeros(len(self.b), dtype=bool)
+        for cone in self.parts:
+            is_bound[cone.rows.ravel()] = isinstance(cone, cones.Nonnegative)
+        is_bound &= np.bincount(i, minlength=len(self.b)) == 1
+        lower, upper = is_bound[i] & (a < 0), is_bound[i] & (a > 0)
+        return ColumnBounds(i[lower], j[lower], a[lower]), ColumnBounds(i[upper], j[upper], a[upper])
+
     def value(self, x: FloatArray) -> float:
         """Return the objective of the minimisation."""
         return float(0.5 * (x @ (self.P @ x)) + self.q @ x) + self.d
@@ -74,7 +118,7 @@ class ConeProgram:
 
     def terms(self, x: FloatArray) -> float:
         """Return the sum of the moduli of the objective's terms at x."""
-        quadratic = 0.5 * float(np.abs(x) @ (abs(self.P) @ np.abs(x)))
+        quadratic = 0.5 * float(np.abs(x) @ (self.size_P @ np.abs(x)))
         return quadratic + float(np.abs(self.q) @ np.abs(x)) + abs(self.d)
 
     @cached_property
@@ -88,21 +132,29 @@ class ConeProgram:
         return self._units(np.abs(self.b))
 
     def _units(self, b: FloatArray, largest: bool = False) -> FloatArray:
-        A, unit = sp.coo_matrix(self.A), np.zeros(len(self.q))
-        i, j, a = A.row[A.data != 0], A.col[A.data != 0], np.abs(A.data[A.data != 0])
+        (i, j, a), unit = self.entries, np.zeros(len(self.q))
+        a = np.abs(a)
         for _ in range(_PASSES):
-            size = np.maximum(b, abs(self.A) @ unit)
+            size = np.maximum(b, self.size_A @ unit)
             for cone in self.parts:
-                size[cone.rows] = size[cone.rows].max(axis=1, keepdims=True)
+                if cone.rows.shape[1] > 1:
+                    size[cone.rows] = size[cone.rows].max(axis=1, keepdims=True)
             least, known = np.full(len(unit), math.inf), size[i] > 0
             if largest:
                 least[j[known]] = 0.0
             (np.maximum if largest else np.minimum).at(least, j[known], size[i[known]] / a[known])
             new = (unit == 0) & (least < math.inf)
-            if not new.any():
-                return np.where(unit == 0, 1.0, unit)
             unit[new] = least[new]
-        return unit
+            if not new.any() or unit.all():
+                break
+        return np.where(unit == 0, 1.0, unit)
+
+    @cached_property
+    def _steady_units(self) -> FloatArray:
+        """The units where right sides that are rounding next to the largest units of their columns set none."""
+        size = np.abs(self.b)
+        is_noise = (size <= _NOISE * (self.size_A @ self._units(size, largest=True))) & (size > 0)
+        return self._units(np.where(is_noise, 0.0, size)) if is_noise.any() else self.units
 
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
@@ -116,12 +168,10 @@ class ConeProgram:
     def relative_violation(self, x: FloatArray) -> float:
         """Return the largest violation relative to its rows.
 
-        That is to their terms, each column at least as large as its unit, where right sides that are rounding next to
-        the largest units of their columns set none.
+        That is to their terms, each column at least as large as its unit.
         """
-        s, most = self.slacks(x), abs(self.A) @ self._units(np.abs(self.b), largest=True)
-        units = self._units(np.where(np.abs(self.b) > _NOISE * most, np.abs(self.b), 0.0))
-        size = np.abs(self.b) + abs(self.A) @ np.maximum(np.abs(x), units)
+        s = self.slacks(x)
+        size = np.abs(self.b) + self.size_A @ np.maximum(np.abs(x), self._steady_units)
         sides = ((cone.violation(s[cone.rows]), size[cone.rows].max(axis=1)) for cone in self.parts)
         return max((float((outside / np.maximum(side, _TINY)).max(initial=0)) for outside, side in sides), default=0.0)
 
@@ -155,7 +205,7 @@ class ConeProgram:
         is_row = np.zeros(len(self.b), dtype=bool)
         for cone in self.parts:
             is_row[cone.rows] = isinstance(cone, cones.Nonnegative)
-        free = (self.q == 0) & (np.ravel(abs(self.P).sum(axis=0)) == 0)
+        free = (self.q == 0) & (np.bincount(self.P.nonzero()[0], minlength=len(self.q)) == 0)
         column = np.repeat(np.arange(len(self.q)), np.diff(A.indptr))
         while True:
             used = ~idle[A.indices] & (A.data != 0)
@@ -171,7 +221,7 @@ class ConeProgram:
     @cached_property
     def is_separable(self) -> bool:
         """Whether P is diagonal."""
-        return bool(abs(self.P - sp.diags(self.P.diagonal())).nnz == 0)
+        return bool(self.P.count_nonzero() == np.count_nonzero(self.P.diagonal()))
 
     @cached_property
     def convexity(self) -> tuple[float, float]:
@@ -330,10 +380,14 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     written = written_out(problem, attributes) if attributes else None
     data, chain, inverse = data_for(written or problem, solver)
     form = data["param_prob"]
-    has_quadratic = form.P is not None
-    applied = form.apply_parameters(quad_obj=has_quadratic)
-    P, (q, d, A, b) = (applied[0], applied[1:]) if has_quadratic else (None, applied)
-    A, b = -sp.csc_matrix(A), np.ravel(np.asarray(b, dtype=float))
+    if type(chain.solver).apply is ConicSolver.apply:
+        P, q, d, A, b = data.get("P"), data["c"], inverse[-1]["offset"], data["A"], data["b"]
+    else:  # rows in another order, or in parts
+        has_quadratic = form.P is not None
+        applied = form.apply_parameters(quad_obj=has_quadratic)
+        P, (q, d, A, b) = (applied[0], applied[1:]) if has_quadratic else (None, applied)
+        A = -A
+    A, b = sp.csc_matrix(A), np.ravel(np.asarray(b, dtype=float))
     constraints = [one for kind in _ORDER for one in form.constraints if type(one) is kind]
     parts = _parts(constraints, chain.solver)
     if not form.formatted:  # quadratic solvers: equalities with the other sign

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 import cvxpy as cp
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
 from cvxproof.checks import among
@@ -100,6 +101,8 @@ def solver_for(problem: cp.Problem, name: str) -> Any:
     a product of which either sign is possible has the bounds inf - inf, which become zero, and a hinge is then closed.
     Of a solver of one's own that takes none, the bounds that the user wrote are rows, and there are no others.
     """
+    if not any(kinds[name].BOUNDED_VARIABLES for kinds in (SOLVER_MAP_CONIC, SOLVER_MAP_QP) if name in kinds):
+        return name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CVXPY warns when it compiles
         kind: Any = type(resolve_and_build_chain(problem, name).solver)

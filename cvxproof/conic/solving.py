@@ -21,10 +21,8 @@ from cvxpy.constraints import FiniteSet
 
 from cvxproof.conic.attempts import Attempt, attempted, feasible_point, proved_upper_end
 from cvxproof.conic.evidence import evidence, evidence_of_ray, told_apart
-from cvxproof.conic.existence import upper_end
 from cvxproof.conic.hints import nodes, remedy
-from cvxproof.conic.outward import Outward
-from cvxproof.conic.program import compiled
+from cvxproof.conic.program import Answer, compiled
 from cvxproof.conic.rays import Ray
 from cvxproof.conic.running import told
 from cvxproof.conic.values import dual_of, value_of
@@ -121,9 +119,10 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         Parameters of the solver.
     """
     require_convex(problem)
-    start = time.perf_counter()
-    attempt = attempted(problem, solver, tol, lambda one: _measured(problem, one), **options)
-    attempt.compiled.unpack(attempt.answer)
+    start, held = time.perf_counter(), list[Answer]()
+    attempt = attempted(problem, solver, tol, lambda one: _measured(problem, one, held), **options)
+    if attempt.answer is not held[-1] or math.isinf(attempt.written):
+        attempt.compiled.unpack(attempt.answer)
     solver = attempt.compiled.solver  # Clarabel, where another one returned no ray
     attributes = attempt.answer.solution.attr or {}
     reported = told(solver, attempt.answer.status, attributes.get("solve_time"), options)
@@ -211,7 +210,7 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
     if proof is None:
         bound = -math.inf if program.sign > 0 else math.inf
         return Certificate(value, bound, sense=sense, kind="cone program", violations=violations)
-    attained = proved_upper_end(attempt) if interval else upper_end(Outward(program), attempt.answer.x)
+    attained = proved_upper_end(attempt) if interval else math.inf
     return Certificate(
         value,
         program.sign * proof.bound,
@@ -225,9 +224,13 @@ def _certificate(problem: cp.Problem, attempt: Attempt, interval: bool) -> Certi
     )
 
 
-def _measured(problem: cp.Problem, attempt: Attempt) -> Attempt:
-    """Give the variables the values of an attempt, and the attempt how far these are outside of the constraints."""
+def _measured(problem: cp.Problem, attempt: Attempt, held: list[Answer]) -> Attempt:
+    """Give the variables the values of an attempt, and the attempt how far these are outside of the constraints.
+
+    Whose values they hold is the last of `held`.
+    """
     worst = math.inf
+    held.append(attempt.answer)
     with contextlib.suppress(cp.SolverError):
         attempt.compiled.unpack(attempt.answer)
         if all(_is_finite(value_of(variable)) for variable in problem.variables()):

@@ -252,16 +252,20 @@ def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
     """Return the bound, and what it supposes."""
     fixed = p.d - total(p.b * p.z) - total(p.xh * (p.gradient - p.q)) / 2
     matters, bound = np.array([not (one == 0 and one.is_exact()) for one in p.r], dtype=bool), -INFINITE
+    falls, rises = np.array([(one > 0, one < 0) for one in p.r], dtype=bool).reshape(-1, 2).T  # to which end r leads
     rows, level, most, z = Rows(p.A.i, p.A.j, p.A.a, p.floats["b"]), level_of(p), None, p.z
     for _ in range(ROUNDS):
         low, high = implied_box(rows, p.cones, level, most)
-        is_open = (p.curvature == 0) & ~(np.isfinite(low) & np.isfinite(high))
+        is_held = np.isfinite(low) & np.isfinite(high)
+        is_open = ~(is_held | (p.curvature > 0) | (falls & np.isfinite(low)) | (rises & np.isfinite(high)))
         before = bound
         if not (is_open & matters).any() and (own := fixed + cost(p, p.r, low, high)) > bound:
             bound, z = own, p.z
-        if not bound >= claimed and (moved := exact_multipliers(p, is_open)) is not None:
+        exact = (p.curvature == 0) & ~is_held
+        exact = exact if exact.sum() <= OPEN else is_open
+        if not bound >= claimed and (moved := exact_multipliers(p, exact)) is not None:
             r = p.r + p.A.transposed(moved)
-            r[is_open] = ZERO
+            r[exact] = ZERO
             if (other := fixed - total(p.b * moved) + cost(p, r, low, high)) > bound:
                 bound, z = other, p.z + moved
         if not bound >= claimed and (squares := completed(p, is_open & matters)) is not None:
@@ -319,8 +323,10 @@ def cost(p: SimpleNamespace, r: AnyArray, low: FloatArray, high: FloatArray) -> 
     for j, one in enumerate(r):
         if p.curvature[j] > 0:
             out += one * p.xh[j] - one * one / (2 * arb(p.curvature[j]))
+        elif one > 0 or one < 0:
+            out += one * arb(low[j] if one > 0 else high[j])
         elif not (one == 0 and one.is_exact()):
-            out += (one * arb(low[j])).min(one * arb(high[j]))
+            out += (one * arb(low[j])).min(one * arb(high[j])) if np.isfinite(high[j] - low[j]) else -INFINITE
     return out
 
 

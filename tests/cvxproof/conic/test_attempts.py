@@ -10,7 +10,7 @@ from planted_programs import planted
 import cvxproof
 from cvxproof.conic import attempts
 from cvxproof.conic.attempts import Attempt, attempted
-from cvxproof.conic.certificate import judged
+from cvxproof.conic.certificate import _Search, judged
 from cvxproof.conic.program import Answer, Compiled, compiled
 from cvxproof.conic.rays import NO_POINT, Ray
 from cvxproof.conic.violations import relative, violation
@@ -72,11 +72,15 @@ def test_a_known_proof_bounds_the_columns_for_another_answer():
     assert known.assumptions == ()
     assert known.bound == pytest.approx(4 / 3)
     spoilt = Answer("", point, np.array([0.6, 0.8, 0.0]))
-    alone, after = judged(program, spoilt, rounds=0), judged(program, spoilt, rounds=0, known=known)
-    assert alone.box.high[0] > 1e3
-    assert (after.box.high - after.box.low).max() < 1e-4
-    assert (after.box.low <= point).all()
-    assert (after.box.high >= point).all()
+    alone, after = (_Search(program, spoilt, 1e-7, 1e3, one)._first_box() for one in (None, known))
+    assert alone.high[0] > 1e3
+    assert (after.high - after.low).max() < 1e-4
+    assert (after.low <= point).all()
+    assert (after.high >= point).all()
+    # The bound is that of the program: another answer of that value needs no more, and no proof becomes worse.
+    assert judged(program, spoilt, known=known).bound == known.bound
+    outside = judged(program, Answer("", point + 1e-3, spoilt.z), rounds=0, known=known)
+    assert (outside.bound, outside.value) == (known.bound, pytest.approx(4 / 3 + 2e-3))
 
 
 @pytest.mark.parametrize(("order", "whole"), [(3, True), (101, False)])
@@ -89,8 +93,8 @@ def test_later_attempts_change_settings_and_leave_large_cones_decomposed(monkeyp
         return Answer(answer.status, answer.x, np.zeros_like(answer.z), answer.solution)
 
     monkeypatch.setattr(Compiled, "solved", poor)
-    x, diagonal = cp.Variable(), cp.diag(np.arange(1.0, order + 1))
-    attempted(cp.Problem(cp.Minimize(1e4 * x), [x * np.eye(order) - diagonal >> 0]), "CLARABEL", 1e-7, max_iter=7)
+    x, M = cp.Variable(), np.diag(np.arange(1.0, order + 1)) + 1  # more than its diagonal bounds x
+    attempted(cp.Problem(cp.Minimize(1e4 * x), [x * np.eye(order) - M >> 0]), "CLARABEL", 1e-7, max_iter=7)
     (first, settings), *others = asked
     assert (first, settings) == (1.0, {"max_iter": 7})
     assert len(others) == 5

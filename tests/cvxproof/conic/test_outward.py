@@ -1,5 +1,6 @@
 """Bounds rounded outward against the same formula in fractions."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -42,16 +43,67 @@ def test_value_and_residual_enclose_the_exact_ones(kind):
             xh = answer.x + size * rng.standard_normal(len(answer.x))
             z = answer.z + size * rng.standard_normal(len(answer.z))
             value, r = by_fractions(program, xh, z, answer.x)
-            least, modulus = outward.at_point(xh, z, answer.x)
+            least, ends = outward.at_point(xh, z, answer.x)
             assert Fraction(least) <= value
             assert float(value - Fraction(least)) <= 1e-9 * (1 + abs(float(value)) + np.abs(z) @ np.abs(program.b))
-            assert all(abs(one) <= Fraction(two) for one, two in zip(r, modulus.tolist(), strict=True))
+            assert all(
+                Fraction(low) <= one <= Fraction(high) for low, one, high in zip(ends.low, r, ends.high, strict=True)
+            )
             open_box = Box(np.full(len(xh), -np.inf), np.full(len(xh), np.inf))
             bound = outward.bound(xh, z, answer.x, open_box, 10.0)
             width = 10.0 * (1 + np.abs(answer.x))
             cost = sum((abs(one) * Fraction(two) for one, two in zip(r, width.tolist(), strict=True)), Fraction(0))
             assert Fraction(bound.value) <= value - cost
-            assert bound.is_unconditional is bool((modulus == 0).all())
+            assert bound.is_unconditional is bool((ends.modulus == 0).all())
+
+
+def test_the_cost_of_a_residual_is_the_largest_at_a_corner():
+    """Against all corners of random boxes with and without ends: the most that r (x0 - x) can be, or infinity."""
+    rng = np.random.default_rng(0)
+    n, x0 = 4000, rng.standard_normal(4000)
+    low = np.where(rng.random(n) < 0.4, -np.inf, x0 - rng.random(n) + 0.1)  # a few are above x0: what they gain counts
+    high = np.where(rng.random(n) < 0.4, np.inf, x0 + rng.random(n) + 0.1)
+    ends = rng.choice([-1.0, 0.0, 1.0], (2, n)) * rng.random((2, n))
+    residual = Box(ends.min(axis=0), ends.max(axis=0))
+    corners = []
+    for r in residual:
+        for x in (low, high):
+            with np.errstate(invalid="ignore"):
+                corners.append(np.where(r == 0, 0.0, r * (x0 - x)))
+    cost, exact = Box(low, high).cost(residual, x0), np.max(corners, axis=0)
+    assert (cost >= exact).all()
+    np.testing.assert_allclose(cost, exact, rtol=1e-12)
+    assert np.isinf(cost).sum() > 500
+    assert np.isfinite(cost).sum() > 500
+    assert (cost < 0).sum() > 20
+    crossed = Box(high, low).cost(residual, x0)
+    assert np.isinf(crossed[(high > low) & (residual.low != 0)]).all()
+
+
+@pytest.mark.parametrize("kind", ["lp", "qp", "socp"])
+def test_multipliers_of_bounds_take_up_residuals(kind):
+    """Where one bound is alone, its multiplier gives the residual the right sign, or is used up; no other moves."""
+    found = 0
+    for seed in range(4):
+        problem = random_program(kind, seed)
+        x, rng = problem.variables()[0], np.random.default_rng(seed)
+        for held in (x >= -9, x <= 9):
+            form = compiled(cp.Problem(problem.objective, [*problem.constraints, held]))
+            program, answer, outward = form.program, form.solved(), Outward(form.program)
+            spoilt = np.maximum(answer.z * (1 + 1e-7 * rng.standard_normal(len(answer.z))), 0.0) + 1e-5
+            z = outward.absorbed(answer.x, program.moved_inside(spoilt, 0.0, program.slacks(answer.x)))
+            lower, upper = program.bounds
+            others = np.setdiff1d(np.arange(len(z)), np.r_[lower.rows, upper.rows])
+            np.testing.assert_array_equal(
+                z[others], program.moved_inside(spoilt, 0.0, program.slacks(answer.x))[others]
+            )
+            assert program.proves(z)
+            _, r = outward.at_point(answer.x, z, answer.x)
+            for rows, columns, end in ((*lower[:2], r.low), (*upper[:2], -r.high)):
+                alone = ~np.isin(columns, np.intersect1d(lower.columns, upper.columns))
+                assert ((end[columns] >= 0) | (z[rows] == 0))[alone].all()
+                found += int((end[columns] >= 0)[alone].sum())
+    assert found >= 20
 
 
 def test_the_bound_is_below_the_exact_one_where_large_sums_cancel():
@@ -106,7 +158,7 @@ def test_an_exact_dual_point_is_claimed_only_where_there_is_one():
         _, residual = outward.at_point(xh, z, answer.x)
         costs.append(cost_of_exact_dual(outward, z, xh, answer.x, residual, nothing))
     assert 0 < min(costs) < 1e-6
-    assert cost_of_exact_dual(outward, z, xh, answer.x, residual + 1e6, nothing) == np.inf
+    assert cost_of_exact_dual(outward, z, xh, answer.x, Box(residual.low, residual.high + 1e6), nothing) == np.inf
     assert Metric(outward, z).times().shape == (len(program.b), len(program.q))
 
 
@@ -118,7 +170,7 @@ def test_the_exact_dual_point_of_open_columns_is_paid_for(size):
     outward, x0 = Outward(program), np.array([1.0, 1.0])
     z = np.array([0.5 - size, 0.5])  # the exact one is (1/2, 1/2): the optimum is 2
     at_point, residual = outward.at_point(x0, z, x0)
-    np.testing.assert_allclose(residual, [size, 0], atol=1e-15)
+    np.testing.assert_allclose(residual.modulus, [size, 0], atol=1e-15)
     for box in (Box(np.full(2, -np.inf), np.full(2, np.inf)), Box(np.array([-np.inf, -9.0]), np.array([np.inf, 9.0]))):
         cost = cost_of_exact_dual(outward, z, x0, x0, residual, box)
         assert at_point - cost <= 2.0
@@ -194,7 +246,7 @@ def test_a_residual_in_a_column_without_rows_cannot_be_removed():
     program = compiled(cp.Problem(cp.Minimize(x[0] + 1e-9 * x[1]), [x[0] >= 1])).program
     outward, x0, z = Outward(program), np.ones(2), np.ones(1)
     _, residual = outward.at_point(x0, z, x0)
-    assert residual[1] > 0
+    assert residual.modulus[1] > 0
     nothing = Box(np.full(2, -np.inf), np.full(2, np.inf))
     assert cost_of_exact_dual(outward, z, x0, x0, residual, nothing) == np.inf
 
@@ -309,6 +361,8 @@ def test_sums_that_floats_hold_are_known_to_be_exact(rng):
         program = compiled(cp.Problem(cp.Minimize(loss), [A @ x <= rng.integers(-9, 10, 6)])).program
         xh, z = rng.integers(-9, 10, 4) + tiny, rng.integers(0, 10, 6) / 2.0**10
         z[0] = 1 / 3 if tiny else 0.5
+        vanishing = float(Outward(program).residual(xh, z)[0][1])  # whether sums are exact matters where one is zero
+        program = replace(program, q=program.q - vanishing * np.eye(4)[1])
         r, error = Outward(program).residual(xh, z)
         s, off = Outward(program).slacks(xh)
         A = program.A.toarray()
