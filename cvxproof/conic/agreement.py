@@ -63,7 +63,7 @@ def _difference(form: Compiled) -> str:
     rng = np.random.default_rng(0)
     draw = np.zeros(len(form.program.q))
     draw[added.written] = rng.standard_normal(len(added.written))
-    for point in (np.abs(draw), 30 * draw):  # one for what is nonnegative, and a large one
+    for point in (np.abs(draw), 30 * draw)[: 1 + bool(len(added.rest))]:  # one for what is nonnegative, and a large one
         box, crossing = added.bounds(point)
         with _values(variables, [point[columns[variable.id]] for variable in variables]):
             least, size = added.least_objective(point, box)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ _KNOWN = 2.0
 """Share of the tolerance within which a bound that is known is enough."""
 _HASTY = 10.0
 """Gap, relative to the tolerance, of an answer that is not looked at for long."""
-_LOOKS = 3
+_LOOKS = 5
 """Passes of a first look for bounds of x."""
 _RAISES = 8
 """How often the level is raised where more than it is proved."""
@@ -155,7 +155,7 @@ class _Search:
         size = program.size(answer.x)
         self.size = max(abs(self.value), 1e-3 * size, 1e-300)
         self.tol = tol * max(abs(self.value), ZERO * size, 1e-300)
-        self.level, self.box = self.value + _SLACK * self.size, written_box(program)
+        self.level = self.value + _SLACK * self.size
         if known is not None:
             self.level = min(self.level, known.level)
         self.idle = np.zeros(len(program.b), dtype=bool)
@@ -174,7 +174,7 @@ class _Search:
         if known is not None and abs(self.value - known.bound) <= _KNOWN * self.tol:
             return self._proof_of(nothing, known)
         best = self._as_answered() if self.is_linear or not rounds else None
-        if rounds and not (best is not None and best.is_unconditional and self._is_enough(best)):
+        if rounds and not (best is not None and self._is_done(best)):
             best = self._searched(rounds)
         if best is None:
             return nothing
@@ -193,21 +193,16 @@ class _Search:
         """Return the answer with its bound next to bounds of x that cost little: rows, and what a few passes find."""
         program, x = self.program, self.answer.x
         z = program.moved_inside(self.answer.z, 0.0, program.slacks(x))
-        one = self._judged(x, z) if program.proves(z) else None
-        if one is not None and one.is_unconditional and self._is_enough(one):
-            self.level = math.inf  # rows hold at any
-        if one is None or math.isinf(self.level):
-            return one
-        self.box = implied_box(program, self.level, x, self.box, passes=_LOOKS)
-        return self._judged(x, z)
+        self.box = implied_box(program, self.level, x, written_box(program), passes=_LOOKS)
+        return self._judged(x, z) if program.proves(z) else None
 
     def _searched(self, rounds: int) -> _Candidate | None:
         """Return the best candidate of corrected multipliers and smaller boxes."""
         reduced, self.idle = self.program.without_idle_rows()
         self.outward = Outward(reduced) if self.idle.any() else self.outward
         if self.is_linear:  # signs are enough in most columns
-            for one in self._judged_candidates(1):
-                if one.is_unconditional and self._is_enough(one) and one.bound <= self.level:
+            for one in self._judged_candidates(1, first=1):
+                if self._is_done(one):
                     return one
         self.box = self._first_box()
         candidates = list(self._judged_candidates(rounds))
@@ -234,13 +229,13 @@ class _Search:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
-    def _judged_candidates(self, rounds: int) -> Iterator[_Candidate]:
+    def _judged_candidates(self, rounds: int, first: int = 0) -> Iterator[_Candidate]:
         """Yield corrected multipliers with their bounds.
 
         The box stays: files are verified with boxes that follow from the last multipliers alone, and would be wider.
         """
         last, least = None, math.inf
-        for xh, z in corrections(self.outward, self.answer.x, self.answer.z, rounds):
+        for xh, z in islice(corrections(self.outward, self.answer.x, self.answer.z, rounds), first, None):
             if (last is not None and np.array_equal(z, last)) or not self.program.proves(z):
                 continue
             one, last = self._judged(xh, z), z
@@ -254,6 +249,9 @@ class _Search:
     def _is_enough(self, one: _Candidate) -> bool:
         gap = abs(self.value - one.bound)
         return (one.is_unconditional and gap <= self.tol) or one.from_residual <= 0.1 * max(gap, self.tol)
+
+    def _is_done(self, one: _Candidate) -> bool:
+        return one.is_unconditional and self._is_enough(one) and one.bound <= self.level
 
     def _in_smaller_boxes(self, candidates: list[_Candidate], best: _Candidate) -> _Candidate:
         """Return the best candidate after bounds by complementarity and curvature; the box becomes smaller."""

@@ -189,14 +189,13 @@ class Outward:
         lower, upper = self.program.bounds
         if not len(lower.rows) + len(upper.rows):
             return z
-        z, is_alone = z.copy(), np.full(len(xh), True)
-        r, error = self.residual(xh, z)
-        size = np.abs(self.program.q) + self._size_At @ np.abs(z)
-        is_alone[np.intersect1d(lower.columns, upper.columns)] = False
-        margin = np.where(is_alone, (share + 4 * UNIT) * size + 2 * error, 0.0)
-        for held, missing in ((lower, margin - r), (upper, margin + r)):
-            step = np.maximum(missing.astype(float), 0.0)[held.columns] / np.abs(held.entries)
-            z[held.rows] = np.maximum(z[held.rows] - step, 0.0)
+        z, r = z.copy(), self.sums(xh, z)
+        size = self.program.size_P @ np.abs(xh) + np.abs(self.program.q) + self._size_At @ np.abs(z)
+        held = np.bincount(lower.columns, minlength=len(xh)), np.bincount(upper.columns, minlength=len(xh))
+        margin = np.where(np.minimum(*held) == 0, (share + 8 * UNIT) * size, 0.0)  # far above the rounding of r
+        for (rows, columns, entries), missing in ((lower, margin - r), (upper, margin + r)):
+            step = np.maximum(missing.astype(float), 0.0)[columns] / np.abs(entries)
+            z[rows] = np.maximum(z[rows] - step, 0.0)
         return z
 
     def bound(self, xh: FloatArray, z: FloatArray, x0: FloatArray, box: Box, radius: float) -> Bound:
