@@ -16,6 +16,7 @@ from cvxpy.reductions.solution import failure_solution
 from cvxproof.conic.agreement import compiled_as_written
 from cvxproof.conic.certificate import Proof, judged
 from cvxproof.conic.cones import Semidefinite
+from cvxproof.conic.correction import onto_rows
 from cvxproof.conic.existence import upper_end
 from cvxproof.conic.outward import Outward
 from cvxproof.conic.program import Answer, Compiled, ConeProgram
@@ -116,9 +117,9 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     """Solve a problem and prove what can be proved, by further attempts where the first leaves a gap.
 
     Any solver has one with the objective scaled, if its coefficients are far from one; Clarabel has more. A solver that
-    reported that there is no optimum, without a proof, is not asked again: Clarabel is. Where no attempt is proved,
-    or the program may be infeasible by as little as its answer is outside, HiGHS looks for a contradiction of linear
-    rows.
+    reported that there is no optimum, without a proof, is not asked again: Clarabel is. An answer that is outside of
+    linear rows by more than `tol` is moved onto them. Where no attempt is proved, or the program may be infeasible by
+    as little as its answer is outside, HiGHS looks for a contradiction of linear rows.
 
     Parameters
     ----------
@@ -214,8 +215,13 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proo
         elif ray is not None and point is not None:
             ray = ray.from_point(point)
     else:
-        rounds = 0 if form.program.relative_violation(answer.x) > tol else rounds
-        return Attempt(form, answer, judged(form.program, answer, rounds, tol / 10, known=known, is_hasty=True))
+        program, outside = form.program, form.program.relative_violation(answer.x)
+        if outside > tol and program.is_linear:
+            x = onto_rows(program, answer.x)
+            if (nearer := program.relative_violation(x)) < outside:
+                answer, outside = answer.at(x, program.value(x) - program.value(answer.x)), nearer
+        rounds = 0 if outside > tol else rounds
+        return Attempt(form, answer, judged(program, answer, rounds, tol / 10, known=known, is_hasty=True))
     if ray is not None and ray.assumptions:
         return Attempt(form, answer, supposing=ray.assumptions)
     return Attempt(form, answer, ray=ray)

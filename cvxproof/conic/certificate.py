@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from cvxproof.conic.box import implied_box, tightened_box, written_box
-from cvxproof.conic.cones import Nonnegative, Zero
 from cvxproof.conic.correction import corrections
 from cvxproof.conic.existence import FEW, cost_of_exact_dual, cost_of_squares
 from cvxproof.conic.outward import Box, Outward
@@ -159,7 +158,6 @@ class _Search:
         if known is not None:
             self.level = min(self.level, known.level)
         self.idle = np.zeros(len(program.b), dtype=bool)
-        self.is_linear = all(isinstance(cone, (Zero, Nonnegative)) for cone in program.parts)
 
     def _first_box(self) -> Box:
         box = implied_box(self.program, self.level, self.answer.x)
@@ -173,7 +171,7 @@ class _Search:
         known = self.known
         if known is not None and abs(self.value - known.bound) <= _KNOWN * self.tol:
             return self._proof_of(nothing, known)
-        best = self._as_answered() if self.is_linear or not rounds else None
+        best = self._as_answered() if self.program.is_linear or not rounds else None
         if rounds and not (best is not None and self._is_done(best)):
             best = self._searched(rounds)
         if best is None:
@@ -200,7 +198,7 @@ class _Search:
         """Return the best candidate of corrected multipliers and smaller boxes."""
         reduced, self.idle = self.program.without_idle_rows()
         self.outward = Outward(reduced) if self.idle.any() else self.outward
-        if self.is_linear:  # signs are enough in most columns
+        if self.program.is_linear:  # signs are enough in most columns
             for one in self._judged_candidates(1, first=1):
                 if self._is_done(one):
                     return one

@@ -17,12 +17,14 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
-from cvxproof.conic.cones import Ball
+from cvxproof.conic.box import written_box
+from cvxproof.conic.cones import Ball, Zero
 from cvxproof.conic.outward import Outward
+from cvxproof.conic.program import ConeProgram
 from cvxproof.rounding import UNIT
 from cvxproof.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Metric", "Stationarity", "corrections"]
+__all__ = ["Metric", "Stationarity", "corrections", "onto_rows"]
 
 _DENSE = 300
 """Columns up to which the least-squares problem is factorised by QR: its condition is not squared."""
@@ -31,6 +33,8 @@ _LARGE = 3000
 """Columns above which no factorisation of A'FF'A is made."""
 _STEPS = 300
 """Steps of LSMR."""
+_MOVES = 3
+"""Steps of a point onto rows."""
 _NEIGHBOURS = 8
 """Columns with which one that is projected out may share rows."""
 
@@ -177,9 +181,8 @@ class Stationarity:
         if H.nnz > 0.3 * n * n and n <= 4000:
             dense = scipy.linalg.cho_factor(H.toarray() + 1e-13 * np.eye(n))
             return lambda y: self._with_w(scipy.linalg.cho_solve(dense, y))
-        options = {"SymmetricMode": True}
-        factors = sla.splu(H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-        return lambda y: self._with_w(factors.solve(y))
+        solve = _symmetric_solver(H)
+        return lambda y: self._with_w(solve(y))
 
     def _with_w(self, dx: FloatArray) -> tuple[FloatArray, FloatArray]:
         return dx, self.B @ dx
@@ -238,3 +241,39 @@ def _orthogonal_columns(B: Matrix) -> IntArray:
             chosen.append(j)
             free[pattern.indices[pattern.indptr[j] : pattern.indptr[j + 1]]] = False
     return np.array(chosen, dtype=np.intp)
+
+
+def onto_rows(program: ConeProgram, x: FloatArray) -> FloatArray:
+    """Return a point next to x that is less outside of rows that are equalities or inequalities.
+
+    Columns move the less the nearer their bounds are: dx = W^2 R'y with R W^2 R'y = what is missed, R the equalities
+    and the inequalities that do not hold, and W the distances of the columns from their bounds.
+    """
+    low, high = written_box(program)
+    is_equality, is_bound = np.zeros((2, len(program.b)), dtype=bool)
+    for cone in program.parts:
+        is_equality[cone.rows.ravel()] = isinstance(cone, Zero)
+    is_bound[np.concatenate([bounds.rows for bounds in program.bounds])] = True
+    A = program.A.tocsr()
+    for _ in range(_MOVES):
+        x = np.clip(x, low, high)
+        room = np.minimum(np.minimum(x - low, high - x), 1e3 * (1 + np.abs(x)))
+        missed = program.slacks(x)
+        rows = np.flatnonzero(is_equality | ((missed < 0) & ~is_bound))
+        R = A[rows] @ sp.diags(room)
+        scale = 1 / np.sqrt(np.maximum(np.ravel(R.multiply(R).sum(axis=1)), 1e-300))
+        R = (sp.diags(scale) @ R).tocsc()
+        try:
+            y = _symmetric_solver((R @ R.T + 1e-14 * sp.identity(len(rows))).tocsc())(scale * missed[rows])
+        except RuntimeError:  # it is singular
+            break
+        x = x + room * (R.T @ y)
+    return np.asarray(np.clip(x, low, high))
+
+
+def _symmetric_solver(H: Matrix) -> Callable[[FloatArray], FloatArray]:
+    options = {"SymmetricMode": True}
+    solve: Callable[[FloatArray], FloatArray] = sla.splu(
+        H, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options
+    ).solve
+    return solve

@@ -7,6 +7,7 @@ What is compiled is taken as it is: a certificate of it speaks of the problem as
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -219,6 +220,11 @@ class ConeProgram:
         return replace(self, A=sp.csc_matrix(kept @ A), b=np.where(idle, 0.0, self.b)) if idle.any() else self, idle
 
     @cached_property
+    def is_linear(self) -> bool:
+        """Whether all rows are equalities and inequalities."""
+        return all(isinstance(cone, (cones.Zero, cones.Nonnegative)) for cone in self.parts)
+
+    @cached_property
     def is_separable(self) -> bool:
         """Whether P is diagonal."""
         return bool(self.P.count_nonzero() == np.count_nonzero(self.P.diagonal()))
@@ -240,6 +246,17 @@ class Answer:
     z: FloatArray
     solution: Any = field(default=None, repr=False)
     """The same in CVXPY's form, on the way back through its reductions."""
+    moved: float = 0.0
+    """The largest distance of x from what the solver returned, relative to its entries."""
+
+    def at(self, x: FloatArray, change: float) -> Answer:
+        """Return the answer with another point, whose objective is larger by `change`."""
+        solution = copy.copy(self.solution)
+        if solution is not None:
+            solution.primal_vars = {key: x.reshape(np.shape(one)) for key, one in solution.primal_vars.items()}
+            solution.opt_val = None if solution.opt_val is None else solution.opt_val + change
+        moved = float((np.abs(x - self.x) / np.maximum(np.abs(self.x), 1.0)).max(initial=0.0))
+        return replace(self, x=x, solution=solution, moved=moved)
 
 
 @dataclass(eq=False)

@@ -126,6 +126,8 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     solver = attempt.compiled.solver  # Clarabel, where another one returned no ray
     attributes = attempt.answer.solution.attr or {}
     reported = told(solver, attempt.answer.status, attributes.get("solve_time"), options)
+    if attempt.answer.moved:
+        reported += f", moved onto its rows by at most {attempt.answer.moved:.1e}"
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
     if attempt.proof is None:
