@@ -43,8 +43,6 @@ _GAINED = 0.95
 """Share of the gap that smaller boxes must leave at most, so that still smaller ones are tried."""
 _KNOWN = 2.0
 """Share of the tolerance within which a bound that is known is enough."""
-_HASTY = 10.0
-"""Gap, relative to the tolerance, of an answer that is not looked at for long."""
 _LOOKS = 5
 """Passes of a first look for bounds of x."""
 _RAISES = 8
@@ -116,7 +114,8 @@ def judged(
     known : Proof, optional
         Proof without an assumption, by other multipliers: it implies bounds of x, at the level of that proof.
     is_hasty : bool, default False
-        Whether less is tried where the gap is the solver's own, and ten times `tol` or more.
+        Whether less is tried where another answer is better than a long look at this one: of a linear program with a
+        gap above ten times `tol`, of others where a gap above ten thousand times that is the solver's own.
 
     Returns
     -------
@@ -207,7 +206,8 @@ class _Search:
         if not candidates:
             return None
         best = max(candidates, key=lambda one: one.bound)
-        if self.is_hasty and self.value - best.bound > max(_HASTY * self.tol, 10 * best.from_residual):
+        far = 10 * self.tol if self.program.is_lp else max(1e4 * self.tol, 10 * best.from_residual)
+        if self.is_hasty and self.value - best.bound > far:
             return best
         best = self._in_smaller_boxes(candidates, best)
         for _ in range(_RAISES):
@@ -277,7 +277,8 @@ class _Search:
         """
         least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         near = ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
-        deeper = corrections(self.outward, self.answer.x, best.z, 3, boost=2.0**13)
+        rounds = 0 if self.program.is_lp else 3  # signs have done what can be done
+        deeper = corrections(self.outward, self.answer.x, best.z, rounds, boost=2.0**13)
         found = (self._next_to(near, least), self._squared(best), self._rounded(best), self._next_to(deeper, least))
         for one in chain.from_iterable(found):
             if one.is_unconditional and one.bound > least:

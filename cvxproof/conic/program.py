@@ -224,6 +224,11 @@ class ConeProgram:
         """Whether all rows are equalities and inequalities."""
         return all(isinstance(cone, (cones.Zero, cones.Nonnegative)) for cone in self.parts)
 
+    @property
+    def is_lp(self) -> bool:
+        """Whether it is a linear program."""
+        return self.is_linear and not self.P.nnz
+
     @cached_property
     def is_separable(self) -> bool:
         """Whether P is diagonal."""
