@@ -103,20 +103,13 @@ def measured(name: str, problem: cp.Problem) -> Measured:
 
 
 def add_shares(report: Report, title: str, rows: list[Measured], proved: float | None, free: float | None) -> None:
-    """Add which share of the programs is proved, which is without an assumption, and the time."""
+    """Add which share of the programs is proved, and which is without an assumption."""
     left = [row.text for row in rows if not row.attempt.distance <= TOL]
     note = f"{len(rows)} programs; left: {', '.join(left) or 'none'}"
     report.add(f"{title}: proved to 1e-6", 1 - len(left) / len(rows), "", at_least=proved, note=note)
     supposed = [row.name for row in rows if row.attempt.proof is None or row.attempt.proof.assumptions]
     note = f"not: {', '.join(supposed)}" if 0 < len(supposed) < 40 else ""
     report.add(f"{title}: without an assumption", 1 - len(supposed) / len(rows), "", at_least=free, note=note)
-    ratios = np.array([row.proof / max(row.solve, 1e-9) for row in rows])
-    report.add(f"{title}: proof over solve, median", float(np.median(ratios)), "x", at_most=1.0)
-    slow = np.array([row.solve >= 0.1 for row in rows])
-    if slow.any():
-        note = f"{slow.sum()} programs"
-        median = float(np.median(ratios[slow]))
-        report.add(f"{title}: the same of solves above 0.1 s", median, "x", at_most=0.25, note=note)
 
 
 def of_random(report: Report, quick: bool, folder: Path | None) -> None:

@@ -88,9 +88,10 @@ class _Added:
         is_rest[written] = False
         self.written, self.rest, (i, j, a) = written, np.flatnonzero(is_rest), program.entries
         is_ours[i[is_rest[j]]] = True
-        is_ours &= form.owners(form.problem.constraints) == -1
+        if is_ours.any():
+            is_ours &= form.owners(form.problem.constraints) == -1
         place, held = np.full(len(program.b), -1), [np.zeros(0, dtype=np.intp)]
-        for cone in program.parts if is_ours.any() else ():
+        for cone in program.parts:
             if len(rows := cone.rows[is_ours[cone.rows].any(axis=1)]):
                 place[rows] = start + np.arange(rows.size).reshape(rows.shape)
                 parts, start = [*parts, replace(cone, rows=place[rows])], start + rows.size
