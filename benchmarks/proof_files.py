@@ -1,11 +1,12 @@
 """Proof files: how many are accepted by the checker, how many forged ones are refused, how large, how long.
 
-    python benchmarks/proof_files.py [--quick]
+    python benchmarks/proof_files.py [--quick] [--data FOLDER]
 
 1,000 random programs (linear, quadratic, second-order, semidefinite) of 2 to 100 variables, whose logarithm is uniform,
 are solved, their proofs exported and checked by ``python -I -S cvxproof/check.py``, which has the standard library
 alone. Three forged files are made of each. The bounds are compared with those of the certificates, and of 200 programs
-with known optima in rational numbers. Seconds are those of the processor.
+with known optima in rational numbers; of Maros-Meszaros and SDPLIB, where their folder is known, the small ones are
+exported. Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from _cone_files import maros_meszaros, sdplib
 from _harness import Report, options
 
 import cvxproof
@@ -131,6 +133,25 @@ def of_planted(report: Report, count: int, path: Path) -> None:
     report.add("known to be infeasible, and proved so", infeasible, "files", at_least=count // 2 - unsolved)
 
 
+def of_files(report: Report, folder: Path, largest: int, path: Path) -> None:
+    """Add the programs of Maros-Meszaros and SDPLIB of at most so many columns."""
+    files = [*maros_meszaros(folder, largest=largest)]
+    files += [(name, one.problem()) for name, one in sdplib(folder) if len(one.c) <= largest]
+    left, count = list[str](), 0
+    for name, problem in files:
+        result = cvxproof.solve(problem)
+        if not (result.status.has_solution and result.log):
+            continue
+        count += 1
+        try:
+            cvxproof.export(path, problem, result)
+            left += [] if accepted(path) else [name]
+        except cvxproof.CvxproofError:
+            left.append(f"{name} ({result.status.name})")
+    note = f"of {count}; no exact multipliers: {', '.join(left) or 'none'}"
+    report.add(f"files of up to {largest} columns: accepted", count - len(left), "files", note=note)
+
+
 def main() -> None:
     """Export, check, forge."""
     given = options(__doc__ or "")
@@ -139,6 +160,9 @@ def main() -> None:
         path = Path(folder) / "model.cvxproof"
         of_random(report, 70 if given.quick else 1000, path)
         of_planted(report, 40 if given.quick else 200, path)
+        folder = given.data or Path(os.environ.get("SPECMARGIN_DATA", ""))
+        if folder.is_dir():
+            of_files(report, folder, 12 if given.quick else 60, path)
     report.write()
 
 

@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from exact_programs import KINDS, exact_program
-from forged_proofs import Forger, packed
+from forged_proofs import Forger, packed, text
 from house_counts import code_lines
 from planted_programs import planted
 
@@ -175,15 +175,19 @@ def test_a_singular_quadratic_form(tmp_path: Path) -> None:
     exported(tmp_path / "file", problem)
     assert check.check(tmp_path / "file")[0] == "the optimum is at least 10.25"
     document = document_of(tmp_path / "file")
-    places = list(zip(document["problem"]["P"]["row"], document["problem"]["P"]["column"], strict=True))
-    for place in ((0, 0), (2, 2), (3, 3), (4, 4)):
+    P, others = document["problem"]["P"], [document["multipliers"]["x"], document["problem"]["q"]]
+    document["multipliers"]["z"] = ["0"] * len(document["multipliers"]["z"])
+    for values in others:
+        values[:] = ["0"] * len(values)
+    document["claim"]["bound"], _ = "0", document.pop("answer")
+    check.check(io.BytesIO(packed(document)))
+    assert any(i != j for i, j in zip(P["row"], P["column"], strict=True))
+    for k, value in enumerate(P["value"]):
         cut = json.loads(json.dumps(document))
-        if place in places:  # no other residual, where x is zero there
-            cut["problem"]["P"]["value"][places.index(place)] = "-1p-30"
-            cut["multipliers"]["x"] = ["0"] * len(cut["multipliers"]["x"])
-            cut["multipliers"]["z"] = ["0"] * len(cut["multipliers"]["z"])
-            cut["problem"]["q"] = ["0"] * len(cut["problem"]["q"])
-            assert refusal(cut) == "P is not proved to be positive semidefinite"
+        is_diagonal = P["row"][k] == P["column"][k]
+        (exact,) = check.numbers([value], "P")
+        cut["problem"]["P"]["value"][k] = "-1p-30" if is_diagonal else text(exact * Fraction(1 + 2**-40))
+        assert refusal(cut) == "P is not proved to be positive semidefinite"
 
 
 @pytest.mark.parametrize("options", [(), ("-I", "-S")])
@@ -266,6 +270,8 @@ def test_packed_matrices_have_the_root_of_two(power: int) -> None:
     assert inside(0, 0, 1)
     assert not inside(0, Fraction(1, 10**30), 1)
     assert not inside(1, 0, -Fraction(1, 10**30))
+    assert inside(0)
+    assert not inside(-1)
     assert check.inside("second_order", [Fraction(5), Fraction(3), Fraction(-4)])
     assert not check.inside("second_order", [Fraction(5) - Fraction(1, 10**60), Fraction(3), Fraction(-4)])
     assert not check.inside("second_order", [Fraction(-5), Fraction(3), Fraction(4)])
