@@ -252,6 +252,15 @@ def test_matrices_are_proved_semidefinite_and_no_others() -> None:
         assert not lowered if singular and F[i].any() and _depends(F, i) else isinstance(lowered, bool)
 
 
+def test_a_pivot_of_zero_has_nothing_next_to_it() -> None:
+    def matrix(*rows: tuple[int, ...]) -> list[list[Fraction]]:
+        return [[Fraction(one) for one in row] for row in rows]
+
+    assert check.is_semidefinite(matrix((1, 1, 0), (1, 1, 0), (0, 0, 5)))
+    assert not check.is_semidefinite(matrix((1, 1, 0), (1, 1, 1), (0, 1, 5)))
+    assert not check.is_semidefinite(matrix((0, 1), (1, 5)))
+
+
 def _depends(F: Any, i: int) -> bool:
     """Whether a row is a combination of the others."""
     return bool(np.linalg.matrix_rank(np.delete(F, i, axis=0)) == np.linalg.matrix_rank(F))
