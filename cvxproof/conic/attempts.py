@@ -18,6 +18,7 @@ from cvxproof.conic.certificate import Proof, judged
 from cvxproof.conic.cones import Semidefinite
 from cvxproof.conic.correction import onto_rows
 from cvxproof.conic.existence import upper_end
+from cvxproof.conic.farkas import has_no_vertex
 from cvxproof.conic.outward import Outward
 from cvxproof.conic.program import Answer, Compiled, ConeProgram
 from cvxproof.conic.rays import Ray, infeasible_rows, is_proved_feasible, proved_infeasible, proved_unbounded
@@ -136,7 +137,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     """
     best = _best(problem, solver, tol, measure, options)
     program, proof = best.compiled.program, best.proof
-    if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(program, proof)):
+    if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(best, proof)):
         return best
     ray = infeasible_rows(program) or infeasible_rows(program, _NEAR)
     if ray is None:
@@ -144,12 +145,16 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     return Attempt(best.compiled, replace(best.answer, solution=failure_solution(cp.INFEASIBLE)), ray=ray)
 
 
-def _may_be_infeasible(program: ConeProgram, proof: Proof) -> bool:
+def _may_be_infeasible(attempt: Attempt, proof: Proof) -> bool:
     """Whether a proved answer may be one of a program without a point, as far as it costs little to find out.
 
-    The value is below the bound, or the program is small and its answer outside.
+    The value is below the bound, or the program is small, and the answer is outside, also when it is moved.
     """
-    return proof.violation > 0 and (proof.value < proof.bound or program.A.nnz <= _SMALL)
+    program, x = attempt.compiled.program, attempt.answer.x
+    is_doubtful = proof.violation > 0 and (proof.value < proof.bound or program.A.nnz <= _SMALL)
+    if not is_doubtful or has_no_vertex(program, x, _NEAR):
+        return False
+    return not has_no_vertex(program, onto_rows(program, x), _NEAR)
 
 
 def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, options: Mapping[str, Any]) -> Attempt:

@@ -33,6 +33,8 @@ _LARGE = 3000
 """Columns above which no factorisation of A'FF'A is made."""
 _STEPS = 300
 """Steps of LSMR."""
+_SMALL = 50_000
+"""Entries up to which a matrix is looked at as a dense one."""
 _MOVES = 3
 """Steps of a point onto rows."""
 _NEIGHBOURS = 8
@@ -254,21 +256,32 @@ def onto_rows(program: ConeProgram, x: FloatArray) -> FloatArray:
     for cone in program.parts:
         is_equality[cone.rows.ravel()] = isinstance(cone, Zero)
     is_bound[np.concatenate([bounds.rows for bounds in program.bounds])] = True
-    A = program.A.tocsr()
+    A = program.A.toarray() if program.A.shape[0] * program.A.shape[1] <= _SMALL else program.A.tocsr()
     for _ in range(_MOVES):
         x = np.clip(x, low, high)
         room = np.minimum(np.minimum(x - low, high - x), 1e3 * (1 + np.abs(x)))
         missed = program.slacks(x)
         rows = np.flatnonzero(is_equality | ((missed < 0) & ~is_bound))
-        R = A[rows] @ sp.diags(room)
-        scale = 1 / np.sqrt(np.maximum(np.ravel(R.multiply(R).sum(axis=1)), 1e-300))
-        R = (sp.diags(scale) @ R).tocsc()
-        try:
-            y = _symmetric_solver((R @ R.T + 1e-14 * sp.identity(len(rows))).tocsc())(scale * missed[rows])
-        except RuntimeError:  # it is singular
+        if not len(rows):
             break
-        x = x + room * (R.T @ y)
+        try:
+            x = x + room * _least_step(A[rows], room, missed[rows])
+        except (RuntimeError, np.linalg.LinAlgError):  # it is singular
+            break
     return np.asarray(np.clip(x, low, high))
+
+
+def _least_step(A: Matrix, room: FloatArray, missed: FloatArray) -> FloatArray:
+    """Return R'y with R R'y = what is missed, R = A diag(room)."""
+    if isinstance(A, np.ndarray):
+        R = A * room
+        scale = 1 / np.sqrt(np.maximum((R * R).sum(axis=1), 1e-300))
+        R *= scale[:, None]
+        return np.asarray(R.T @ np.linalg.solve(R @ R.T + 1e-14 * np.eye(len(R)), scale * missed))
+    R = A @ sp.diags(room)
+    scale = 1 / np.sqrt(np.maximum(np.ravel(R.multiply(R).sum(axis=1)), 1e-300))
+    R = (sp.diags(scale) @ R).tocsc()
+    return np.asarray(R.T @ _symmetric_solver((R @ R.T + 1e-14 * sp.identity(len(scale))).tocsc())(scale * missed))
 
 
 def _symmetric_solver(H: Matrix) -> Callable[[FloatArray], FloatArray]:

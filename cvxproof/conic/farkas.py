@@ -18,12 +18,14 @@ from cvxproof.conic.cones import Nonnegative, Zero
 from cvxproof.conic.program import ConeProgram
 from cvxproof.typing import BoolArray, FloatArray, Matrix
 
-__all__ = ["exact_ray", "vertex_ray"]
+__all__ = ["exact_ray", "has_no_vertex", "vertex_ray"]
 
 _ROWS = 2000
 """Rows with a multiplier up to which these are solved for in rational numbers."""
 _WORK = 300_000
 """Products of rationals that this may take."""
+_ROUNDING = 2e-15
+"""Share of the largest right side that a row is missed by where it holds as far as floats can tell."""
 _WHOLE = 2**53
 _LARGE = 1e5
 """What costs are multiplied by, so that differences as small as rounding count."""
@@ -44,9 +46,7 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
         multipliers is bounded instead of b'z.
     """
     equal, above = _kinds(program)
-    A, b = program.A.tocsr(), program.b
-    size = np.maximum(np.ravel(abs(A).max(axis=1).toarray()) if A.shape[1] else np.zeros(len(b)), 1e-300)
-    size = np.where(size > 1e-300, size, np.maximum(np.abs(b), 1e-300))  # 0 <= -1 is a row, too
+    A, b, size = program.A.tocsr(), program.b, _sizes(program)
     rows = np.concatenate([np.flatnonzero(equal), np.flatnonzero(equal | above)])
     sign = np.where(np.arange(len(rows)) < equal.sum(), -1.0, 1.0)
     right = sign * b[rows] / size[rows]
@@ -62,6 +62,23 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
     z = np.zeros(len(b))
     np.add.at(z, rows, sign * answer.x / size[rows])
     return z
+
+
+def has_no_vertex(program: ConeProgram, x: FloatArray, tol: float) -> bool:
+    """Whether `vertex_ray` finds nothing, since x misses the linear rows by so little: -b'z is z times that at most."""
+    equal, above = _kinds(program)
+    size, s = _sizes(program), program.slacks(x)
+    missed = np.where(equal, np.abs(s), np.where(above, np.maximum(-s, 0.0), 0.0)) / size
+    largest = float((np.abs(program.b) / size)[equal | above].max(initial=0.0))
+    count = min(2 * equal.sum() + above.sum(), tol / _ROUNDING)  # beyond, what is missed is the rounding of rows
+    return bool(missed.max(initial=0.0) * count <= tol * largest)
+
+
+def _sizes(program: ConeProgram) -> FloatArray:
+    """Return the largest entry of each row; of an empty one its right side, since 0 <= -1 is a row, too."""
+    (i, _, a), size = program.entries, np.zeros(len(program.b))
+    np.maximum.at(size, i, np.abs(a))
+    return np.where(size > 0, np.maximum(size, 1e-300), np.maximum(np.abs(program.b), 1e-300))
 
 
 def exact_ray(program: ConeProgram, z: FloatArray) -> FloatArray | None:

@@ -107,7 +107,7 @@ def test_a_bound_above_the_level_is_cut_off_at_it():
     search = _Search(program, Answer("", np.full(2, -1.0), np.ones(2)), 1e-9, 1000.0, None)
     far = _Candidate(1e9, 0.0, True, np.zeros(2), np.ones(2), Box(np.zeros(2), np.zeros(2)))
     search._as_answered = lambda: None
-    search._judged_candidates = lambda rounds: iter([far])
+    search._judged_candidates = lambda rounds, first=0: iter([far])
     search._judged = lambda xh, z: far._replace(bound=2 * search.level + 1e9)
     search._in_smaller_boxes = lambda candidates, best: best
     nothing = Proof(-2.0, -np.inf, (), 0.0, np.ones(2), np.zeros(2))
