@@ -12,13 +12,14 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.checks import seed, shown, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.matrices import SCALED, Kernel, check_kernel, check_rows, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
-from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
+from specmargin.kernels.semidefinite import is_semidefinite, require_semidefinite
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -27,7 +28,7 @@ __all__ = ["BlockKernel", "LandmarkFeatures", "landmark_features"]
 _BLOCK_ELEMENTS = 2**24
 _CHECKED = 512  # samples on which a kernel of one's own is checked
 _NULL = 1e-12
-"""Share of the largest eigenvalue below which a direction of the landmarks' kernel is rounding."""
+"""Share of the largest diagonal below which what is left of a landmark's kernel by the others is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +148,10 @@ class LandmarkFeatures:
 
     Parameters
     ----------
-    landmarks : ndarray or sparse matrix of shape (m, d)
-        Z.
-    W : ndarray of shape (m, r)
-        Whitens the landmarks' kernel: W' k(Z, Z) W = I.
+    landmarks : ndarray or sparse matrix of shape (r, d)
+        Z, without those whose functions are those of the others up to rounding.
+    W : ndarray of shape (r, r)
+        Whitens the landmarks' kernel: W' k(Z, Z) W = I; upper triangular.
     kernel, gamma, degree, coef0
         Parameters of `specmargin.kernels.gram`.
     """
@@ -169,7 +170,8 @@ class LandmarkFeatures:
         kernel = partial(gram, kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         out = np.empty((X.shape[0], self.W.shape[1]))
         for start in range(0, X.shape[0], step):
-            out[start : start + step] = kernel(X[start : start + step], self.landmarks) @ self.W
+            block = kernel(X[start : start + step], self.landmarks)
+            out[start : start + step] = sla.blas.dtrmm(1.0, self.W, block.T, trans_a=1, overwrite_b=1).T
         return out
 
 
@@ -244,9 +246,11 @@ def landmark_features(
     others = np.setdiff1d(np.arange(n), kept)
     drawn = np.random.default_rng(random_state).permutation(others)[: n_landmarks - len(kept)]
     Z = X[np.sort(np.concatenate([kept, drawn]))]
-    values, vectors = np.linalg.eigh(gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0))
-    used = values > _NULL * max(float(values[-1]), 0.0)
-    refuse_indefinite(float(values[0]), float(values[-1]), "the kernel of the landmarks")
-    if not used.any():
-        raise InvalidInputError(f"the kernel vanishes at all {len(Z)} landmarks: check features and kernel.")
-    return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)
+    K = gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0)
+    require_semidefinite(K, kernel=kernel, degree=degree, coef0=coef0, name="the kernel of the landmarks")
+    tol = _NULL * max(float(K.diagonal().max()), 0.0)
+    C, order, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol)
+    if rank == 0:
+        raise InvalidInputError(f"the kernel vanishes at all {Z.shape[0]} landmarks: check features and kernel.")
+    W = sla.solve_triangular(C[:rank, :rank], np.eye(rank), lower=True, overwrite_b=True, check_finite=False).T
+    return LandmarkFeatures(Z[order[:rank] - 1], np.asfortranarray(np.triu(W)), kernel, width, degree, coef0)

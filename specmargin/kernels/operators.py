@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.arrays import finite_numbers, numbers_array
@@ -30,7 +31,10 @@ __all__ = [
     "kernel_trace",
 ]
 
+WIDE = 512
+"""Columns of a factor beyond which half of a symmetric product is computed; of fewer the graph takes the time."""
 _ROWS = 256  # of an operator that are computed at a time
+_PRODUCT_ROWS = 2048  # of a product with a graph that are held at a time
 _PANEL = 64  # columns that a graph multiplies at once: they stay in the cache
 _MATRIX = numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)
 
@@ -155,11 +159,19 @@ class LowRankKernel(KernelOperator):
         """Return F'L F, (m, m), symmetric; that of the last L is kept, so that a grid of weights computes it once."""
         known = self._last_penalty
         if not known or known[0] is not L:
-            F, product = self.factor, np.empty((self.factor.shape[1],) * 2)
-            for start in range(0, F.shape[1], _PANEL):
-                panel = slice(start, start + _PANEL)
-                product[:, panel] = F.T @ (L @ np.ascontiguousarray(F[:, panel]))
-            known[:] = [L, (product + product.T) / 2]
+            F, (n, m) = self.factor, self.factor.shape
+            product, wide = np.zeros((m, m), order="F"), m > WIDE
+            if wide and F.flags.c_contiguous and getattr(L, "power", 1) == 2:
+                root: Any = L
+                for at in range(0, n, _PRODUCT_ROWS):  # |L F|^2 of the root of L: half a product
+                    Z = np.asarray(root.matrix[at : at + _PRODUCT_ROWS] @ F)
+                    product = sla.blas.dsyrk(1.0, Z.T, beta=1.0, c=product, lower=1, overwrite_c=1)
+            else:
+                for start in range(0, m, _PANEL):
+                    panel, below = slice(start, start + _PANEL), start if wide else 0
+                    product[below:, panel] = F[:, below:].T @ (L @ np.ascontiguousarray(F[:, panel]))
+            whole = np.tril(product) + np.tril(product, -1).T if wide else (product + product.T) / 2
+            known[:] = [L, whole]
         return np.asarray(known[1])
 
     @cached_property

@@ -19,14 +19,13 @@ import scipy.linalg as sla
 from specmargin.kernels.operators import LowRankKernel
 from specmargin.kernels.semidefinite import blocks
 from specmargin.rounding import UNIT, blocked_depth, blocked_product, exact_dot, gamma, split_product
-from specmargin.typing import FloatArray, Matrix, MatrixLike
+from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["TruncatedKernel", "truncated_kernel"]
 
 _SHARE = 1e-14  # of the trace that may be left
 _PIVOTS, _CANDIDATES = 64, 256
 _PROBED = 0.01  # of the largest diagonal that is left: candidates below are those of a later step
-_PANEL = 64  # columns that a graph multiplies at once
 _SIZES = (128, 1024)  # of the diagonal blocks of E that are looked at where its diagonal does not suffice
 
 
@@ -47,7 +46,7 @@ class TruncatedKernel(LowRankKernel):
     --------
     >>> F, K = np.ones((2, 1)), np.array([[1.25, 1.0], [1.0, 1.0]])
     >>> truncated = TruncatedKernel(F, np.array([0.25, 0.0]), lambda rows: K[rows, rows])
-    >>> truncated.length_left(np.array([2.0, 1.0]))
+    >>> round(truncated.length_left(np.array([2.0, 1.0])), 6)
     1.0
     """
 
@@ -67,17 +66,6 @@ class TruncatedKernel(LowRankKernel):
     def split_product(self, v: FloatArray, slices: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return K v as in `specmargin.rounding.split_product`, of two slices: with one it rounds as the product."""
         return super().split_product(v, max(slices, 2))
-
-    def penalty(self, L: MatrixLike) -> FloatArray:
-        """Return F'L F, (r, r), symmetric, from its lower triangle; that of the last L is kept."""
-        known = self._last_penalty
-        if not known or known[0] is not L:
-            F, product = self.factor, np.zeros((self.factor.shape[1],) * 2)
-            for start in range(0, F.shape[1], _PANEL):
-                panel = slice(start, start + _PANEL)
-                product[start:, panel] = F[:, start:].T @ (L @ np.ascontiguousarray(F[:, panel]))
-            known[:] = [L, np.tril(product) + np.tril(product, -1).T]
-        return np.asarray(known[1])
 
     def length_left(self, v: FloatArray, enough: float = 0.0) -> float:
         """Return a bound on sqrt(v'E v): by the diagonal of E, and where that is not enough by blocks of E.

@@ -18,8 +18,7 @@ import numpy as np
 
 from specmargin.checks import choice, count, number
 from specmargin.graphs import LaplacianOperator
-from specmargin.kernels.operators import LowRankKernel, kernel_diagonal, kernel_rows
-from specmargin.kernels.truncated import TruncatedKernel
+from specmargin.kernels.operators import WIDE, LowRankKernel, kernel_diagonal, kernel_rows
 from specmargin.typing import FloatArray
 
 __all__ = ["ambient_weight", "mean_eigenvalue", "ratio_for", "usual_ratio", "weights_of_paper"]
@@ -110,8 +109,9 @@ def usual_ratio(K: Any, L: LaplacianOperator) -> float:
     unit = float(kernel_diagonal(K).mean())
     if not unit > 0:
         return ratio_for(K, 1.0)
-    if isinstance(K, TruncatedKernel):
-        squares, graph = float(((K.factor.T @ K.factor) ** 2).sum()) / unit**2, float(np.trace(K.penalty(L))) / unit
+    if isinstance(K, LowRankKernel) and K.factor.shape[1] > WIDE:
+        squares = float(((K.factor.T @ K.factor) ** 2).sum()) / unit**2
+        graph = float(np.trace(K.penalty(L))) / unit
     elif isinstance(K, LowRankKernel):
         F = K.factor / np.sqrt(unit)
         squares, graph = float(((F.T @ F) ** 2).sum()), float((F * (L @ F)).sum())

@@ -12,6 +12,7 @@ from specmargin.kernels import (
     kernel_rows,
     kernel_trace,
 )
+from specmargin.objectives.manifold_weights import usual_ratio
 
 
 @pytest.fixture
@@ -75,3 +76,18 @@ def test_cvxpy_takes_a_span_and_a_sparse_kernel():
         built = sm.solve(sm.problems.lapsvm_primal(obj))
         exact = sm.solvers.factorized(obj).certificate.primal_objective
         assert built.certificate.primal_objective == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_penalty_of_a_wide_factor_is_half_computed(rng, power, order):
+    F = np.asarray(rng.normal(size=(600, 530)), order=order)
+    L = sm.graphs.Laplacian(power=power, normalized=False).of(sm.graphs.knn_graph(F[:, :3], 5))
+    expected = F.T @ (L @ F)
+    got = LowRankKernel(F).penalty(L)
+    np.testing.assert_allclose(got, expected, atol=1e-12 * np.abs(expected).max())
+    assert np.array_equal(got, got.T)
+    narrow, unit = LowRankKernel(F[:, :512]), np.mean((F**2).sum(axis=1))
+    np.testing.assert_allclose(narrow.penalty(L), expected[:512, :512], atol=1e-12 * np.abs(expected).max())
+    ratio = 1e4 * 600**2 / np.linalg.norm(F.T @ F / unit) ** 2 / np.trace(expected / unit) / unit
+    assert usual_ratio(LowRankKernel(F), L) == pytest.approx(ratio, rel=1e-10)

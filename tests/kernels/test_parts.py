@@ -132,7 +132,8 @@ def test_landmarks_and_components_are_the_maps_of_the_room() -> None:
     features = Landmarks(6, random_state=3)(X, RBF(0.5), np.array([1, 2]))
     expected = landmark_features(X, 6, include=np.array([1, 2]), random_state=3, kernel="rbf", gamma=0.5)
     assert (features(X) == expected(X)).all()
-    assert len(Landmarks(100)(X, "linear").landmarks) == 12
+    assert len(Landmarks(100)(X, RBF(0.5)).landmarks) == 12
+    assert len(Landmarks(100)(X, "linear").landmarks) == 3
     K = RBF(0.5)(X)
     assert (PrincipalComponents(3)(K).Z == kernel_map(K, rank=3).Z).all()
     assert PrincipalComponents(50)(K).rank == kernel_map(K).rank
