@@ -53,6 +53,10 @@ class TruncatedKernel(LowRankKernel):
     left: FloatArray
     block: Callable[[slice], FloatArray]
 
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of F F' + 2 E: no less than K's, with room for a sum of two lengths."""
+        return super().diagonal() + 2.0 * self.left
+
     def __matmul__(self, other: FloatArray) -> FloatArray:
         """Return F (F'v), the product of a vector with F' in blocks that round less."""
         return self.factor @ (blocked_product(self.factor.T, other) if other.ndim == 1 else self.factor.T @ other)

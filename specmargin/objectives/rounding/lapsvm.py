@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.kernels.operators import kernel_trace
+from specmargin.kernels.truncated import TruncatedKernel
 from specmargin.objectives.rounding.products import Image
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
 from specmargin.typing import FloatArray
@@ -92,9 +93,10 @@ def dual_with_error(
     error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
     enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
     missed = residual_bound(obj, theta, image, enough, thorough)
-    # What a truncated kernel leaves out costs gamma_A (|a| + |r| / (2 gamma_A))^2 in its norm: twice either square.
-    spare = math.sqrt((_TRUNCATED * abs(lagrangian) + 0.01 * missed) / obj.gamma_A)
-    error += 2.0 * obj.gamma_A * obj.products.length_left(image.alpha, spare) ** 2
+    if isinstance(obj.K, TruncatedKernel):
+        # What it leaves out costs gamma_A (|a| + |r| / (2 gamma_A))^2 in the norm of that: twice either square.
+        spare = math.sqrt((_TRUNCATED * abs(lagrangian) + 0.01 * missed) / obj.gamma_A)
+        error += 2.0 * obj.gamma_A * obj.K.length_left(image.alpha, spare) ** 2
     value = lagrangian - missed
     return obj.scale * value, obj.scale * (error + 4.0 * UNIT * abs(value))
 
@@ -130,9 +132,6 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
     r, error = residual(obj, theta, image)
     unit = 1.0 / (4.0 * obj.gamma_A)
 
-    def length(part: FloatArray) -> float:
-        return products.length(part) + math.sqrt(2.0) * products.length_left(part)
-
     def ambient(part: FloatArray, error: FloatArray) -> float:
         """Return a bound on the length of part in the kernel's norm, over 2 sqrt(gamma_A)."""
         image, off = products.kernel(part)
@@ -144,11 +143,12 @@ def residual_bound(obj: LapSVM, theta: FloatArray, image: Image, negligible: flo
             rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
         inner += rounding
         root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
-        root += math.sqrt(2.0 * unit) * products.length_left(part)
-        return root + length(error) * math.sqrt(unit)
+        if isinstance(obj.K, TruncatedKernel):
+            root += math.sqrt(2.0 * unit) * obj.K.length_left(part, math.inf)
+        return root + products.length(error) * math.sqrt(unit)
 
     # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that decides it, a product with K is saved.
-    n, coarse = len(r), length(np.abs(r) + error) ** 2 * unit
+    n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
     if coarse <= negligible:
         return coarse
     simple = ambient(r, error) ** 2

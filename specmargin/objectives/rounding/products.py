@@ -9,7 +9,6 @@ computes the same products with parts of K and L that float64 multiplies exactly
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,6 @@ import scipy.sparse as sp
 
 from specmargin.graphs.laplacians import LaplacianOperator
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
-from specmargin.kernels.truncated import TruncatedKernel
 from specmargin.objectives.reduction import Applied
 from specmargin.rounding import UNIT, blocked_depth, blocked_product, exact_dot, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike
@@ -164,10 +162,6 @@ class Products:
     def length(self, error: FloatArray) -> float:
         """Return a bound on sqrt(v'K v) of every v with these moduli of its entries."""
         return _SAFE * float(self.roots @ error)
-
-    def length_left(self, v: FloatArray, enough: float = math.inf) -> float:
-        """Return a bound on sqrt(v'E v) of what a `TruncatedKernel` leaves out, made smaller until it is enough."""
-        return self.K.length_left(v, enough) if isinstance(self.K, TruncatedKernel) else 0.0
 
     def graph(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return L x, and a bound on the rounding of every entry."""
