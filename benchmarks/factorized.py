@@ -4,14 +4,21 @@ Ten classes of 10,000 digits (MNIST, or Gaussian clusters without the real data)
 class, and every certificate, in units of one bare LU factorisation of the same matrix; the same in single precision
 with refinement; against ten runs of preconditioned conjugate gradients in float64, one class at a time. Then the hinge
 on 1,000 labelled samples against CVXPY, and a grid of 49 pairs of gammas in units of one fit.
+
+Then kernels of few features, whose numerical rank is low, next to the same kernels stored (as functions they are), each
+fit in a process of its own: CPU seconds, memory, and the optimum; and landmarks next to scikit-learn's.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import _harness as harness
@@ -20,6 +27,7 @@ import scipy.linalg as sla
 
 import specmargin as sm
 from reproduction.data import DataNotFoundError, load
+from specmargin.kernels import RBF, Landmarks
 from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg
@@ -28,6 +36,9 @@ GAMMAS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["--one"]:
+        one_fit(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+        return
     options = harness.options(__doc__.splitlines()[0])
     report = harness.Report("factorized", "LapSVM and LapRLS from one factorisation")
     base, labels = ten_classes(options.data, 1500 if options.quick else 10_000)
@@ -35,6 +46,8 @@ def main() -> None:
     compare_pcg(report, base, labels)
     compare_cvxpy(report, options.quick)
     compare_grid(report)
+    compare_ranks(report, options.quick)
+    compare_landmarks(report, options.quick)
     print(f"written to {report.write()}")
 
 
@@ -119,6 +132,94 @@ def by_cvxpy(built: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         built.problem.solve(solver="CLARABEL")
+
+
+def samples(name: str, n: int) -> tuple[Any, Any]:
+    """Return samples of a few features, or of eight, and labels of a hundred of them."""
+    rng = np.random.default_rng(0)
+    if name == "two moons":
+        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
+    elif name == "Swiss roll":
+        angle = 1.5 * np.pi * (1 + 2 * rng.random(n))
+        X = np.column_stack([angle * np.cos(angle) / 5, 4 * rng.random(n), angle * np.sin(angle) / 5])
+        truth = angle > 9.4
+    elif name == "3-D sensors":  # that see one state, which drifts, with noise
+        state = np.cumsum(rng.normal(size=n)) / np.sqrt(n)
+        X = np.column_stack([state, state**2, np.sin(3 * state)]) + 0.1 * rng.normal(size=(n, 3))
+        truth = state > np.median(state)
+    else:
+        truth = np.arange(n) % 2
+        X = rng.normal(size=(n, 8)) + 2.0 * truth[:, None] * (np.arange(8) < 2)
+    y, shown = np.full(n, -1), rng.permutation(n)[:100]
+    y[shown] = truth[shown]
+    return X, y
+
+
+def memory(field: str) -> float:
+    """Return megabytes that this process holds (VmRSS), or has held (VmHWM); on Linux."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def one_fit(name: str, n: int, form: str) -> None:
+    """Fit LapSVM in this process and write what it took as JSON: with the kernel as it is, or stored."""
+    X, y = samples(name, n)
+    kernel: Any = RBF("local").at(X)
+    sm.LapSVM().fit(*samples(name, 300))
+    before, start = memory("VmRSS"), time.process_time()
+    weights = {"gamma_A": 1e-2, "gamma_I": 1e-4}
+    model = sm.LapSVM(kernel=kernel if form == "own" else kernel.block, functions="kernel", **weights).fit(X, y)
+    spent, proof = time.process_time() - start, model.result_.certificate
+    told = {"seconds": spent, "MB": memory("VmHWM") - before, "gap": proof.relative_gap}
+    print(json.dumps({**told, "objective": proof.primal_objective}))
+
+
+def compare_ranks(report: harness.Report, quick: bool) -> None:
+    """Fit kernels of low and of full rank as they are and stored, each in a process of its own."""
+
+    def fitted(name: str, n: int, form: str) -> dict[str, float]:
+        run = subprocess.run(
+            [sys.executable, __file__, "--one", name, str(n), form], capture_output=True, text=True, check=True
+        )
+        return dict(json.loads(run.stdout.strip().splitlines()[-1]))
+
+    n, many = (2500, 10_000) if quick else (10_000, 100_000)
+    for name in ("two moons", "Swiss roll", "3-D sensors"):
+        stored, own = fitted(name, n, "stored"), fitted(name, n, "own")
+        goal, text = None if quick else 15, f"{name}, n={n}: stored / as it is,"
+        note = f"{stored['seconds']:.2f} and {own['seconds']:.2f} s, gap {own['gap']:.0e}"
+        report.add(f"{text} CPU", stored["seconds"] / own["seconds"], at_least=goal, note=note)
+        note = f"{stored['MB']:.0f} and {own['MB']:.0f} MB"
+        report.add(f"{text} memory", stored["MB"] / own["MB"], at_least=goal, note=note)
+        apart = abs(stored["objective"] / own["objective"] - 1.0)
+        report.add(f"{name}, n={n}: objectives differ by a share of", apart, at_most=1e-12)
+    stored, own = fitted("8-D Gaussians", n, "stored"), fitted("8-D Gaussians", n, "own")
+    report.add(f"8-D Gaussians, n={n}: as it is / stored, CPU", own["seconds"] / stored["seconds"], at_most=1.05)
+    own = fitted("two moons", many, "own")
+    note = f"{own['MB']:.0f} MB, gap {own['gap']:.0e}"
+    report.add(f"two moons, n={many}: CPU", own["seconds"], "s", at_most=20, note=note)
+
+
+def compare_landmarks(report: harness.Report, quick: bool) -> None:
+    """Fit LapSVM on landmarks, its graph given, next to scikit-learn's Nystroem and RidgeClassifier without a graph."""
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import RidgeClassifier
+
+    n, m = (2000, 400) if quick else (10_000, 2000)
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=n)
+    X = rng.normal(size=(n, 50)) + 0.5 * truth[:, None]
+    y = np.where(rng.permutation(n) < 100, truth, -1)
+    W, width = sm.graphs.knn_graph(X, n_neighbors=10), RBF("local").at(X)
+
+    def theirs() -> None:
+        Z = Nystroem(gamma=width.gamma, n_components=m, random_state=0).fit_transform(X)
+        RidgeClassifier().fit(Z[y >= 0], y[y >= 0]).predict(Z)
+
+    ours = partial(sm.LapSVM(kernel=width, functions=Landmarks(m)).fit, X, y, W)
+    times = harness.compare({"ours": ours, "scikit-learn": theirs}, repeats=3)
+    text = f"LapSVM on {m} landmarks, n={n} / scikit-learn's Nystroem and RidgeClassifier"
+    report.add(text, harness.ratio(times, "ours", "scikit-learn"), at_most=None if quick else 0.35)
 
 
 def compare_grid(report: harness.Report) -> None:

@@ -58,7 +58,8 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         Which Laplacian of the graph, and its power, the short form. Its ``normalized="auto"`` is the normalized
         one.
     functions : {"auto", "kernel"}, Landmarks or Eigenvectors, default "auto"
-        Functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice.
+        Functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice; of more
+        than 2,000 samples only n x r where the numerical rank r of the kernel is below n / 8, as of a few features.
         `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
         `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
         the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where

@@ -160,7 +160,8 @@ class LowRankKernel(KernelOperator):
         known = self._last_penalty
         if not known or known[0] is not L:
             F, (n, m) = self.factor, self.factor.shape
-            product, wide = np.zeros((m, m), order="F"), m > WIDE
+            wide = m > WIDE
+            product = np.zeros((m, m), order="F" if wide else "C")
             if wide and F.flags.c_contiguous and getattr(L, "power", 1) == 2:
                 root: Any = L
                 for at in range(0, n, _PRODUCT_ROWS):  # |L F|^2 of the root of L: half a product
