@@ -34,8 +34,8 @@ Q, K, COLUMNS = 200, 10, 220
 RESIDUAL = 1e-3
 WEIGHTS = ("self_tuning", "binary")
 PARTS = {  # of the time: function and file; of two with one name, the costlier
-    "density": ("estimate_density", "_filter.py"),
-    "filter": ("__call__", "_filter.py"),
+    "density": ("estimate_density", "lanczos.py"),
+    "filter": ("__call__", "lanczos.py"),
     "orthogonalisation": ("_project", "lanczos.py"),
     "new blocks": ("_orthonormal", "lanczos.py"),
     "small eigenproblems": ("ritz", "lanczos.py"),

@@ -19,8 +19,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.spectra._filtering import applied, checked_features, operator_of
-from specmargin.spectra.filters import GraphFilters, Resolvents
+from specmargin.spectra.filters import GraphFilters, Resolvents, applied, checked_features, operator_of
 from specmargin.typing import AnyArray, FloatArray, SparseArray
 
 __all__ = ["FilterBank", "filter_bank", "filter_new_nodes"]

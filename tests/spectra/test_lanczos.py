@@ -12,7 +12,7 @@ from scipy.linalg import subspace_angles
 
 from specmargin.exceptions import SolverError
 from specmargin.graphs import laplacian
-from specmargin.spectra import _filter, eigenpairs, lanczos, laplacian_eigenpairs
+from specmargin.spectra import eigenpairs, lanczos, laplacian_eigenpairs
 
 KINDS = pytest.mark.parametrize("normalized", [False, True])
 SINGLE_AND_DOUBLE = pytest.mark.parametrize("tol", [1e-5, 1e-9])
@@ -190,9 +190,9 @@ def test_passed_over_eigenvectors_are_searched_for(monkeypatch, position, tol):
 @pytest.mark.parametrize("share", [0.2, 0.6])
 @SINGLE_AND_DOUBLE
 def test_a_cut_that_is_too_low_is_raised(monkeypatch, share, tol):
-    honest, counts = _filter.Density.quantile, []
+    honest, counts = lanczos.Density.quantile, []
     monkeypatch.setattr(
-        _filter.Density, "quantile", lambda self, count: counts.append(count) or share * honest(self, count)
+        lanczos.Density, "quantile", lambda self, count: counts.append(count) or share * honest(self, count)
     )
     W = cloud(800)
     assert_agrees(laplacian_eigenpairs(W, 60, normalized=True, method="lanczos", tol=tol), W, 60, True, tol)
@@ -218,7 +218,7 @@ def chebyshev_of(x, degree):
 @pytest.mark.parametrize("cut", [0.02, 0.4, 0.9])
 def test_filter_is_a_chebyshev_polynomial(rng, cut):
     L = laplacian(cloud(80), normalized=True).matrix
-    S = _filter.ChebyshevFilter(L, cut, 1.2, 7.0, np.float64)
+    S = lanczos.ChebyshevFilter(L, cut, 1.2, 7.0, np.float64)
     x = (S.centre * np.eye(80) - L.toarray()) / S.half_width
     X = rng.normal(size=(80, 3))
     np.testing.assert_allclose(S(X), chebyshev_of(x, S.degree) @ X, rtol=1e-9, atol=1e-9 * S.value(0.0))
@@ -237,7 +237,7 @@ def test_filter_is_a_chebyshev_polynomial(rng, cut):
 def test_residual_bounds_hold(rng, cut):
     # In coordinates of the eigenvectors everything is diagonal; the spectrum may even stick out above the interval.
     mu = np.concatenate([rng.uniform(0, 1.2, size=60), [0.0, cut, 1.2, 1.22]])
-    S = _filter.ChebyshevFilter(sp.diags_array(mu, format="csr"), cut, 1.2, 7.0, np.float64)
+    S = lanczos.ChebyshevFilter(sp.diags_array(mu, format="csr"), cut, 1.2, 7.0, np.float64)
     p = np.array([S.value(m) for m in mu])
     tightest = np.inf
     for _ in range(300):
@@ -263,8 +263,8 @@ def test_density_counts_eigenvalues(normalized):
     L = laplacian(W, normalized=normalized).matrix
     root = np.sqrt(W.sum(axis=1)) if normalized else np.ones(1000)
     basis = sp.csr_array(root[:, None] / np.linalg.norm(root))
-    deflate = _filter.Deflation(basis, np.float64)
-    density = _filter.estimate_density(L, deflate, 999, np.random.default_rng(0))
+    deflate = lanczos.Deflation(basis, np.float64)
+    density = lanczos.estimate_density(L, deflate, 999, np.random.default_rng(0))
     exact = np.linalg.eigvalsh(L.toarray())
     for count in (50, 200, 500):
         assert abs(np.searchsorted(exact, density.quantile(count)) - count) < 0.25 * count
