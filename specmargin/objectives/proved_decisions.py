@@ -42,7 +42,15 @@ from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray
 
-__all__ = ["DecisionBounds", "Distances", "chained", "decision_bounds", "distances", "products_apart"]
+__all__ = [
+    "DecisionBounds",
+    "Distances",
+    "ambient_distances",
+    "chained",
+    "decision_bounds",
+    "distances",
+    "products_apart",
+]
 
 _BATCH = 256  # columns of S^-1 that are held at once
 _HALVINGS = 16
@@ -117,6 +125,9 @@ def decision_bounds(
 def distances(objective: Any) -> Distances:
     """Return the dual norms that the bounds of an objective need, the same for all classes."""
     if isinstance(objective, LapSVM):
+        if isinstance(objective.K, KernelOperator) and not isinstance(objective.K, LowRankKernel):
+            return ambient_distances(objective)
+        _ = objective.reduction  # which makes certificates tight
         return _deformed_distances(objective)
     return _feature_distances(_features(objective), objective.labels.labeled)
 
@@ -124,9 +135,7 @@ def distances(objective: Any) -> Distances:
 def _of_lapsvm(obj: LapSVM, variables: Arrays, duals: Arrays, known: Distances | None) -> DecisionBounds:
     alpha, b = np.asarray(variables["alpha"]), float(variables["b"])
     given = {**variables, **duals}
-    y, K = obj.labels.sign, obj.K
-    if not isinstance(K, KernelOperator) or isinstance(K, LowRankKernel):
-        _ = obj.reduction  # which makes the certificate tight
+    y, known = obj.labels.sign, known or distances(obj)
     beta = given.get("beta")
     beta = y * obj.multipliers(alpha, b) if beta is None else np.asarray(beta)
     certificate = obj.certificate({"alpha": alpha, "b": b}, {"beta": beta})
@@ -135,7 +144,7 @@ def _of_lapsvm(obj: LapSVM, variables: Arrays, duals: Arrays, known: Distances |
     assert image is not None
     error = image.f_error + 2.0 * UNIT * (np.abs(image.f) + abs(b))
     return _bounds(
-        obj.margin_loss, y, theta, _radius(certificate, obj.scale), known or distances(obj), obj.labels.labeled,
+        obj.margin_loss, y, theta, _radius(certificate, obj.scale), known, obj.labels.labeled,
         image.f, b, error, obj.fit_intercept,
     )  # fmt: skip
 
@@ -265,25 +274,24 @@ def products_apart(own: FloatArray, cross: FloatArray, other: FloatArray, roundi
 
 
 def _deformed_distances(obj: LapSVM) -> Distances:
-    K, labeled, root = obj.K, obj.labels.labeled, np.sqrt(obj.gamma_A)
-    if obj.L is None or obj.gamma_I == 0 or (isinstance(K, KernelOperator) and not isinstance(K, LowRankKernel)):
-        known = _ambient(obj)
-        return Distances(known.own / root, known.apart / root)
-    columns = _in_the_span(obj) if isinstance(K, LowRankKernel) else _in_full(obj)
+    labeled, ambient = obj.labels.labeled, ambient_distances(obj)
+    if obj.L is None or obj.gamma_I == 0:
+        return ambient
+    columns = _in_the_span(obj) if isinstance(obj.K, LowRankKernel) else _in_full(obj)
     own, cross, back, error, left = columns
     squares = own[:, None] - cross - back + own[labeled]
     apart = np.sqrt(np.maximum(squares, 0.0) + error.own[:, None] + error.apart + error.own[labeled])
     apart = _SAFE * (apart + left[:, None] + left[labeled])
     alone = _SAFE * (np.sqrt(np.maximum(own, 0.0) + error.own) + left)
-    known = _ambient(obj)
-    return Distances(np.fmin(alone, known.own / root), np.fmin(apart, known.apart / root))
+    return Distances(np.fmin(alone, ambient.own), np.fmin(apart, ambient.apart))
 
 
-def _ambient(obj: LapSVM) -> Distances:
-    """Return the distances in the space of K itself."""
+def ambient_distances(obj: LapSVM) -> Distances:
+    """Return distances in the space of K itself, which bound those of the problem and need no factorisation."""
     diagonal, labeled = np.maximum(kernel_diagonal(obj.K), 0.0), obj.labels.labeled
     depth = obj.K.rounding if isinstance(obj.K, KernelOperator) else 4.0 * UNIT
-    return products_apart(diagonal, obj.labeled_rows.T, diagonal[labeled], depth)
+    known = products_apart(diagonal, obj.labeled_rows.T, diagonal[labeled], depth)
+    return Distances(known.own / np.sqrt(obj.gamma_A), known.apart / np.sqrt(obj.gamma_A))
 
 
 _Columns = tuple[FloatArray, FloatArray, FloatArray, Distances, FloatArray]

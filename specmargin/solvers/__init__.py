@@ -101,6 +101,7 @@ _RULES: dict[str, Rule] = {
     "m": count(1),
     "rate": number(above=1, infinite=True),
     "first_share": number(above=0, most=1),
+    "proved": number(above=0, most=1),
     "stopping": choice(*RULES),
     "minimizer": choice("lbfgs", "newton"),
     "preconditioner": choice("scaled", "printed"),

@@ -20,6 +20,7 @@ much earlier; see `specmargin.solvers.manifold.stopping`.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,11 +29,12 @@ import numpy.typing as npt
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
+from specmargin.objectives.proved_decisions import Distances, ambient_distances, decision_bounds, distances
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.manifold.answer import full_space_result
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
 from specmargin.solvers.manifold.monitor import Monitor
-from specmargin.solvers.manifold.stopping import Stagnation, stopping_rule
+from specmargin.solvers.manifold.stopping import NormRule, ProvedRule, Stagnation, stopping_rule
 from specmargin.solvers.requirements import require
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -56,6 +58,7 @@ def pcg(
     preconditioner: Preconditioner = "scaled",
     dtype: npt.DTypeLike = np.float64,
     gap_tol: float = 1e-6,
+    proved: float = 1.0,
     start: tuple[npt.ArrayLike, float] | None = None,
     prove: bool = False,
 ) -> SolveResult:
@@ -68,7 +71,8 @@ def pcg(
         "huber_hinge" or "squared".
     stopping : str, default "gradient"
         "gradient", "preconditioned_gradient", "mixed_product" or "objective" (to `tol`, relative to the start), or
-        one of "stability", "validation", "mixed", "safe", which look at the decisions (module ``stopping``).
+        one of "stability", "validation", "mixed", "safe", "decisions", which look at the decisions (module
+        ``stopping``).
     tol : float, default 1e-8
         Tolerance of the rule; for those that look at decisions, the relative mixed product at which nothing is left to
         do. 0 goes on until rounding has the last word.
@@ -87,6 +91,8 @@ def pcg(
         K once more; the answer and its certificate are in double precision.
     gap_tol : float, default 1e-6
         Relative gap that the certificate has to prove for the status OPTIMAL.
+    proved : float, default 1
+        Share of the decisions, in (0, 1], that "decisions" proves to be those of the optimum.
     start : tuple of (alpha, b), optional
         Point to begin at (section 3.2.2 of the paper), for instance the answer under other gammas; default zero. What
         is relative to the start in `tol` remains relative to zero.
@@ -123,7 +129,7 @@ def pcg(
     ('OPTIMAL', 'EARLY_STOPPED')
     """
     signs = None if truth is None else np.asarray(truth, dtype=float).reshape(-1, 1)
-    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove, proved)
     return _solve([obj], settings, validation, signs, "pcg", start)[0]
 
 
@@ -140,6 +146,7 @@ def pcg_one_vs_rest(
     preconditioner: Preconditioner = "scaled",
     dtype: npt.DTypeLike = np.float64,
     gap_tol: float = 1e-6,
+    proved: float = 1.0,
     prove: bool = False,
 ) -> list[SolveResult]:
     """Train one classifier per class against the rest, all in one loop.
@@ -155,7 +162,7 @@ def pcg_one_vs_rest(
         Labels of all classes.
     truth : array-like of shape (n,), optional
         Class values as far as they are known; whatever is no class of `labels` is unknown.
-    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol, prove
+    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol, proved, prove
         The same as in `pcg`.
 
     Returns
@@ -183,7 +190,7 @@ def pcg_one_vs_rest(
             signs = np.where(known, np.where(values == labels.classes[1], 1.0, -1.0), 0.0)[:, None]
         else:
             signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
-    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove, proved)
     objectives = [obj.with_(labels=one) for one in binary]
     return _solve(objectives, settings, validation, signs, "pcg_one_vs_rest")
 
@@ -199,27 +206,31 @@ class _Settings(NamedTuple):
     dtype: np.dtype[Any]
     gap_tol: float
     prove: bool
+    proved: float
 
 
 class _Progress:
     """Rules, histories, iterations and answers of all classes, whose columns leave the stack one by one."""
 
-    def __init__(self, problem: StackedProblem, monitor: Monitor, settings: _Settings) -> None:
+    def __init__(
+        self, problem: StackedProblem, monitor: Monitor, settings: _Settings, objectives: list[LapSVM]
+    ) -> None:
         n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
         every = settings.check_every or max(1, round(np.sqrt(n) / 2))
         validation = monitor.validation
         self.problem, self.monitor, self.max_iter = problem, monitor, settings.max_iter
-        self.rules = [
-            stopping_rule(
-                settings.stopping,
-                settings.tol,
-                check_every=every,
-                watched=monitor.watched,
-                validation=validation,
-                truth=monitor.truth[validation, j] > 0,
-            )
-            for j in range(c)
-        ]
+        self.rules: list[Any]
+        if settings.stopping == "decisions":
+            first = objectives[0]
+            known = distances(first) if first.is_reduced else ambient_distances(first)
+            shares = [partial(_share_proved, one, known) for one in objectives]
+            norms = [NormRule("mixed_product", settings.tol) for _ in objectives]
+            pairs = zip(norms, shares, strict=True)
+            self.rules = [ProvedRule(norm, every, settings.proved, share) for norm, share in pairs]
+        else:
+            watched, truth = monitor.watched, monitor.truth[validation] > 0
+            seen: dict[str, Any] = {"check_every": every, "watched": watched, "validation": validation}
+            self.rules = [stopping_rule(settings.stopping, settings.tol, truth=truth[:, j], **seen) for j in range(c)]
         self.stagnation = [Stagnation() for _ in range(c)]
         self.histories = [History() for _ in range(c)]
         self.positive = np.zeros((n, c), dtype=bool)
@@ -250,7 +261,7 @@ class _Progress:
             )
             rule = self.rules[j]
             stuck[k] = self.stagnation[j].update(now["mixed_product"], decrease[k], now["objective"])
-            if rule.stops(t, now, f[:, k]):
+            if rule.stops(t, now, f[:, k], (stack.alpha[:, k], float(stack.b[k]))):
                 self.ended[j] = "early" if rule.early else "rule"
             elif t and (self.stagnation[j].exhausted or not step[k] > 0):
                 self.ended[j] = "rounding"
@@ -304,6 +315,11 @@ class _Progress:
             self.Kalpha[:, cut] = kernel_product(self.problem.obj.K, self.alpha[:, cut])
 
 
+def _share_proved(obj: LapSVM, known: Distances, alpha: FloatArray, b: float) -> float:
+    low, high, _ = decision_bounds(obj, {"alpha": alpha, "b": b}, known=known)
+    return float(np.mean((low > 0) | (high < 0)))
+
+
 def _start_columns(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, FloatArray]:
     """Return the start (alpha, b), checked, as columns."""
     alpha, b = np.asarray(start[0], dtype=np.float64), float(start[1])
@@ -331,7 +347,7 @@ def _solve(
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])
     problem = StackedProblem(obj, signs, scaled=settings.preconditioner == "scaled", dtype=settings.dtype)
-    progress = _Progress(problem, Monitor(obj.labels, c, validation, truth, settings.stopping), settings)
+    progress = _Progress(problem, Monitor(obj.labels, c, validation, truth, settings.stopping), settings, objectives)
     stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
     if start is not None:
         progress.begin(stack)

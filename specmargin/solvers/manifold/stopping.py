@@ -20,23 +20,28 @@ and 3):
   stable, and wrong; and where the graph rules, labels creep along it for long before the next decision changes. A
   graph that is slower than any patience stays possible: only a certificate is a proof.
 
+- ``"decisions"``: the gap proves that a share of the decisions are those of the optimum
+  (`specmargin.objectives.proved_decisions`), by distances in the space of the kernel, or by those of the deformed
+  kernel where the objective has been factorised.
+
 All of them stop, too, where nothing is left to do: at a relative mixed product of `tol`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["NORMS", "RULES", "DecisionRule", "NormRule", "ObjectiveRule", "Stagnation", "stopping_rule"]
+__all__ = ["NORMS", "RULES", "DecisionRule", "NormRule", "ObjectiveRule", "ProvedRule", "Stagnation", "stopping_rule"]
 
 NORMS = ("gradient", "preconditioned_gradient", "mixed_product")
-RULES = (*NORMS, "objective", "stability", "validation", "mixed", "safe")
+RULES = (*NORMS, "objective", "stability", "validation", "mixed", "safe", "decisions")
 """The rules by name."""
 
 _STABLE = 0.015  # share of changed decisions, Algorithm 2
@@ -95,7 +100,7 @@ class NormRule:
     first: float = math.nan
     early: bool = False
 
-    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray, point: Any = None) -> bool:
         """Compare with the start."""
         if iteration == 0 and math.isnan(self.first):
             self.first = now[self.quantity]
@@ -114,7 +119,7 @@ class ObjectiveRule:
     before: float = math.inf
     early: bool = False
 
-    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray, point: Any = None) -> bool:
         """Compare with the iteration before."""
         decrease, self.before = self.before - now["objective"], now["objective"]
         return decrease <= self.tol * abs(now["objective"])
@@ -122,6 +127,27 @@ class ObjectiveRule:
     def confirms(self, now: Quantities) -> bool:
         """Nothing to compare: the fall of the objective is known from the line search."""
         return True
+
+
+@dataclass
+class ProvedRule:
+    """A share of the decisions is proved; `proved` returns it at a point (alpha, b)."""
+
+    converged: NormRule
+    check_every: int
+    least: float
+    proved: Callable[[FloatArray, float], float]
+    early: bool = False
+
+    def stops(self, iteration: int, now: Quantities, f: FloatArray, point: Any = None) -> bool:
+        """Ask for the share where it is time to."""
+        done, due = self.converged.stops(iteration, now, f), iteration > 0 and iteration % self.check_every == 0
+        self.early = due and not done and self.proved(*point) >= self.least
+        return done or self.early
+
+    def confirms(self, now: Quantities) -> bool:
+        """Whether the mixed product is as small as it was expected to be."""
+        return self.converged.confirms(now)
 
 
 @dataclass
@@ -142,7 +168,7 @@ class DecisionRule:
     def __post_init__(self) -> None:
         self.wrong = len(self.validation)  # an error of 100 % before the first check
 
-    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray, point: Any = None) -> bool:
         """Check the decisions where it is time to."""
         if self.converged.stops(iteration, now, f):
             self.early = False

@@ -510,3 +510,39 @@ def test_validation_wants_one_sample_more_at_every_check():
     gains = -np.diff(np.append(len(V), errors))
     assert gains[-1] < 1
     assert (gains[:-1] >= 1).all()
+
+
+# Decisions that are proved
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
+def test_proved_decisions_are_those_of_the_optimum(loss, reduced):
+    obj = moons(n=200, per_class=5, noise=0.15)[0].with_(loss=loss)
+    exact = factorized(obj, tol=1e-13).variables["f"]
+    apart = obj.reduced() if reduced else replace(obj)
+    results = [pcg(apart, stopping="decisions", proved=share) for share in (0.8, 1.0)]
+    assert results[0].n_iter <= results[1].n_iter < pcg(apart, tol=0.0, max_iter=2000).n_iter
+    assert ((results[1].variables["f"] > 0) == (exact > 0)).all()
+    wrong = (results[0].variables["f"] > 0) != (exact > 0)
+    assert wrong.mean() <= 0.2
+    assert results[0].status is Status.EARLY_STOPPED
+    assert results[0].message == "stopped by decisions"
+    assert results[0].n_iter % 7 == 0
+    assert apart.is_reduced is reduced  # nothing is factorised for it
+
+
+def test_each_class_waits_for_its_own_decisions():
+    X, y = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    labels = sm.encode_labels(sm.hide_labels(y + 2 * (X[:, 0] > 0.5), per_class=4, random_state=0))
+    K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+    obj = LapSVM(K, L, next(labels.one_vs_rest()), loss="squared_hinge", gamma_A=0.05, gamma_I=0.5)
+    for result, binary in zip(pcg_one_vs_rest(obj, labels, stopping="decisions"), labels.one_vs_rest(), strict=True):
+        exact = factorized(obj.with_(labels=binary), tol=1e-13).variables["f"]
+        assert ((result.variables["f"] > 0) == (exact > 0)).all()
+
+
+@pytest.mark.parametrize("proved", [0.0, 1.5, "all"])
+def test_a_share_that_is_none_is_refused(proved):
+    with pytest.raises((ValueError, TypeError), match="proved"):
+        sm.solvers.pcg(objective(data()), stopping="decisions", proved=proved)
