@@ -277,12 +277,14 @@ def _deformed_distances(obj: LapSVM) -> Distances:
     labeled, ambient = obj.labels.labeled, ambient_distances(obj)
     if obj.L is None or obj.gamma_I == 0:
         return ambient
-    columns = _in_the_span(obj) if isinstance(obj.K, LowRankKernel) else _in_full(obj)
-    own, cross, back, error, left = columns
-    squares = own[:, None] - cross - back + own[labeled]
-    apart = np.sqrt(np.maximum(squares, 0.0) + error.own[:, None] + error.apart + error.own[labeled])
-    apart = _SAFE * (apart + left[:, None] + left[labeled])
-    alone = _SAFE * (np.sqrt(np.maximum(own, 0.0) + error.own) + left)
+    own, cross, back, lengths, sizes, left, depth = (
+        _in_the_span(obj) if isinstance(obj.K, LowRankKernel) else _in_full(obj)
+    )
+    rounded = depth * (lengths * sizes)
+    squares = own[:, None] - cross - back + own[labeled] + rounded[:, None] + rounded[labeled]
+    squares += depth * (lengths[:, None] * sizes[labeled] + sizes[:, None] * lengths[labeled])
+    apart = _SAFE * (np.sqrt(np.maximum(squares, 0.0)) + left[:, None] + left[labeled])
+    alone = _SAFE * (np.sqrt(np.maximum(own, 0.0) + rounded) + left)
     return Distances(np.fmin(alone, ambient.own), np.fmin(apart, ambient.apart))
 
 
@@ -294,67 +296,53 @@ def ambient_distances(obj: LapSVM) -> Distances:
     return Distances(known.own / np.sqrt(obj.gamma_A), known.apart / np.sqrt(obj.gamma_A))
 
 
-_Columns = tuple[FloatArray, FloatArray, FloatArray, Distances, FloatArray]
-"""Diagonal, columns and rows of labelled samples of K A; bounds on their rounding, twice; |R|_K / gamma_A^(1/2)."""
+_Columns = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, float]
+"""Diagonal, columns and rows of labelled samples of K A, lengths, sizes, |R|_K / gamma_A^(1/2), and depth.
+
+The entry (x, y) of K A is rounded by depth lengths[x] sizes[y] at most.
+"""
 
 
 def _in_full(obj: LapSVM) -> _Columns:
     n, labeled, products = obj.labels.n_samples, obj.labels.labeled, obj.products
-    K, roots = kernel_rows(obj.K, np.arange(n)), products.roots
-    L: Any = obj.L
-    S = obj.gamma_I * np.asarray(L @ K)
+    K, roots, depth, L = kernel_rows(obj.K, np.arange(n)), products.roots, gamma(n + 2), obj.L
+    S = obj.gamma_I * np.asarray(L @ K)  # type: ignore[operator]  # there is a graph
     S[np.diag_indices(n)] += obj.gamma_A
-    with np.errstate(all="ignore"):
-        lu = sla.lu_factor(S, overwrite_a=True, check_finite=False)
-    own, size, left = np.empty(n), np.empty(n), np.empty(n)
-    cross, back, depth = np.empty((n, len(labeled))), np.empty((n, len(labeled))), gamma(n + 2)
 
-    def solved(at: Any) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def solved(at: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         unit = np.zeros((n, len(at)))
         unit[at, np.arange(len(at))] = 1.0
         A = sla.lu_solve(lu, unit, check_finite=False)
-        for refined in (False, True):
-            KA = K @ A
-            LKA, rounded = products.graph(KA)
-            R = unit - obj.gamma_A * A - obj.gamma_I * LKA
-            if not refined:
-                A = A + sla.lu_solve(lu, R, check_finite=False)
-        sizes = roots @ np.abs(A)
-        shift = products.spread(depth * roots[:, None] * sizes)
-        lost = obj.gamma_I * (rounded + shift) + 4.0 * UNIT * (obj.gamma_A * np.abs(A) + obj.gamma_I * np.abs(LKA))
-        lost[at, np.arange(len(at))] += 4.0 * UNIT
-        square = (R * (K @ R)).sum(axis=0) + depth * (roots @ np.abs(R)) ** 2
-        rest = (np.sqrt(np.maximum(square, 0.0)) + roots @ lost) / np.sqrt(obj.gamma_A)
-        return KA, sizes, rest, A
+        A += sla.lu_solve(lu, unit - obj.apply_S(A), check_finite=False)
+        KA, sizes = K @ A, roots @ np.abs(A)
+        LKA, rounded = products.graph(KA)
+        R = unit - obj.gamma_A * A - obj.gamma_I * LKA
+        rounded = obj.gamma_I * (rounded + products.spread(depth * roots[:, None] * sizes))
+        rounded += 4.0 * UNIT * (obj.gamma_A * np.abs(A) + obj.gamma_I * np.abs(LKA) + unit)
+        square = np.maximum((R * (K @ R)).sum(axis=0), 0.0) + depth * (roots @ np.abs(R)) ** 2
+        return KA, sizes, (np.sqrt(square) + roots @ rounded) / np.sqrt(obj.gamma_A)
 
+    own, sizes, left, back = np.empty(n), np.empty(n), np.empty(n), np.empty((n, len(labeled)))
     with np.errstate(all="ignore"):  # of a factorisation that failed nothing is left, and K alone serves
+        lu = sla.lu_factor(S, overwrite_a=True, check_finite=False)
         for start in range(0, n, _BATCH):
             at = np.arange(start, min(start + _BATCH, n))
-            KA, size[at], left[at], _ = solved(at)
+            KA, sizes[at], left[at] = solved(at)
             own[at], back[at] = KA[at, np.arange(len(at))], KA[labeled].T
         cross = solved(labeled)[0]
-        error = Distances(
-            depth * roots * size, depth * (roots[:, None] * size[labeled] + size[:, None] * roots[labeled])
-        )
-    return own, cross, back, error, left
+    return own, cross, back, roots, sizes, left, depth
 
 
 def _in_the_span(obj: LapSVM) -> _Columns:
     F, labeled, products = obj.K.factor, obj.labels.labeled, obj.products
     n, m = F.shape
     P = obj.gamma_I * obj.K.penalty(obj.L)
-    _, rounded = products.graph(F)
-    lost = obj.gamma_I * (np.abs(F).T @ (rounded + gamma(n + 4) * products.spread(np.abs(F))))
+    lost = np.abs(F).T @ (products.graph(F)[1] + gamma(n + 4) * products.spread(np.abs(F)))
     P[np.diag_indices(m)] += obj.gamma_A
-    factor = sla.cho_factor(P, check_finite=False)
+    factor, depth = sla.cho_factor(P, check_finite=False), gamma(m + 4)
     A = sla.cho_solve(factor, F.T, check_finite=False)
-    A = A + sla.cho_solve(factor, F.T - P @ A, check_finite=False)
-    R, depth = F.T - P @ A, gamma(m + 4)
-    lost = (lost + depth * np.abs(P)) @ np.abs(A) + depth * np.abs(F.T)
-    left = (np.linalg.norm(R, axis=0) + np.linalg.norm(lost, axis=0)) / np.sqrt(obj.gamma_A)
+    A += sla.cho_solve(factor, F.T - P @ A, check_finite=False)
+    rounded = (obj.gamma_I * lost + depth * np.abs(P)) @ np.abs(A) + depth * np.abs(F.T)
+    left = (np.linalg.norm(F.T - P @ A, axis=0) + np.linalg.norm(rounded, axis=0)) / np.sqrt(obj.gamma_A)
     own, cross, back = np.einsum("ij,ji->i", F, A), F @ A[:, labeled], (F[labeled] @ A).T
-    lengths, sizes = np.linalg.norm(F, axis=1), np.linalg.norm(A, axis=0)
-    error = Distances(
-        depth * lengths * sizes, depth * (lengths[:, None] * sizes[labeled] + sizes[:, None] * lengths[labeled])
-    )
-    return own, cross, back, error, left
+    return own, cross, back, np.linalg.norm(F, axis=1), np.linalg.norm(A, axis=0), left, depth
