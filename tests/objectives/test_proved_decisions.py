@@ -182,3 +182,29 @@ def test_bounds_pass_on_from_samples_that_are_near():
     low, high, _ = chained(at, np.array([1.5]), np.array([1.5, 0.0]), apart, np.zeros(1), np.zeros(2))
     assert low[0] == pytest.approx(0.5, abs=20 * UNIT + 1e-8)
     assert high[0] == pytest.approx(2.5, abs=20 * UNIT + 1e-8)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+def test_the_bound_is_attained(loss):
+    """Of a sample that nothing ties to labels the value may be off by all that the gap allows."""
+    labels, off = sm.encode_labels([0, 1, -1]), 1e-3
+    obj = LapSVM(np.eye(3), None, labels, loss=loss, gamma_A=0.25, fit_intercept=False)
+    best = dict(sm.solvers.factorized(obj, tol=1e-13).variables)
+    alpha = best["alpha"] + np.array([0.0, 0.0, off])
+    low, high, radius = decision_bounds(obj, {**best, "alpha": alpha})
+    assert radius == pytest.approx(0.5 * off, rel=1e-4)
+    assert low[2] <= 0 <= high[2]
+    assert low[2] == pytest.approx(0.0, abs=1e-4 * off)
+
+
+def test_the_bound_over_a_spectrum_is_attained():
+    labels, off = sm.encode_labels([0, 1, 0, -1]), 1e-6
+    # The first labelled sample has no feature, so that its decision is the intercept.
+    spectrum = sm.spectra.Spectrum(np.arange(3.0), np.eye(4)[:, 1:], n_components=1)
+    obj = SpectrumMargin(spectrum, labels, C=1.0, delta=np.ones(3))
+    best = dict(sm.solvers.spectrum_margin(obj, tol=1e-13).variables)
+    v = best["v"] + np.array([0.0, 0.0, off])
+    exact = float(best["b"])
+    low, high, _ = decision_bounds(obj, {**best, "v": v})
+    assert low[3] <= exact <= high[3]
+    assert exact - low[3] < 0.2 * 2 * off
