@@ -11,6 +11,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "conic.contradictions": ("Contradiction",),
+    "conic.explaining": ("Explanation", "explain"),
     "conic.orders": ("default_solvers", "solve"),
     "conic.solving": ("certify",),
     "exceptions": ("CvxproofError", "InfeasibleError", "InvalidInputError", "SolverError"),

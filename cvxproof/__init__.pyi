@@ -1,5 +1,7 @@
 # The public names, as type checkers read them.
 
+from .conic.contradictions import Contradiction
+from .conic.explaining import Explanation, explain
 from .conic.orders import default_solvers, solve
 from .conic.solving import certify
 from .exceptions import CvxproofError, InfeasibleError, InvalidInputError, SolverError
@@ -15,7 +17,9 @@ __version__: str
 __all__ = [
     "Certificate",
     "ConeProof",
+    "Contradiction",
     "CvxproofError",
+    "Explanation",
     "InfeasibleError",
     "InvalidInputError",
     "SolveResult",
@@ -25,6 +29,7 @@ __all__ = [
     "Verification",
     "certify",
     "default_solvers",
+    "explain",
     "export",
     "load_result",
     "read_provenance",

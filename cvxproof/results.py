@@ -208,16 +208,16 @@ class Certificate(AsText):
             if value and gap:  # enough for their rounding not to hide the gap
                 digits = min(17, max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(gap)) + 2))
             text = f"{value:.{digits}g}"
-            sentence = f"optimum {text} within {_rounded(gap + abs(value - float(text)), 2, up=True)}, {how}"
+            sentence = f"optimum {text} within {rounded(gap + abs(value - float(text)), 2, up=True)}, {how}"
         elif math.isfinite(gap) and gap >= 0:
             bound = self.dual_objective + (-self.rounding if upwards else self.rounding)
-            at = f"at {'least' if upwards else 'most'} {_rounded(bound, 6, up=not upwards)}"
+            at = f"at {'least' if upwards else 'most'} {rounded(bound, 6, up=not upwards)}"
             sentence = f"objective {value:.6g}; the optimum is {at}, {how}"
         elif gap == math.inf:
             sentence = f"objective {value:.6g}; no bound on the optimum is known"
         else:
             sentence = f"nothing is proved: objective {value:.6g}, bound {self.dual_objective:.6g}"
-        return f"{sentence}; constraints hold to {_rounded(violation, 2, up=True)}"
+        return f"{sentence}; constraints hold to {rounded(violation, 2, up=True)}"
 
     def status(self, tol: float, stopped: Status | None = None) -> Status:
         """Return the name that the gap deserves; every convex solver takes it from here.
@@ -250,7 +250,7 @@ class Certificate(AsText):
         return Status.CONDITIONAL if self.assumptions else Status.OPTIMAL_INACCURATE
 
 
-def _rounded(number: float, digits: int, up: bool) -> str:
+def rounded(number: float, digits: int, up: bool) -> str:
     """Return a number with a few digits, rounded up or down, for bounds that stay bounds."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     return f"{float(Context(prec=digits, rounding=rounding).create_decimal_from_float(number)):.{digits}g}"

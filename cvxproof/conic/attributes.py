@@ -1,16 +1,37 @@
-"""Attributes of variables as constraints with names of their own, such as "X is PSD"."""
+"""The constraints of a problem by their names, and attributes of variables as constraints, such as "X is PSD"."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 import cvxpy as cp
 
-__all__ = ["attribute_constraints", "written_out"]
+__all__ = ["attribute_constraints", "named_constraints", "told_apart", "written_out"]
 
 _SIGNS = ("nonneg", "nonpos", "pos", "neg", "PSD", "NSD")
 _SHAPES = ("symmetric", "hermitian")
+
+
+def told_apart(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a mapping of all that is named: one whose name is taken has its place behind it."""
+    held: dict[str, Any] = {}
+    for k, (name, part) in enumerate(named):
+        while name in held:
+            name = f"{name}_{k}"
+        held[name] = part
+    return held
+
+
+def named_constraints(problem: cp.Problem) -> dict[str, Any]:
+    """Return the constraints by their labels; those without one by their place, constraint_0, constraint_1 ...
+
+    Of two with one label the second has its place behind it.
+    """
+    labels = (one.label for one in problem.constraints)
+    names = (f"constraint_{k}" if label is None else str(label) for k, label in enumerate(labels))
+    return told_apart(zip(names, problem.constraints, strict=True))
 
 
 def attribute_constraints(problem: cp.Problem, shapes: bool = False) -> dict[str, list[Any]]:
@@ -21,14 +42,22 @@ def attribute_constraints(problem: cp.Problem, shapes: bool = False) -> dict[str
     named: dict[str, list[Any]] = {}
     for variable in problem.variables():
         name, has, held = variable.name(), variable.attributes, variable.domain
-        signs, same = [sign for sign in _SIGNS if has[sign]], [variable == variable.H] if shapes else []
+        signs, same = [sign for sign in _SIGNS if has[sign]], _same(variable) if shapes else []
         if has["bounds"]:
             for one in held:
                 named[f"{name} has {'lower' if one.args[1].variables() else 'upper'} bounds"] = [one]
         elif held:
             named[f"{name} is {' and '.join(signs)}"] = [*held, *(same if has["PSD"] or has["NSD"] else [])]
-        named |= {f"{name} is {shape}": same for shape in _SHAPES if shapes and has[shape]}
+        named |= {f"{name} is {shape}": same for shape in _SHAPES if same and has[shape]}
     return named
+
+
+def _same(variable: cp.Variable) -> list[Any]:
+    """Return that a matrix is its own adjoint, each pair of entries once where these are real."""
+    if variable.ndim != 2 or variable.shape[0] != variable.shape[1]:
+        return []
+    whole = variable - variable.H
+    return [whole == 0 if variable.is_complex() else cp.upper_tri(whole) == 0] if variable.size > 1 else []
 
 
 def written_out(problem: cp.Problem, named: dict[str, list[Any]], shapes: bool = False) -> cp.Problem | None:

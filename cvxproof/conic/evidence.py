@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,23 +12,14 @@ import scipy.sparse as sp
 
 from cvxproof.conic import cones
 from cvxproof.conic.attempts import Attempt
+from cvxproof.conic.attributes import told_apart
 from cvxproof.conic.certificate import RADIUS
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.program import Compiled, compiled
 from cvxproof.results import ConeProof
 from cvxproof.typing import Matrix
 
-__all__ = ["evidence", "evidence_of_ray", "is_of", "told_apart"]
-
-
-def told_apart(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a mapping of all that is named: one whose name is taken has its place behind it."""
-    held: dict[str, Any] = {}
-    for k, (name, part) in enumerate(named):
-        while name in held:
-            name = f"{name}_{k}"
-        held[name] = part
-    return held
+__all__ = ["evidence", "evidence_of_ray", "is_of"]
 
 
 def evidence(attempt: Attempt, named: Mapping[str, Any]) -> tuple[ConeProof, list[float]]:

@@ -6,6 +6,7 @@ solver returns of it is rounded: the multipliers of linear rows are solved for, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from fractions import Fraction
@@ -18,11 +19,13 @@ from cvxproof.conic.cones import Nonnegative, Zero
 from cvxproof.conic.program import ConeProgram
 from cvxproof.typing import BoolArray, FloatArray, Matrix
 
-__all__ = ["exact_ray", "has_no_vertex", "vertex_ray"]
+__all__ = ["exact_ray", "has_exact_point", "has_no_vertex", "vertex_ray"]
 
 _ROWS = 2000
 """Rows with a multiplier up to which these are solved for in rational numbers."""
-_WORK = 300_000
+_ENTRIES = 300_000
+"""Entries of a program up to which a point is proved in rational numbers."""
+_WORK = 200_000
 """Products of rationals that this may take."""
 _ROUNDING = 2e-15
 """Share of the largest right side that a row is missed by where it holds as far as floats can tell."""
@@ -34,7 +37,7 @@ _CONSTANT = -1
 _OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-10, "time_limit": 60.0}
 
 
-def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
+def vertex_ray(program: ConeProgram, tol: float = 0.0, weights: FloatArray | None = None) -> FloatArray | None:
     """Return multipliers of the linear rows with A'z = 0 > b'z up to rounding, of few rows; None where there are none.
 
     Parameters
@@ -44,6 +47,8 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
     tol : float, default 0
         With a positive one, also of programs that are infeasible by so little that no solver tells: the sum of the
         multipliers is bounded instead of b'z.
+    weights : ndarray, optional
+        What a multiplier of each row costs, next to those of others.
     """
     equal, above = _kinds(program)
     A, b, size = program.A.tocsr(), program.b, _sizes(program)
@@ -55,7 +60,8 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0) -> FloatArray | None:
     M = (sp.diags(sign / size[rows]) @ A[rows]).T
     right, zero, one = right / np.abs(right).max(), np.zeros(M.shape[0]), np.ones((1, len(rows)))
     bounded = {"c": _LARGE * right, "A_ub": one, "b_ub": [len(rows)], "A_eq": M, "b_eq": zero}
-    vertex = {"c": one[0], "A_eq": sp.vstack([M, sp.csr_matrix(right)]), "b_eq": np.append(zero, -1.0)}
+    cost = one[0] if weights is None else weights[rows]
+    vertex = {"c": cost, "A_eq": sp.vstack([M, sp.csr_matrix(right)]), "b_eq": np.append(zero, -1.0)}
     answer = linprog(**(bounded if tol else vertex), method="highs-ds", options=_OPTIONS)
     if answer.x is None or not right @ answer.x < -tol:
         return None
@@ -102,6 +108,28 @@ def exact_ray(program: ConeProgram, z: FloatArray) -> FloatArray | None:
     out = np.zeros(len(z))
     out[used] = [float(one) for one in exact]
     return out if program.proves(out) else None
+
+
+def has_exact_point(program: ConeProgram) -> bool:
+    """Whether a point of a program of linear rows alone is proved in rational numbers, next to one of HiGHS."""
+    equal, above = _kinds(program)
+    A, b, n = program.A.tocsr(), program.b, len(program.q)
+    if not (equal | above).all() or A.nnz > _ENTRIES:
+        return False
+    sides = {"A_ub": A[above], "b_ub": b[above], "A_eq": A[equal], "b_eq": b[equal]}
+    x = linprog(np.zeros(n), **sides, bounds=(None, None), method="highs-ds", options=_OPTIONS).x
+    if x is None:
+        return False
+    size = np.abs(b) + abs(A) @ np.abs(x)
+    tight = equal | (b - A @ x <= 1e-8 * size)
+    rows = sp.hstack([A, -b[:, None]]).tocsr()
+    near = [*(Fraction(one).limit_denominator(10**6) for one in x.tolist()), Fraction(1)]
+    exact = _solved(rows[tight].T.tocsc(), np.arange(n + 1) < n, near)
+    if exact is None:
+        return False
+    rest = rows[~tight]
+    terms = [Fraction(a) * exact[j] for j, a in zip(rest.indices.tolist(), rest.data.tolist(), strict=True)]
+    return all(sum(terms[a:b]) <= 0 for a, b in itertools.pairwise(rest.indptr.tolist()))
 
 
 def _solved(A: Matrix, is_free: BoolArray, z: list[Fraction]) -> list[Fraction] | None:

@@ -19,11 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import FiniteSet
 
-from cvxproof.conic.attempts import Attempt, attempted, feasible_point, proved_upper_end
-from cvxproof.conic.evidence import evidence, evidence_of_ray, told_apart
+from cvxproof.conic.attempts import Attempt, attempted, proved_upper_end
+from cvxproof.conic.attributes import named_constraints, told_apart
+from cvxproof.conic.contradictions import contradiction
+from cvxproof.conic.evidence import evidence, evidence_of_ray
 from cvxproof.conic.hints import nodes, remedy
-from cvxproof.conic.program import Answer, compiled
-from cvxproof.conic.rays import Ray
+from cvxproof.conic.program import Answer
 from cvxproof.conic.running import told
 from cvxproof.conic.values import dual_of, value_of
 from cvxproof.conic.violations import relative, violation
@@ -32,14 +33,12 @@ from cvxproof.results import ZERO, Certificate, ConeProof, SolveResult, Status
 from cvxproof.rounding import UNIT
 from cvxproof.typing import AnyArray
 
-__all__ = ["certify", "named_constraints", "require_convex", "solved"]
+__all__ = ["certify", "require_convex", "solved"]
 
 _SPARE = 5e-8
 """Share of the objective that is left for the verification of a file."""
 _EXACT = 1e-14
 """Error of an exponent that is one of its float only."""
-_FILTERED = 25
-"""Constraints up to which those that contradict each other are looked for."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
 
 
@@ -186,16 +185,6 @@ def require_convex(problem: Any) -> None:
         )
 
 
-def named_constraints(problem: cp.Problem) -> dict[str, Any]:
-    """Return the constraints by their labels; those without one by their place, constraint_0, constraint_1 ...
-
-    Of two with one label the second has its place behind it.
-    """
-    labels = (one.label for one in problem.constraints)
-    names = (f"constraint_{k}" if label is None else str(label) for k, label in enumerate(labels))
-    return told_apart(zip(names, problem.constraints, strict=True))
-
-
 def _named(attempt: Attempt) -> dict[str, Any]:
     """Return the constraints of a problem, and what the attributes of its variables are, by their labels."""
     form = attempt.compiled
@@ -281,39 +270,6 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
         "log": evidence_of_ray(attempt),
         "message": f"{ray.kind}, proved{other}{which}",
     }
-
-
-def contradiction(problem: cp.Problem) -> str:
-    """Return which constraints of an infeasible problem contradict each other, in words.
-
-    One after the other is left out for good if what remains is still proved to have no point (Chinneck's deletion
-    filter). The others are needed, as far as the rest is proved to have a point without each of them.
-    """
-    kept, needed = named_constraints(problem), set[str]()
-    if len(kept) > _FILTERED:
-        return f"which of its {len(kept)} constraints contradict each other is looked for up to {_FILTERED} only"
-    for name in [*kept, *kept]:  # once more what neither was shown of, next to fewer others
-        if name in needed or name not in kept:
-            continue
-        fewer = {label: one for label, one in kept.items() if label != name}
-        point = _point_of(list(fewer.values()))
-        if isinstance(point, Ray):
-            kept = fewer
-        elif point is not None:
-            needed.add(name)
-    told = f"what contradicts each other is {', '.join(map(repr, kept))}"
-    open_ = [repr(name) for name in kept if name not in needed]
-    if not open_:
-        return f"{told}: none of it could be left out"
-    return f"{told}; whether {', '.join(open_)} could be left out is not proved"
-
-
-def _point_of(constraints: list[Any]) -> AnyArray | Ray | None:
-    """Return a point next to which one is proved to satisfy the constraints, or a proof that none does, or None."""
-    problem = cp.Problem(cp.Minimize(0), constraints)
-    if problem.variables():
-        return feasible_point(compiled(problem))
-    return np.zeros(0) if all(one.value() for one in constraints) else Ray(np.ones(1), np.zeros(0))
 
 
 def _approximations(problem: cp.Problem) -> tuple[str, ...]:

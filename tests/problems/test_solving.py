@@ -160,19 +160,19 @@ def test_what_contradicts_each_other_is_least_and_of_a_few_constraints():
     told = "; what contradicts each other is 'up', 'top', 'start': none of it could be left out"
     assert solve(problem).message.endswith(told)
     more = cp.Problem(problem.objective, [*held, *(x <= 100 + k for k in range(21))])
-    told = "infeasible, proved; which of its 26 constraints contradict each other is looked for up to 25 only"
-    assert solve(more).message == told
+    assert solve(more).message.endswith(told)
 
 
 def test_what_is_needed_for_a_contradiction_is_told_of_what_is_shown_to_be():
     x, w = cp.Variable(), cp.Variable()
     flat, start = (cp.abs(3 * x - 1) <= 0).set_label("flat"), (x >= 1).set_label("start")
-    # Of "flat" alone x = 1/3 is the only point, which is no float: nothing is proved of it.
+    # Of "flat" alone x = 1/3 is the only point, which is no float: it is proved in rational numbers.
     message = solve(cp.Problem(cp.Minimize(x), [flat, start])).message
-    told = (
-        "infeasible, proved; what contradicts each other is 'flat', 'start'; whether 'start' could be left out is not"
-    )
-    assert message.startswith(told)
+    assert message.endswith("what contradicts each other is 'flat', 'start': none of it could be left out")
+    # The only point of a ball and its tangent is neither.
+    ball, tangent = (cp.norm(cp.hstack([x, w])) <= 1).set_label("ball"), (x + w == np.sqrt(2)).set_label("tangent")
+    told = solve(cp.Problem(cp.Minimize(x), [ball, tangent, start])).message
+    assert told.startswith("infeasible, proved; what contradicts each other is ")
     # Next to others of which nothing is proved they are looked at a second time, when these have been left out.
     held = [(w >= 1).set_label("first"), (w <= 0).set_label("last"), flat]
     message = solve(cp.Problem(cp.Minimize(x), held)).message
