@@ -152,9 +152,9 @@ def _may_be_infeasible(attempt: Attempt, proof: Proof) -> bool:
     """
     program, x = attempt.compiled.program, attempt.answer.x
     is_doubtful = proof.violation > 0 and (proof.value < proof.bound or program.A.nnz <= _SMALL)
-    if not is_doubtful or has_no_vertex(program, x, _NEAR):
+    if not is_doubtful or has_no_vertex(program, x, NEAR):
         return False
-    return not has_no_vertex(program, onto_rows(program, x), _NEAR)
+    return not has_no_vertex(program, onto_rows(program, x), NEAR)
 
 
 def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, options: Mapping[str, Any]) -> Attempt:
