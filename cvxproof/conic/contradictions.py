@@ -75,7 +75,8 @@ class _Search:
 
     def run(self) -> None:
         """Leave out what can be."""
-        self.leave_out([])
+        if not self.leave_out([]):
+            self.kept = {}
         size, before = len(self.kept) // 2 or 1, 0
         while size > 1 or before != len(self.kept):  # once more what neither was shown of, next to fewer others
             before, names = len(self.kept) if size == 1 else 0, list(self.kept)
@@ -85,13 +86,14 @@ class _Search:
                     self.leave_out(left_out)
             size = size // 2 or 1
 
-    def leave_out(self, names: list[str]) -> None:
-        """Leave constraints out if the others have no point."""
+    def leave_out(self, names: list[str]) -> bool:
+        """Leave constraints out if the others are proved to have no point, and return whether they are."""
         found = self.support([name for name in self.kept if name not in names])
         if found:
             self.kept = {name: part for name, part in self.kept.items() if name in found}
         elif found is not None and len(names) == 1:
             self.needed |= set(names)
+        return bool(found)
 
     def support(self, names: list[str]) -> set[str] | None:
         """Return which of some constraints have no point, none if all have one, or None if nothing is proved."""
