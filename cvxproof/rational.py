@@ -41,7 +41,9 @@ _SMALL = 1000
 _DEPTHS, _DEEPER = 4, 2.0**13
 _STEPS = 3
 """Corrections in floats, each of which leaves a share of 1e-10 or so of what is left."""
-_RANK = 1e-11
+_LEAST = 1e-9
+"""Share of the largest multiplier that any counts as at least, so that small ones are taken where no others are."""
+_RANK = 1e-12
 """Share of the largest pivot below which rows count as dependent."""
 
 
@@ -165,7 +167,7 @@ class _Search:
         for cone in self.program.parts:
             z[cone.rows] = largest if isinstance(cone, Zero) else z[cone.rows].max(axis=1, keepdims=True)
         sizes[len(z) :] = largest
-        return sizes
+        return np.maximum(sizes, _LEAST * largest)
 
 
 def _independent(W: FloatArray) -> IntArray:

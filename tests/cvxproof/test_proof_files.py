@@ -169,6 +169,10 @@ def test_a_name_says_nothing_in_the_place_of_the_checker(tmp_path: Path) -> None
     assert "\n" not in refusal(document)
 
 
+def test_multipliers_near_zero_are_taken_where_no_others_are(tmp_path: Path) -> None:
+    exported(tmp_path / "file", exact_program("linear", 10, most=12))
+
+
 def test_a_singular_quadratic_form(tmp_path: Path) -> None:
     x, F = cp.Variable(4), np.array([[1.0, 2.0, -1.0, 0.0], [0.0, 1.0, 3.0, 0.0]])
     problem = cp.Problem(cp.Minimize(cp.quad_form(x, F.T @ F) + x[3] ** 2), [F @ x >= [3, 1], x[3] >= 0.5, x <= 9])
