@@ -8,7 +8,7 @@ z_ab = 1 where sample a falls to its rival b,
 d_abic what the margin of a over b loses by that label, M_ab the most that others can add to it. Where the sets of r
 labels are few, all are tried; else it is a mixed-integer linear program (HiGHS, through scipy), which takes decisions
 for changed that are equal to within 1e-6. Predictions that r false labels of their own do not change are left out;
-their number is the cheapest bound, the relaxation the next. What is said to be attained is counted anew at the labels.
+their number is the cheapest bound, the relaxation the next. What is attained is counted at the labels.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ class _Progress:
             shares = [partial(_share_proved, one, known) for one in objectives]
             norms = [NormRule("mixed_product", settings.tol) for _ in objectives]
             pairs = zip(norms, shares, strict=True)
-            self.rules = [ProvedRule(norm, every, settings.proved, share) for norm, share in pairs]
+            self.rules = [ProvedRule(norm, settings.proved, share) for norm, share in pairs]
         else:
             watched, truth = monitor.watched, monitor.truth[validation] > 0
             seen: dict[str, Any] = {"check_every": every, "watched": watched, "validation": validation}

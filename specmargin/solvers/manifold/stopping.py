@@ -22,7 +22,7 @@ and 3):
 
 - ``"decisions"``: the gap proves that a share of the decisions are those of the optimum
   (`specmargin.objectives.proved_decisions`), by distances in the space of the kernel, or by those of the deformed
-  kernel where the objective has been factorised.
+  kernel where the objective has been factorised. It is looked at whenever the mixed product has halved.
 
 All of them stop, too, where nothing is left to do: at a relative mixed product of `tol`.
 """
@@ -131,17 +131,22 @@ class ObjectiveRule:
 
 @dataclass
 class ProvedRule:
-    """A share of the decisions is proved; `proved` returns it at a point (alpha, b)."""
+    """A share of the decisions is proved; `proved` returns it at a point (alpha, b).
+
+    It is asked for whenever the mixed product has halved: a proof costs as much as a few iterations.
+    """
 
     converged: NormRule
-    check_every: int
     least: float
     proved: Callable[[FloatArray, float], float]
     early: bool = False
+    next: float = math.inf
 
     def stops(self, iteration: int, now: Quantities, f: FloatArray, point: Any = None) -> bool:
         """Ask for the share where it is time to."""
-        done, due = self.converged.stops(iteration, now, f), iteration > 0 and iteration % self.check_every == 0
+        done, due = self.converged.stops(iteration, now, f), iteration > 0 and now["mixed_product"] <= self.next
+        if due:
+            self.next = 0.5 * now["mixed_product"]
         self.early = due and not done and self.proved(*point) >= self.least
         return done or self.early
 
