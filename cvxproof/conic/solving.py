@@ -94,9 +94,10 @@ def certify(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, in
     except cp.SolverError as error:
         raise SolverError(f"{solver} gives no multipliers: {error} Name another solver, solver='CLARABEL'.") from error
     certificate = _certificate(problem, attempt, interval)
-    named = told_apart((variable.name(), variable) for variable in problem.variables())
+    unnamed = () if attempt.compiled.attributes else problem.variables()
+    named = told_apart((variable.name(), variable) for variable in unnamed)
     far = {name: max(map(violation, variable.domain), default=0.0) for name, variable in named.items()}
-    outside = {name: worst for name, worst in far.items() if worst > 0}  # of attributes: no constraint has them
+    outside = {name: worst for name, worst in far.items() if worst > 0}  # of attributes that stayed such
     worst = max(certificate.primal_residual, *outside.values(), 0.0)
     return replace(certificate, primal_residual=worst, violations={**certificate.violations, **outside})
 

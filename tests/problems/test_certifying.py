@@ -36,14 +36,14 @@ def test_any_solver_is_judged_by_one_rule(solver, sense):
     assert certificate.assumptions == ()
     side = 1 if sense is cp.Maximize else -1
     assert side * (certificate.dual_objective - value) >= -1e-7
-    assert certificate.violations.keys() == {"budget", "most", "constraint_2"}
+    assert certificate.violations.keys() == {"budget", "most", "constraint_2", "x is nonneg"}
 
 
 def test_a_result_speaks_by_name():
     result = sm.solve(portfolio())
     assert result.status is Status.OPTIMAL
     assert result.variables["x"].shape == (4,)
-    assert result.duals.keys() == {"budget", "most", "constraint_2"}
+    assert result.duals.keys() == {"budget", "most", "constraint_2", "x is nonneg"}
     assert result.n_iter > 0
     assert result.certificate.violation <= 1e-8
     assert result.duals["most"][3] > 0.1
@@ -164,7 +164,7 @@ def test_what_a_variable_says_of_itself_is_judged():
     x.save_value(np.array([-0.5, 1.0]))
     Z.save_value(np.diag([0.0, -0.25]))
     certificate = sm.certify(problem)
-    assert (certificate.violations["x"], certificate.violations["Z"]) == (0.5, 0.25)
+    assert (certificate.violations["x is nonneg"], certificate.violations["Z is PSD"]) == (0.5, 0.25)
     assert certificate.primal_residual == 0.5
 
 
