@@ -42,7 +42,8 @@ import cvxproof
 import specmargin as sm
 from cvxproof.conic.attempts import Attempt, attempted, proved_upper_end
 from cvxproof.conic.certificate import judged
-from cvxproof.conic.program import Answer, compiled
+from cvxproof.conic.compiled import compiled
+from cvxproof.conic.program import Answer
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "exact"))

@@ -103,6 +103,7 @@ OF_NO_MODULE = {
 
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
+    "cvxproof/conic/compiled.py": "cvxproof/conic/test_program.py",
     "problems/composing.py": "test_terms.py",
     "cvxproof/proofs/cones.py": "cvxproof/proofs/test_cone_program.py",
     "tables/assessment/regression.py": "tables/assessment/test_run.py",

@@ -20,10 +20,11 @@ from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from cvxpy.transforms.partial_optimize import PartialProblem
 
 from cvxproof.conic.box import propagated
+from cvxproof.conic.compiled import Compiled, compiled
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.hints import nodes
 from cvxproof.conic.outward import Box
-from cvxproof.conic.program import Compiled, ConeProgram, compiled
+from cvxproof.conic.program import ConeProgram
 from cvxproof.conic.values import value_of
 from cvxproof.conic.violations import violation
 from cvxproof.typing import FloatArray, IntArray

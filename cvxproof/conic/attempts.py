@@ -15,12 +15,13 @@ from cvxpy.reductions.solution import failure_solution
 
 from cvxproof.conic.agreement import compiled_as_written
 from cvxproof.conic.certificate import Proof, judged
+from cvxproof.conic.compiled import Compiled
 from cvxproof.conic.cones import Semidefinite
 from cvxproof.conic.correction import onto_rows
 from cvxproof.conic.existence import upper_end
 from cvxproof.conic.farkas import has_no_vertex
 from cvxproof.conic.outward import Outward
-from cvxproof.conic.program import Answer, Compiled, ConeProgram
+from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.conic.rays import Ray, infeasible_rows, is_proved_feasible, proved_infeasible, proved_unbounded
 from cvxproof.results import ZERO, compared
 from cvxproof.typing import FloatArray

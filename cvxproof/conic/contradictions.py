@@ -10,8 +10,8 @@ import numpy as np
 
 from cvxproof.conic.attempts import feasible_point
 from cvxproof.conic.attributes import attribute_constraints, named_constraints, told_apart, written_out
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.farkas import has_exact_point
-from cvxproof.conic.program import compiled
 from cvxproof.conic.rays import Ray, infeasible_rows
 
 __all__ = ["Contradiction", "contradiction", "parts_by_name"]

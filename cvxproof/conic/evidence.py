@@ -14,8 +14,8 @@ from cvxproof.conic import cones
 from cvxproof.conic.attempts import Attempt
 from cvxproof.conic.attributes import told_apart
 from cvxproof.conic.certificate import RADIUS
+from cvxproof.conic.compiled import Compiled, compiled
 from cvxproof.conic.cones import Cone
-from cvxproof.conic.program import Compiled, compiled
 from cvxproof.results import ConeProof
 from cvxproof.typing import Matrix
 

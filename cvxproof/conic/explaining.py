@@ -12,9 +12,9 @@ from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, NonNeg, N
 
 from cvxproof.conic.attempts import NEAR, feasible_point
 from cvxproof.conic.attributes import told_apart
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.contradictions import Contradiction, contradiction, parts_by_name
 from cvxproof.conic.orders import solve
-from cvxproof.conic.program import compiled
 from cvxproof.conic.rays import Ray, infeasible_rows
 from cvxproof.exceptions import InvalidInputError
 from cvxproof.results import SolveResult, Status, rounded

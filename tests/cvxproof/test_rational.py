@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cvxproof import check
-from cvxproof.conic.program import compiled
+from cvxproof.conic.compiled import compiled
 from cvxproof.rational import LARGEST, exact_evidence
 
 

@@ -11,7 +11,8 @@ import cvxproof
 from cvxproof.conic import attempts
 from cvxproof.conic.attempts import Attempt, attempted
 from cvxproof.conic.certificate import _Search, judged
-from cvxproof.conic.program import Answer, Compiled, compiled
+from cvxproof.conic.compiled import Compiled, compiled
+from cvxproof.conic.program import Answer
 from cvxproof.conic.rays import NO_POINT, Ray
 from cvxproof.conic.violations import relative, violation
 

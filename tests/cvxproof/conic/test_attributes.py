@@ -8,7 +8,7 @@ import pytest
 
 import cvxproof
 from cvxproof.conic.attributes import attribute_constraints, written_out
-from cvxproof.conic.program import compiled
+from cvxproof.conic.compiled import compiled
 
 
 def nonneg(rng, n, with_attributes):

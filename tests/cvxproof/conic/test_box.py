@@ -9,8 +9,8 @@ from conic_programs import random_program
 
 from cvxproof.conic.box import implied_box, tightened_box
 from cvxproof.conic.certificate import judged
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.outward import Box, Outward
-from cvxproof.conic.program import compiled
 
 
 def extremes(form, level):

@@ -15,8 +15,9 @@ from cvxproof.conic.certificate import (
     _Search,
     judged,
 )
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.outward import Box
-from cvxproof.conic.program import Answer, compiled
+from cvxproof.conic.program import Answer
 
 
 def wrong(z, rng, k):

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from conic_programs import random_program
 
 from cvxproof.conic import correction
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.correction import Metric, corrections
 from cvxproof.conic.outward import Outward
-from cvxproof.conic.program import compiled
 
 WAYS = {
     "orthogonal factors": ({}, False),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cvxproof import Status, solve
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.cones import Zero
 from cvxproof.conic.farkas import exact_ray, vertex_ray
-from cvxproof.conic.program import compiled
 
 
 def combined(program, z):

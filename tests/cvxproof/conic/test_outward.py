@@ -12,10 +12,11 @@ from exact_fractions import fractions, solved
 
 from cvxproof.conic import cones, existence
 from cvxproof.conic.certificate import judged
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.correction import Metric, corrections
 from cvxproof.conic.existence import cost_of_exact_dual, upper_end
 from cvxproof.conic.outward import Box, Outward, extended
-from cvxproof.conic.program import Answer, compiled
+from cvxproof.conic.program import Answer
 
 
 def exact(values):

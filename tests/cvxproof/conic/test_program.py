@@ -12,10 +12,10 @@ from cvxpy.constraints import NonNeg
 from scipy.linalg import block_diag, null_space
 
 import cvxproof
+from cvxproof.conic import compiled as compiled_module
 from cvxproof.conic import cones
-from cvxproof.conic import program as program_module
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.convexity import convexity, is_semidefinite
-from cvxproof.conic.program import compiled
 from cvxproof.conic.running import solver_for
 
 QUADRATIC = ("OSQP", "HIGHS")
@@ -122,7 +122,7 @@ def test_one_triangle_of_the_quadratic_form_is_completed(part):
     whole = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 4.0]])
     rounded = whole + np.triu(np.full((3, 3), 2.3e-16), 1) * whole
     given = {"whole": whole, "upper": np.triu(whole), "rounded": rounded}[part]
-    P = program_module._symmetric(sp.csc_matrix(given), 3).toarray()
+    P = compiled_module._symmetric(sp.csc_matrix(given), 3).toarray()
     np.testing.assert_array_equal(P, P.T)
     np.testing.assert_allclose(P, whole, rtol=1e-15)
 
@@ -210,7 +210,7 @@ def test_the_solver_without_bounds_is_one_and_travels():
 
 def test_whole_semidefinite_matrices_are_packed_by_their_symmetric_parts(rng):
     X, t = cp.Variable((3, 3)), cp.Variable(2)
-    packing = program_module._packing([NonNeg(t), X >> 0]).toarray()
+    packing = compiled_module._packing([NonNeg(t), X >> 0]).toarray()
     assert packing.shape == (2 + 6, 2 + 9)
     cone = cones.Semidefinite(np.arange(6)[None], 3, "upper")
     for _ in range(5):

@@ -9,7 +9,7 @@ from conic_programs import random_program
 from ray_programs import RAYS
 
 from cvxproof.conic.attempts import attempted
-from cvxproof.conic.program import compiled
+from cvxproof.conic.compiled import compiled
 from cvxproof.conic.rays import (
     NO_POINT,
     Ray,
