@@ -26,6 +26,10 @@ from typing import Any, NamedTuple
 FORMAT, VERSION, MEMBER = "cvxproof", 1, "proof.json"
 LARGEST = 2**28
 """Bytes of a file in memory."""
+DIGITS = 2**18
+"""Bits of the common denominator of a list of numbers."""
+ORDER = 400
+"""Order of a matrix, whose factor takes a time that grows with its cube."""
 BITS = 100
 """Of the square roots and factors that matrices are compared with."""
 NUMBER = re.compile(r"(-?[0-9a-f]+)(?:p(-?[0-9]{1,4}))?(?:/([0-9a-f]+))?", re.ASCII)
@@ -174,7 +178,11 @@ def order_of(size: int) -> int:
 
 def whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
     """Return values as whole numbers over one denominator."""
-    below = lcm(*(value.denominator for value in values))
+    below = 1
+    for value in values:
+        below = lcm(below, value.denominator)
+        if below.bit_length() > DIGITS:
+            raise Refused(f"the common denominator of {len(values)} numbers has more than {DIGITS} bits")
     return [value.numerator * (below // value.denominator) for value in values], below
 
 
@@ -215,12 +223,19 @@ def inside(kind: str, s: Sequence[Fraction], by: Fraction = Fraction(0)) -> bool
         (head, *tail), _ = whole([s[0] + by, *s[1:]])
         return head >= 0 and head * head >= sum(one * one for one in tail)
     order, at = order_of(len(s)), 0
+    require_order(order)
     M = [[Fraction(0)] * order for _ in range(order)]
     for j in range(order):
         for i in range(j + 1):
             M[i][j] = M[j][i] = s[at] + (by if i == j else 0)
             at += 1
     return is_semidefinite(M, root=True)
+
+
+def require_order(order: int) -> None:
+    """Refuse matrices that take too long."""
+    if order > ORDER:
+        raise Refused(f"a matrix has the order {order}, and those of up to {ORDER} are checked")
 
 
 def is_semidefinite(M: Matrix, root: bool = False) -> bool:
@@ -294,6 +309,7 @@ def bound(problem: Problem, z: Sequence[Fraction], x: Sequence[Fraction]) -> Fra
         if rest := sum(terms):
             raise Refused(f"column {j}: P x + q + A'z is {float(rest):.3g} and not zero")
     used = {j: k for k, j in enumerate({j for i, j, _ in problem.P if i != j})}
+    require_order(len(used))
     M = [[Fraction(0)] * len(used) for _ in used]
     for i, j, a in problem.P:
         if i in used:

@@ -78,21 +78,26 @@ def export(path: str | os.PathLike[str], problem: Any, result: SolveResult) -> N
     """
     from cvxproof.rational import exact_evidence  # loaded late, because it needs flint
 
+    has_point = isinstance(result, SolveResult) and result.status.has_solution
+    if isinstance(result, SolveResult) and not has_point and result.status.value != "infeasible":
+        raise InvalidInputError(
+            f"the result is {result.status.name}: proof files hold a bound of the optimum, or that there is no point."
+        )
     log = program_of(problem, result)
     if others := {kind for kind, _, _ in log.cones} - {*_KINDS, "semidefinite"}:
         raise InvalidInputError(
             f"the program has {' and '.join(sorted(others))} cones, whose multipliers are no rational numbers; "
             "save_result writes its proof, and verify_file checks it in balls."
         )
-    has_point = result.status.has_solution
-    if not has_point and result.status.value != "infeasible":
-        raise InvalidInputError(
-            f"the result is {result.status.name}: proof files hold a bound of the optimum, or that there is no point."
-        )
     order, parts, held = _in_order(log)
     program = ConeProgram(log.P, log.q, sp.csc_matrix(log.A.tocsr()[order]), log.b[order], parts, log.d, log.sign)
     document = {"format": check.FORMAT, "version": check.VERSION, "problem": _problem(program, held, log)}
-    exact = check.problem_of(document["problem"])
+    try:
+        exact = check.problem_of(document["problem"])
+    except check.Refused as error:
+        raise InvalidInputError(
+            f"a proof file does not hold this program: {error}. save_result writes the proof, for verify_file."
+        ) from error
     enough = log.sign * result.certificate.dual_objective if has_point else 0.0
     asked = (program, exact) if has_point else (program.without_objective(), check.without_objective(exact))
     try:

@@ -103,7 +103,6 @@ OF_NO_MODULE = {
 
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
-    "cvxproof/conic/compiled.py": "cvxproof/conic/test_program.py",
     "problems/composing.py": "test_terms.py",
     "cvxproof/proofs/cones.py": "cvxproof/proofs/test_cone_program.py",
     "tables/assessment/regression.py": "tables/assessment/test_run.py",
@@ -128,6 +127,7 @@ LATE_CIRCLES: list[list[str]] = []
 
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
+    "cvxproof.conic.solving": "of a CVXPY problem, which forgets an answer by no public name",
     "reproduction.engine.processes": "os._exit, which is public and ends a process at once",
     "specmargin.estimators._base.label_robustness": "of the estimator whose labels are false",
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
@@ -450,12 +450,16 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # components without labels are new; former names, derived bounds as rows and properties of losses are gone.
 # The wings are houses of their own: what led to them from the core became names. cvxproof left the core, too.
 # cvxproof holds refusals of infinite numbers and loggamma; optima the pivots that solvers no longer use.
+# cvxproof: files in rational numbers with their checker, exact rays, names of any number of constraints, explanations;
+# the limit of 25 constraints and the rational look at rays of floats are gone. The core: proved decisions, collective
+# flips, graphs that grow, kernels of low rank; two of four modules of filters are gone, and eigenvectors of landmarks.
+# What this adds is more than what went: the difference is owed.
 CEILINGS = {
-    "specmargin": 24445,
+    "specmargin": 25270,
     "specmargin/optima": 4670,
-    "specmargin/tables": 5370,
+    "specmargin/tables": 5395,
     "reproduction": 9605,
-    "cvxproof": 4650,
+    "cvxproof": 5810,
 }
 WINGS = ("optima", "tables")
 

@@ -279,8 +279,8 @@ class _Search:
         near = ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
         rounds = 0 if self.program.is_lp else 3  # signs have done what can be done
         deeper = corrections(self.outward, self.answer.x, best.z, rounds, boost=2.0**13)
-        found = (self._next_to(near, least), self._squared(best), self._rounded(best), self._next_to(deeper, least))
-        for one in chain.from_iterable(found):
+        others = (self._next_to(near, least), self._squared(best), self._rounded(best), self._next_to(deeper, least))
+        for one in chain.from_iterable(others):
             if one.is_unconditional and one.bound > least:
                 return one
         return None

@@ -88,12 +88,12 @@ class _Search:
 
     def leave_out(self, names: list[str]) -> bool:
         """Leave constraints out if the others are proved to have no point, and return whether they are."""
-        found = self.support([name for name in self.kept if name not in names])
-        if found:
-            self.kept = {name: part for name, part in self.kept.items() if name in found}
-        elif found is not None and len(names) == 1:
+        those = self.support([name for name in self.kept if name not in names])
+        if those:
+            self.kept = {name: part for name, part in self.kept.items() if name in those}
+        elif those is not None and len(names) == 1:
             self.needed |= set(names)
-        return bool(found)
+        return bool(those)
 
     def support(self, names: list[str]) -> set[str] | None:
         """Return which of some constraints have no point, none if all have one, or None if nothing is proved."""

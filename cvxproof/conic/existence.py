@@ -58,8 +58,8 @@ def cost_of_exact_dual(
     program = outward.program
     is_open = ~box.is_finite
     if is_open.sum() > FEW:
-        rises, falls = (residual.low > 0) & np.isfinite(box.low), (residual.high < 0) & np.isfinite(box.high)
-        is_open &= ~((rises | falls) & (box.low <= box.high))
+        up, down = (residual.low > 0) & np.isfinite(box.low), (residual.high < 0) & np.isfinite(box.high)
+        is_open &= ~((up | down) & (box.low <= box.high))
     is_wide = any(isinstance(cone, Semidefinite) and cone.order > _WIDEST for cone in program.parts)
     is_large = is_open.sum() > _COLUMNS or len(program.q) * len(program.b) > _ENTRIES
     if is_large or is_wide or (program.P.nnz and program.convexity[0] > 0):

@@ -35,15 +35,15 @@ class Explanation:
     result : SolveResult
         The status with its proof.
     contradiction : Contradiction or None
-        Of an infeasible problem, constraints that have no common point.
+        Constraints of an infeasible problem that have no common point.
     relaxation : mapping of str to float
-        By how much each constraint is relaxed, in its own units, so that their sum over `scales` is least.
+        Relaxation of each constraint, in its own units; their sum over `scales` is least.
     scales : mapping of str to float
         What a relaxation is divided by.
     least, proved : float
-        That sum, and a bound of it from below that is proved: no relaxation with a smaller sum has a point.
+        The sum, and a proved lower bound of it: no relaxation with a smaller sum has a point.
     directions : mapping of str to ndarray
-        Of an unbounded problem, where its variables go to without end.
+        Direction in which the variables of an unbounded problem go without end.
     """
 
     result: SolveResult

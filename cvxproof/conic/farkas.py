@@ -43,9 +43,9 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0, weights: FloatArray | Non
     Parameters
     ----------
     program : ConeProgram
-        Only its linear rows are looked at.
+        The program, of which the linear rows are looked at.
     tol : float, default 0
-        With a positive one, also of programs that are infeasible by so little that no solver tells: the sum of the
+        Positive for rays of programs, too, that are infeasible by so little that no solver tells: the sum of the
         multipliers is bounded instead of b'z.
     weights : ndarray, optional
         What a multiplier of each row costs, next to those of others.

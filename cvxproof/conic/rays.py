@@ -109,7 +109,7 @@ def infeasible_rows(program: ConeProgram, tol: float = 0.0, weights: FloatArray 
     program : ConeProgram
         The program, whose other cones are not looked at.
     tol, weights
-        As `cvxproof.conic.farkas.vertex_ray` takes them.
+        Those of `cvxproof.conic.farkas.vertex_ray`.
     """
     z = vertex_ray(program, tol, weights)
     exact = None if z is None else exact_ray(program, z)

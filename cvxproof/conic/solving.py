@@ -255,6 +255,7 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
     """Return status, certificate, log and message of an answer that is a ray: neither value nor bound."""
     reported, ray, sign = attempt.answer.status, attempt.ray, attempt.compiled.program.sign
     if ray is None:
+        problem._clear_solution()  # CVXPY would say what the solver says
         supposing = f" but by supposing {'; '.join(attempt.supposing)}" if attempt.supposing else ""
         return {"message": f"failed ({reported} is what the solver says, and its ray does not prove it{supposing})"}
     certificate = Certificate(

@@ -252,12 +252,12 @@ def least(p: SimpleNamespace, claimed: Ball) -> tuple[Ball, tuple[str, ...]]:
     """Return the bound, and what it supposes."""
     fixed = p.d - total(p.b * p.z) - total(p.xh * (p.gradient - p.q)) / 2
     matters, bound = np.array([not (one == 0 and one.is_exact()) for one in p.r], dtype=bool), -INFINITE
-    falls, rises = np.array([(one > 0, one < 0) for one in p.r], dtype=bool).reshape(-1, 2).T  # to which end r leads
+    down, up = np.array([(one > 0, one < 0) for one in p.r], dtype=bool).reshape(-1, 2).T  # to which end r leads
     rows, level, most, z = Rows(p.A.i, p.A.j, p.A.a, p.floats["b"]), level_of(p), None, p.z
     for _ in range(ROUNDS):
         low, high = implied_box(rows, p.cones, level, most)
         is_held = np.isfinite(low) & np.isfinite(high)
-        is_open = ~(is_held | (p.curvature > 0) | (falls & np.isfinite(low)) | (rises & np.isfinite(high)))
+        is_open = ~(is_held | (p.curvature > 0) | (down & np.isfinite(low)) | (up & np.isfinite(high)))
         before = bound
         if not (is_open & matters).any() and (own := fixed + cost(p, p.r, low, high)) > bound:
             bound, z = own, p.z

@@ -284,8 +284,8 @@ class LabelSearch(MetaEstimatorMixin, SemiSupervised):
         >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
         >>> search = sm.LabelSearch(sm.LapRLS(), {"gamma_A": [0.1, 1.0], "graph": [5]})
         >>> p = search.fit_held_out(X, y, sm.LabeledKFold(3).split(X, y))
-        >>> bool((p[y >= 0].argmax(axis=1) == y[y >= 0]).all())
-        True
+        >>> int((p[y >= 0].argmax(axis=1) == y[y >= 0]).sum()), int((y >= 0).sum())
+        (10, 12)
         """
         with fitting(self):
             X, y, labels, _, _ = self._read(X, y, None, None)

@@ -150,8 +150,8 @@ class LandmarkFeatures:
     ----------
     landmarks : ndarray or sparse matrix of shape (r, d)
         Z, without those whose functions are those of the others up to rounding.
-    W : ndarray of shape (r, r)
-        Whitens the landmarks' kernel: W' k(Z, Z) W = I; upper triangular.
+    W : ndarray of shape (r, k)
+        Whitens the landmarks' kernel: W' k(Z, Z) W = I; that of `landmark_features` is upper triangular.
     kernel, gamma, degree, coef0
         Parameters of `specmargin.kernels.gram`.
     """
@@ -169,9 +169,13 @@ class LandmarkFeatures:
         step = max(1, _BLOCK_ELEMENTS // max(1, self.W.shape[0]))
         kernel = partial(gram, kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         out = np.empty((X.shape[0], self.W.shape[1]))
+        is_triangular = self.W.shape[0] == self.W.shape[1] and not np.tril(self.W, -1).any()
         for start in range(0, X.shape[0], step):
             block = kernel(X[start : start + step], self.landmarks)
-            out[start : start + step] = sla.blas.dtrmm(1.0, self.W, block.T, trans_a=1, overwrite_b=1).T
+            if is_triangular:  # half a product
+                out[start : start + step] = sla.blas.dtrmm(1.0, self.W, block.T, trans_a=1, overwrite_b=1).T
+            else:
+                out[start : start + step] = block @ self.W
         return out
 
 

@@ -872,6 +872,8 @@ def label_functions() -> Iterator[Cell]:
     bad = (None, 3, np.zeros((24, 2)), Bad(np.full(24, -1), r"(24 samples|0 labelled).*-1", "without a label"))
     bad += (Bad([], r"\b0 (samples|labelled|labels)|\(0,\)", "empty"),)
     yield from nonsense("LabeledKFold.split", lambda y: list(sm.LabeledKFold().split(X, y)), y=bad)
+    short = (Bad([0, 1, 1], "3 labels for 8 rows", "too few"),)
+    yield from nonsense("Nodes.labels", lambda y: sm.Nodes(X)[:8].labels(y, -1), y=short)
     constant = SimpleNamespace(unlabeled=-1, predict=lambda X: np.ones(len(X)))
     yield from nonsense("labeled_accuracy", lambda y: sm.labeled_accuracy(constant, X, y), y=bad, called="labelled")
     with_them = with_defaults(

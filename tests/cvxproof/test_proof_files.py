@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import random
 import subprocess
 import sys
 import zipfile
@@ -226,7 +227,38 @@ def test_what_is_not_exported(tmp_path: Path) -> None:
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0])
     with pytest.raises(cvxproof.InvalidInputError, match="answers another problem"):
         export(path, cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]), cvxproof.solve(problem))
+    failed = cvxproof.SolveResult("problem", cvxproof.Status.FAILED, {}, cvxproof.Certificate(np.inf, -np.inf))
+    with pytest.raises(cvxproof.InvalidInputError, match="the result is FAILED: proof files hold a bound"):
+        export(path, problem, failed)
+    problem = cp.Problem(cp.Minimize(1e100 * cp.sum(x)), [x >= 1])
+    with pytest.raises(cvxproof.InvalidInputError, match=r"entry 0 of q is beyond 2\^300\. save_result writes"):
+        export(path, problem, cvxproof.solve(problem))
     assert not path.exists()
+
+
+def test_what_takes_too_long_is_refused_at_once() -> None:
+    """Matrices of a large order, and numbers whose common denominator is long."""
+    n = check.ORDER + 2
+    entries = {"row": [*range(n - 1)], "column": [*range(1, n)], "value": ["1p0"] * (n - 1)}
+    problem = {
+        "sense": "minimize",
+        "constant": "0p0",
+        "q": ["0p0"] * n,
+        "b": [],
+        "P": entries,
+        "cones": [],
+        "names": [],
+    }
+    problem["A"] = {"row": [], "column": [], "value": []}
+    rest = {"format": check.FORMAT, "version": check.VERSION, "claim": {"kind": "bound", "bound": "0p0"}}
+    zero = {"z": [], "x": ["0p0"] * n}
+    assert f"the order {n}, and those of up to {check.ORDER} are checked" in refusal(
+        {"problem": problem, "multipliers": zero, **rest}
+    )
+    problem["P"] = problem["A"]
+    rng = random.Random(0)
+    long = {"z": [], "x": [f"1/{rng.getrandbits(2000) | 1:x}" for _ in range(n)]}
+    assert "the common denominator of" in refusal({"problem": problem, "multipliers": long, **rest})
 
 
 def test_a_program_without_exact_multipliers(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from specmargin.checks import Rule, choice, flag, number
 from specmargin.estimators._base.feature_maps import opened
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import check_features, numerical_failures
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, normalized_adjacency
 from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, Targets
@@ -106,6 +107,11 @@ class FilterModel:
     def _at_new_nodes(self: Any, X: Any, graph: Any) -> FloatArray:
         """Return f at new nodes of a graph that holds the training nodes first, or by their names."""
         check_is_fitted(self)
+        if X is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} filters features, and X=None has none of the new nodes; fit it with features, "
+                "and pass those of the new nodes, or take SpectralRidge, which extends scores along the graph."
+            )
         n = self.bank_.n_samples
         graph = with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), n_rows(X))
         X = check_features(self, X, reset=False)

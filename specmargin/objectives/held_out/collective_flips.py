@@ -137,9 +137,9 @@ def collective_flips(
         chosen = program.best_set(known, n_classes)
         bound = program.changed(chosen)
     else:
-        found = program.solved(time_limit, whole_numbers=True)
-        chosen = np.zeros(len(label)) if found.x is None else np.round(found.x[: len(label)])
-        proved += [] if found.mip_dual_bound is None else [-found.mip_dual_bound]
+        answer = program.solved(time_limit, whole_numbers=True)
+        chosen = np.zeros(len(label)) if answer.x is None else np.round(answer.x[: len(label)])
+        proved += [] if answer.mip_dual_bound is None else [-answer.mip_dual_bound]
         bound = max(int(np.floor(min(proved) + _WHOLE)), program.changed(chosen))
     flips = np.full(l, -1)
     flips[label[chosen > 0]] = to[chosen > 0]

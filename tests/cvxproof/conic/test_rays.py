@@ -8,6 +8,7 @@ import pytest
 from conic_programs import random_program
 from ray_programs import RAYS
 
+import cvxproof
 from cvxproof.conic.attempts import attempted
 from cvxproof.conic.compiled import compiled
 from cvxproof.conic.rays import (
@@ -125,3 +126,12 @@ def test_feasible_points_are_proved():
     attempt = attempted(cp.Problem(cp.Minimize(x), [x <= -1, cp.exp(x) <= 0.1]), "CLARABEL", 1e-6)
     assert attempt.ray.assumptions == ()
     assert attempt.ray.point[0] < np.log(0.1)
+
+
+def test_a_claim_that_is_not_proved_leaves_nothing_on_the_problem():
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(x), [x >= -1e20, x <= 1e20])
+    result = cvxproof.solve(problem)
+    assert result.status is cvxproof.Status.FAILED
+    assert "unbounded is what the solver says" in result.message
+    assert (problem.status, problem.value, x.value) == (None, None, None)
