@@ -171,11 +171,12 @@ def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, option
         return best
     scale = _scale(form.program)
     others = _FURTHER[1:] if is_clarabel else ()
+    is_large_lp = form.program.is_lp and form.program.A.nnz > _SMALL
     for is_scaled, changes in (*_FURTHER[:1], *others) if scale != 1.0 else others:
         supposes = best.proof is None or bool(best.proof.assumptions)
-        is_sought = supposes and not form.program.is_lp and (is_scaled or "max_step_fraction" in changes)
+        is_sought = supposes and not is_large_lp and (is_scaled or "max_step_fraction" in changes)
         if best.distance <= tol and not is_sought:
-            break  # the first three look for a bound without an assumption, too, if the program is not linear
+            break  # the first three look for a bound without an assumption, too, unless that takes long
         try:
             answer = form.solved(scale if is_scaled else 1.0, **_settings(form, changes, options))
         except cp.SolverError:

@@ -33,6 +33,8 @@ _LARGEST = 1e100
 """Largest multiplier that is looked at: squares must not overflow."""
 _WORSE = 10.0
 """How much more than before the residual may cost after a correction, so that a deeper one is tried."""
+_SMALL = 2000
+"""Entries of a program up to which nothing is left out to save time."""
 _DIGITS = 20
 """Binary digits of multipliers that are rounded."""
 _ROOM = 2.0**-36
@@ -207,7 +209,7 @@ class _Search:
             return None
         best = max(candidates, key=lambda one: one.bound)
         far = 10 * self.tol if self.program.is_lp else max(1e4 * self.tol, 10 * best.from_residual)
-        if self.is_hasty and self.value - best.bound > far:
+        if self.is_hasty and self.program.A.nnz > _SMALL and self.value - best.bound > far:
             return best
         best = self._in_smaller_boxes(candidates, best)
         for _ in range(_RAISES):
@@ -277,7 +279,7 @@ class _Search:
         """
         least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
         near = ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
-        rounds = 0 if self.program.is_lp else 3  # signs have done what can be done
+        rounds = 0 if self.program.is_lp and self.program.A.nnz > _SMALL else 3  # signs do it in large ones
         deeper = corrections(self.outward, self.answer.x, best.z, rounds, boost=2.0**13)
         others = (self._next_to(near, least), self._squared(best), self._rounded(best), self._next_to(deeper, least))
         for one in chain.from_iterable(others):

@@ -164,7 +164,8 @@ def compiled(problem: cp.Problem, solver: str = "CLARABEL") -> Compiled:
     [-1.0, -1.0]
     """
     attributes = attribute_constraints(problem)
-    written = written_out(problem, attributes) if attributes else None
+    # One with parameters is compiled once, for all of their values, and keeps its attributes.
+    written = written_out(problem, attributes) if attributes and not problem.parameters() else None
     data, chain, inverse = data_for(written or problem, solver)
     form = data["param_prob"]
     if type(chain.solver).apply is ConicSolver.apply:

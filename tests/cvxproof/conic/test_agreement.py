@@ -11,7 +11,8 @@ from conic_programs import KINDS, random_program
 from full_size import shortened
 
 import cvxproof
-from cvxproof.conic import agreement, cones, program, running
+from cvxproof.conic import agreement, cones, running
+from cvxproof.conic.compiled import compiled
 from cvxproof.results import Status
 
 n = 5
@@ -23,7 +24,7 @@ def with_derived_bounds(problem, solver):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
         patch.setattr(running, "solver_for", lambda problem, name: name)
-        form = program.compiled(problem, solver)
+        form = compiled(problem, solver)
     held = form.data["param_prob"]
     own, A, b, parts = form.program, form.program.A, form.program.b, form.program.parts
     for side, bounds in ((-1.0, held.lower_bounds), (1.0, held.upper_bounds)):
@@ -60,7 +61,7 @@ def test_bounds_that_cvxpy_derives_wrongly_are_noticed(name, monkeypatch):
 @pytest.mark.parametrize("change", ["entries of rows", "a right side", "the objective"])
 def test_a_changed_program_is_noticed(change, monkeypatch):
     problem = cp.Problem(cp.Minimize(cp.sum(cp.abs(M @ x)) + x[0]))
-    form = program.compiled(problem)
+    form = compiled(problem)
     own = form.program
     if change == "entries of rows":
         columns = np.ones(own.A.shape[1])
@@ -77,7 +78,7 @@ def test_a_changed_program_is_noticed(change, monkeypatch):
 
 def test_a_program_that_is_wrong_at_negative_values_alone_is_noticed(monkeypatch):
     problem = cp.Problem(cp.Minimize(cp.sum(cp.neg(x))))  # -3x is below 0, too, where -x is
-    form = program.compiled(problem)
+    form = compiled(problem)
     columns = np.ones(form.program.A.shape[1])
     columns[form.columns()[x.id]] = 3.0
     wrong = replace(form.program, A=(form.program.A @ sp.diags(columns)).tocsc())
