@@ -132,6 +132,7 @@ SOLVER_CONCEPTS = {
     "inner method": "minimizer",
     "memory of L-BFGS": "m",
     "stopping rule": "stopping",
+    "share of the decisions that are proved": "proved",
     "samples for the stopping rule": "validation",
     "true signs": "truth",
     "iterations between two looks": "check_every",

@@ -131,7 +131,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         -------
         ndarray of shape (m,)
         """
-        return self._classes_of(self.decision_function(X, graph))
+        more = {} if graph is None else {"graph": graph}  # of one's own decision_function, perhaps of X alone
+        return self._classes_of(self.decision_function(X, **more))
 
     def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.

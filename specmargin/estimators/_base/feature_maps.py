@@ -97,21 +97,22 @@ class KernelFunctions(FeatureMap):
 
     def __init__(self, X: Matrix, matrix: Kernel, held: int, truncate: bool = False) -> None:
         n = X.shape[0]
-        # Predictions with a precomputed kernel are given their block.
-        self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
+        self._matrix, stored = matrix, True
         if truncate and n > _STORED and type(matrix) in OWN and matrix.is_semidefinite:
             fitting = (available_memory() or np.inf) / (24.0 * n)  # with what is computed from the factor
             self.kernel = truncated_kernel(matrix.block, X, int(min(n // 8, fitting)))
-            if self.kernel is not None:
-                return
-        require_memory(
-            8.0 * held * n * n,
-            f"the stored kernel of {n} samples and what is computed from it",
-            "take functions=Eigenvectors(200), or Landmarks(500)",
-        )
-        self.kernel = matrix.block(X)
-        if type(matrix) not in OWN:
-            self.kernel = symmetric(as_kernel(self.kernel), "K")
+            stored = self.kernel is None
+        if stored:
+            require_memory(
+                8.0 * held * n * n,
+                f"the stored kernel of {n} samples and what is computed from it",
+                "take functions=Eigenvectors(200), or Landmarks(500)",
+            )
+            self.kernel = matrix.block(X)
+            if type(matrix) not in OWN:
+                self.kernel = symmetric(as_kernel(self.kernel), "K")
+        # Predictions with a precomputed kernel are given their block.
+        self._X = None if matrix.is_precomputed else X
 
     def deformed(self, L: LaplacianOperator | None, ratio: float, rank: int | None = None) -> Matrix:
         """Return the features of the map of the kernel, the leading `rank` of them."""
