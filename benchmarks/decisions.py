@@ -117,7 +117,7 @@ def main() -> None:
         exact = problem.objective.decisions(problem.optimum)
         for gap in GAPS:
             for _ in range(repeats):
-                low, high, _ = decision_bounds(problem.objective, at_gap(problem, gap, rng), known=known)
+                low, high, *_ = decision_bounds(problem.objective, at_gap(problem, gap, rng), known=known)
                 proved = (low > 0) | (high < 0)
                 wrong += int((proved & ((low > 0) != (exact > 0))).sum())
                 total += proved.size

@@ -32,6 +32,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_diagonal, kernel_rows
+from specmargin.kernels.truncated import TruncatedKernel
 from specmargin.losses import get_loss
 from specmargin.losses.weighted import Weighted
 from specmargin.objectives.contract import Arrays
@@ -66,6 +67,8 @@ class DecisionBounds(NamedTuple):
     high: FloatArray
     radius: float = 0.0
     """Bound on the norm of g - g*, of the square root of N."""
+    lost: float = 0.0
+    """Bound on the distance of g, in the norm of K, from the expansion over K that has its coefficients."""
 
 
 class Distances(NamedTuple):
@@ -106,7 +109,7 @@ def decision_bounds(
     >>> labels = sm.encode_labels(sm.hide_labels(y, per_class=4, random_state=0))
     >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=5))
     >>> obj = sm.objectives.LapSVM(K, L, labels, loss="squared_hinge", gamma_A=0.1, gamma_I=1.0)
-    >>> low, high, _ = decision_bounds(obj, sm.solvers.pcg(obj, tol=1e-3).variables)
+    >>> low, high, *_ = decision_bounds(obj, sm.solvers.pcg(obj, tol=1e-3).variables)
     >>> exact = sm.solvers.factorized(obj).variables["f"]
     >>> bool(((low <= exact) & (exact <= high)).all()), float(((low > 0) | (high < 0)).mean())
     (True, 1.0)
@@ -143,10 +146,11 @@ def _of_lapsvm(obj: LapSVM, variables: Arrays, duals: Arrays, known: Distances |
     image = obj.products.image(alpha)
     assert image is not None
     error = image.f_error + 2.0 * UNIT * (np.abs(image.f) + abs(b))
-    return _bounds(
+    bounds = _bounds(
         obj.margin_loss, y, theta, _radius(certificate, obj.scale), known, obj.labels.labeled,
         image.f, b, error, obj.fit_intercept,
     )  # fmt: skip
+    return bounds._replace(lost=obj.K.length_left(alpha)) if isinstance(obj.K, TruncatedKernel) else bounds
 
 
 def _of_ridge(obj: SpectralRidge, variables: Arrays, duals: Arrays, known: Distances | None) -> DecisionBounds:
@@ -208,7 +212,7 @@ def chained(
     at: DecisionBounds, g: FloatArray, g_at: FloatArray, apart: FloatArray, error: FloatArray, error_at: FloatArray
 ) -> DecisionBounds:
     """Return bounds at samples from those at others, whose differences g - g* are within `apart` (m, l) of theirs."""
-    low, high, _ = _shifted(at, g, g_at, apart, error, error_at)
+    low, high, *_ = _shifted(at, g, g_at, apart, error, error_at)
     return DecisionBounds(low.max(axis=1), high.min(axis=1))
 
 
@@ -275,8 +279,8 @@ def products_apart(own: FloatArray, cross: FloatArray, other: FloatArray, roundi
 
 def _deformed_distances(obj: LapSVM) -> Distances:
     labeled, ambient = obj.labels.labeled, ambient_distances(obj)
-    if obj.L is None or obj.gamma_I == 0:
-        return ambient
+    if obj.L is None or obj.gamma_I == 0 or isinstance(obj.K, TruncatedKernel):
+        return ambient  # what a kernel leaves out may be of weight along the graph
     own, cross, back, lengths, sizes, left, depth = (
         _in_the_span(obj) if isinstance(obj.K, LowRankKernel) else _in_full(obj)
     )

@@ -9,6 +9,7 @@ import pytest
 
 import specmargin as sm
 from specmargin.kernels import LowRankKernel
+from specmargin.kernels.truncated import TruncatedKernel
 from specmargin.objectives import LapSVM, SpectralRidge, SpectrumMargin
 from specmargin.objectives.proved_decisions import DecisionBounds, chained, decision_bounds, distances
 from specmargin.objectives.spectral_ridge import power_spectrum
@@ -64,7 +65,7 @@ def shares(objective, best, rng, gaps=(1e-2, 1e-4, 1e-6)):
     own = decision_bounds(objective, best, known=known)
     for gap in gaps:
         for move in directions(objective, best, rng):
-            low, high, _ = decision_bounds(objective, away(objective, best, move, gap), known=known)
+            low, high, *_ = decision_bounds(objective, away(objective, best, move, gap), known=known)
             # The optimum is known up to its own bounds.
             assert (low <= np.maximum(exact, own.high)).all()
             assert (high >= np.minimum(exact, own.low)).all()
@@ -157,7 +158,7 @@ def test_a_kernel_that_is_not_stored_has_the_bounds_of_the_kernel_alone(moons):
 def test_an_intercept_that_is_an_interval_leaves_nothing_proved():
     # Both labels at the bound: every b of an interval is optimal.
     obj = LapSVM(0.1 * np.eye(3), None, sm.encode_labels([0, 1, -1]), loss="hinge", gamma_A=1.0)
-    low, high, _ = decision_bounds(obj, sm.solvers.factorized(obj).variables)
+    low, high, *_ = decision_bounds(obj, sm.solvers.factorized(obj).variables)
     assert low[2] < -0.9
     assert high[2] > 0.9
 
@@ -165,7 +166,7 @@ def test_an_intercept_that_is_an_interval_leaves_nothing_proved():
 def test_what_proves_nothing_says_nothing(moons):
     X, _, labels, W = moons
     obj = LapSVM(sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(W), labels, gamma_A=0.01, gamma_I=1.0)
-    low, high, _ = decision_bounds(obj, {"alpha": 1e6 * np.ones(len(X)), "b": 0.0})
+    low, high, *_ = decision_bounds(obj, {"alpha": 1e6 * np.ones(len(X)), "b": 0.0})
     assert not ((low > 0) | (high < 0)).any()
 
 
@@ -179,7 +180,7 @@ def test_a_learned_norm_is_refused(moons):
 def test_bounds_pass_on_from_samples_that_are_near():
     at = DecisionBounds(np.array([1.0, -np.inf]), np.array([2.0, np.inf]))
     apart = np.array([[0.5, 0.0]])
-    low, high, _ = chained(at, np.array([1.5]), np.array([1.5, 0.0]), apart, np.zeros(1), np.zeros(2))
+    low, high, *_ = chained(at, np.array([1.5]), np.array([1.5, 0.0]), apart, np.zeros(1), np.zeros(2))
     assert low[0] == pytest.approx(0.5, abs=20 * UNIT + 1e-8)
     assert high[0] == pytest.approx(2.5, abs=20 * UNIT + 1e-8)
 
@@ -191,7 +192,7 @@ def test_the_bound_is_attained(loss):
     obj = LapSVM(np.eye(3), None, labels, loss=loss, gamma_A=0.25, fit_intercept=False)
     best = dict(sm.solvers.factorized(obj, tol=1e-13).variables)
     alpha = best["alpha"] + np.array([0.0, 0.0, off])
-    low, high, radius = decision_bounds(obj, {**best, "alpha": alpha})
+    low, high, radius, _ = decision_bounds(obj, {**best, "alpha": alpha})
     assert radius == pytest.approx(0.5 * off, rel=1e-4)
     assert low[2] <= 0 <= high[2]
     assert low[2] == pytest.approx(0.0, abs=1e-4 * off)
@@ -205,6 +206,27 @@ def test_the_bound_over_a_spectrum_is_attained():
     best = dict(sm.solvers.spectrum_margin(obj, tol=1e-13).variables)
     v = best["v"] + np.array([0.0, 0.0, off])
     exact = float(best["b"])
-    low, high, _ = decision_bounds(obj, {**best, "v": v})
+    low, high, *_ = decision_bounds(obj, {**best, "v": v})
     assert low[3] <= exact <= high[3]
     assert exact - low[3] < 0.2 * 2 * off
+
+
+def test_what_a_kernel_leaves_out_is_part_of_the_bounds(moons):
+    """Decisions of the optimum over K itself, by a factor of it that leaves much out; also at new samples."""
+    X, _, labels, W = moons
+    K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(W)
+    F = np.linalg.cholesky(K + 1e-10 * np.eye(len(K)))[:, :40]
+    held = TruncatedKernel(np.asfortranarray(F), np.diag(K - F @ F.T).clip(0.0), lambda rows: K[rows, rows])
+    for gamma_I in (0.0, 10.0, 1e4):
+        weights = {"loss": "squared_hinge", "gamma_A": 0.1, "gamma_I": gamma_I}
+        best = sm.solvers.factorized(LapSVM(K, L, labels, **weights)).variables["f"]
+        objective = LapSVM(held, L, labels, **weights)
+        answer = sm.solvers.factorized(objective).variables
+        bounds = decision_bounds(objective, answer)
+        assert np.isfinite(bounds.radius)
+        assert ((bounds.low <= best) & (best <= bounds.high)).all()
+        g, alpha = K @ answer["alpha"] - F @ (F.T @ answer["alpha"]), answer["alpha"]
+        assert np.sqrt(alpha @ g) <= bounds.lost * (1 + 1e-6)
+        squares = np.diag(K)[:, None] - 2 * K[:, labels.labeled] + np.diag(K)[labels.labeled]
+        if gamma_I == 0:  # the norm is that of K
+            assert (distances(objective).apart * (1 + 1e-9) >= np.sqrt(squares.clip(0.0) / 0.1) - 1e-7).all()

@@ -316,7 +316,7 @@ class _Progress:
 
 
 def _share_proved(obj: LapSVM, known: Distances, alpha: FloatArray, b: float) -> float:
-    low, high, _ = decision_bounds(obj, {"alpha": alpha, "b": b}, known=known)
+    low, high, *_ = decision_bounds(obj, {"alpha": alpha, "b": b}, known=known)
     return float(np.mean((low > 0) | (high < 0)))
 
 
