@@ -455,7 +455,7 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # flips, graphs that grow, kernels of low rank; two of four modules of filters are gone, and eigenvectors of landmarks.
 # What this adds is more than what went: the difference is owed.
 CEILINGS = {
-    "specmargin": 25270,
+    "specmargin": 25275,
     "specmargin/optima": 4670,
     "specmargin/tables": 5395,
     "reproduction": 9605,

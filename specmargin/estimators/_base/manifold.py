@@ -260,8 +260,9 @@ class ManifoldModel:
                 error, error_at = (
                     gamma(2 * len(f) + 8) * np.sqrt(squares) * size + 4.0 * UNIT * abs(b) for squares in (own, other)
                 )
-                error = error + one.lost * np.sqrt(own)
-                parts[k].append(chained(one, g[:, k] + b, f, one.radius * apart, error, error_at))
+                parts[k].append(
+                    chained(one, g[:, k] + b, f, one.radius * apart, error + one.lost * np.sqrt(own), error_at)
+                )
         joined = [[np.concatenate([part[end] for part in each]) for end in (0, 1)] for each in parts]
         return [DecisionBounds(low, high) for low, high in joined]
 
