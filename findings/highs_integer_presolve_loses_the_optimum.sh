@@ -10,7 +10,6 @@
 # The first row is an equation at x1 = 1, and its entry of 1e-7 is what matters: without it the answer is right.
 #
 # Seen: "optimal" with x5 = 0, also as the bound, by default; x5 = 1 with presolve off, or with 0 in place of 1e-7.
-# specmargin's bounds on label flips come from such programs, and are asked for without presolve.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
