@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from cvxproof import Status, solve
+from cvxproof.conic import contradictions
 from cvxproof.conic.contradictions import contradiction, parts_by_name
 
 
@@ -94,3 +95,16 @@ def test_what_cannot_be_proved_is_not_claimed():
     assert solve(problem).status is not Status.INFEASIBLE
     found = contradiction(problem)
     assert (found.names, str(found)) == ((), "which constraints contradict each other is not proved")
+
+
+def test_what_is_not_proved_is_not_needed(monkeypatch):
+    """Where nothing is proved of the others a constraint stays, and is named as one that is not settled."""
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(x), [(x <= 1).set_label("cap"), (x >= 4).set_label("need")])
+    support = contradictions._Search.support
+    monkeypatch.setattr(
+        contradictions._Search, "support", lambda self, names: support(self, names) if len(names) == 2 else None
+    )
+    told = contradiction(problem)
+    assert (set(told.names), set(told.unsettled)) == ({"cap", "need"}, {"cap", "need"})
+    assert "could be left out is not proved" in str(told)

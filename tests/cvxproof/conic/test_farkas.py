@@ -80,3 +80,17 @@ def test_a_matrix_on_a_face_is_exact():
     S = cp.Variable((3, 3), PSD=True)
     assert solve(cp.Problem(cp.Minimize(0), [S[0, 0] == -1])).status is Status.INFEASIBLE
     assert solve(cp.Problem(cp.Minimize(cp.trace(S)), [S[0, 0] == 1])).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("held", "z"),
+    [
+        ([[1.0], [-1.0]], [-1.0, -1.0]),  # x <= 2, -x <= 1 by negative multipliers: b'z = -3
+        ([[1.0], [-1.0]], [1.0, 1.0]),  # A'z = 0, and b'z = 3
+        ([[1.0], [1.0]], [1.0, -1.0]),  # x <= 2, x <= 1: one multiplier is negative
+    ],
+)
+def test_multipliers_of_a_feasible_program_prove_nothing(held, z):
+    x = cp.Variable(1)
+    program = compiled(cp.Problem(cp.Minimize(0), [np.array(held) @ x <= [2.0, 1.0]])).program
+    assert exact_ray(program, np.array(z)) is None

@@ -139,3 +139,19 @@ def test_landmarks_drawn_anew_are_noticed(samples):
     clf = sm.LapSVM(functions=drawn).fit(X, sm.hide_labels(t, per_class=4, random_state=0))
     with pytest.raises(sm.SolverError, match="cannot be made again"):
         clf.proved_decisions()
+
+
+def test_a_class_loses_where_its_highest_score_is_below_a_rivals_lowest(samples, monkeypatch):
+    X, t, _ = samples
+    y = sm.hide_labels(t + (X[:, 0] > 0.5), per_class=4, random_state=0)
+    clf = sm.SpectralRidge(class_balance=None).fit(X, y)
+    own = clf.scores_.argmax(axis=1)[:, None] == np.arange(3)
+    other = (own.argmax(axis=1)[:, None] + 1) % 3 == np.arange(3)
+    low = np.where(own, 2.0, -9.0)
+    for high, loses in ((1.0, True), (3.0, False)):
+        ends = low, np.where(own, 4.0, np.where(other, high, 1.0))
+        monkeypatch.setattr("specmargin.estimators._base.proved_decisions._score_bounds", lambda *_, ends=ends: ends)
+        proved = clf.proved_decisions()
+        assert (proved.proved[other] == loses).all()
+        assert (proved.predicted == loses).all()
+        assert proved.proved[~own & ~other].all()
