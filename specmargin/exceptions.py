@@ -2,7 +2,7 @@
 
 `SpecmarginError` is the root of all of them. A bad argument raises `InvalidInputError`, which is a `ValueError`, or
 `InvalidTypeError`, which is a `TypeError`, as users of scikit-learn expect; its text names the value and the remedy.
-The full contract is the table in ``docs/failure_contract.md``, which the tests enforce.
+The full contract is the table in ``tests/contract/failure_contract.md``, which the tests enforce.
 
 Every warning of the package's own is a `SpecmarginWarning` and says what to do. Where a solver stops early it is
 scikit-learn's ConvergenceWarning. What the proofs of CVXPY problems raise as well is of `cvxproof`: one root serves

@@ -41,7 +41,6 @@ WRITTEN = (
     "docs/defaults.md",
     "docs/default_choices.md",
     "docs/failures.md",
-    "docs/failure_contract.md",
     "docs/real_tools.md",
 )
 MADE = ("_build", "api", "gallery", "notebooks", "recorded")

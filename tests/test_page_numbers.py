@@ -49,7 +49,6 @@ WRITTEN = {
     "docs/default_choices.md": "by benchmarks/default_choices.py; its cells are too many to keep",
     "docs/failures.md": "by benchmarks/failures.py; its 16,160 rows are too many to keep",
     "docs/real_tools.md": "by tests/test_real_tools.py, which compares it",
-    "docs/failure_contract.md": "by tests/contract/test_failure_contract.py, which compares it; no results",
 }
 
 

@@ -1,4 +1,4 @@
-"""The claims and the recorded tables as pages, written into docs/recorded, which git ignores."""
+"""The claims, the recorded tables and the failure contract as pages, written into docs/recorded, which git ignores."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ def write_records(app: Any) -> None:
     """Write the pages; what cannot be read is a warning."""
     root = Path(app.srcdir).parent
     pages = record_pages(root / "results" / "recorded", root / "figures" / "output")
-    write_pages(Path(app.srcdir) / "recorded", pages.texts)
+    contract = (root / "tests" / "contract" / "failure_contract.md").read_text(encoding="utf-8")
+    write_pages(Path(app.srcdir) / "recorded", {**pages.texts, "failure_contract": contract})
     for problem in pages.problems:
         logging.getLogger(__name__).warning("%s", problem)
 

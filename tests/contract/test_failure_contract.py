@@ -1,7 +1,7 @@
 """Every entry point x every bad input: the promised error, or the promised answer.
 
 The promises are made in `contract_inputs`, `contract_estimators` and `contract_functions`, and judged by `contract`;
-``docs/failure_contract.md`` is written from the same cells by ``python tests/contract/test_failure_contract.py``.
+``failure_contract.md`` beside this file is written from the same cells by this file, run as a command.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import specmargin as sm
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-TABLE = ROOT / "docs" / "failure_contract.md"
+TABLE = HERE / "failure_contract.md"
 
 CELLS = list(chain(contract_estimators.cells(), contract_functions.cells()))
 GROUPS: dict[str, list[contract_estimators.Cell]] = {}
