@@ -6,7 +6,7 @@ answer is proved to be.
 
 The picture of the README, narrow enough for a telephone, and so of generated points alone. The SVM is LapSVM with
 gamma_I = 0. The relative gap between the primal objective and a lower bound on it, both computed
-from the data, proves that no decision function has a lower objective by more than that. `make picture` draws it anew.
+from the data, proves that no decision function has a lower objective by more than that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The size of the house: what `make house` prints, and what tests hold below ceilings.
+"""The size of the house: what `python tests/house_counts.py` prints, and what tests hold below ceilings.
 
     python tests/house_counts.py [--json FILE]
 

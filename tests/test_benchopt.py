@@ -88,7 +88,7 @@ def test_an_answer_that_misses_a_constraint_is_moved_onto_it(shared, drawn, rng)
 
 @pytest.mark.parametrize("path", sorted(CLASSES), ids=lambda path: path.stem)
 def test_classes_keep_benchopts_contract(shared, path):
-    benchopt = pytest.importorskip("benchopt", reason="benchopt is not installed (make race installs it)")
+    benchopt = pytest.importorskip("benchopt", reason="benchopt is not installed (make setup ARGS=race installs it)")
     base = {"solvers": "Solver", "datasets": "Dataset"}.get(path.parent.name, "Objective")
     made = getattr(loaded(path), base)
     assert issubclass(made, getattr(benchopt, f"Base{base}"))
@@ -98,7 +98,7 @@ def test_classes_keep_benchopts_contract(shared, path):
 
 @pytest.mark.parametrize("solver", ["numpy_solvers", "cvxpy_solvers", "scikit_learn"])
 def test_solvers_agree_where_the_problem_is_convex(shared, drawn, solver):
-    pytest.importorskip("benchopt", reason="benchopt is not installed (make race installs it)")
+    pytest.importorskip("benchopt", reason="benchopt is not installed (make setup ARGS=race installs it)")
     made = loaded(FOLDER / "solvers" / f"{solver}.py").Solver
     chosen = {"numpy_solvers": "factorized", "cvxpy_solvers": "CLARABEL", "scikit_learn": 1e-8}[solver]
     problem = shared.problems.LapSVM.of(drawn["X"], drawn["y"])

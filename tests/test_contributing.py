@@ -145,7 +145,7 @@ def test_all_examples_keep_the_layers_and_turn_no_test_red(copy: Path) -> None:
     run([sys.executable, "-c", lint], copy)
     for folder in ("tests", "docs/papers"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "golden"))
-    run([sys.executable, "tests/test_paper_pages.py"], copy)  # of `make pages`, what these examples are on
+    run([sys.executable, "tests/test_paper_pages.py"], copy)  # the page that these examples are on
     places = [f"tests/{place}" for place in LOOKING]
     run([sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *places], copy)
 

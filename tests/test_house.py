@@ -62,7 +62,7 @@ OF_NO_MODULE = {
     "reproduction/papers/test_papers.py": "how the tables of all papers are found",
     "proofs/test_tampering.py": "certificates of all kinds saved, verified, and their members changed and exchanged",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
-    "mutation/test_mutation.py": "the score of `make mutation`, and the reasons of its survivors",
+    "mutation/test_mutation.py": "the score of `python tests/mutation/mutation.py`, and the reasons of its survivors",
     "objectives/test_allowances.py": "all objectives: what they charge for rounding",
     "kernels/test_refusals.py": "all kernels: what they refuse, and in which words",
     "objectives/test_arguments.py": "all objectives: what may be left out, and the defaults of their arguments",

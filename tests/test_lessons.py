@@ -40,7 +40,7 @@ INDICES = set("ijk")
 @each_lesson
 def test_files_are_those_of_the_source(source: Path) -> None:
     for path, text in lesson_files.files(source).items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run make lessons"
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python notebooks/lessons/lesson_files.py"
 
 
 def test_no_file_has_lost_its_source() -> None:
@@ -154,7 +154,7 @@ def test_marimo_files_are_those_of_the_source(source: Path) -> None:
     path = lesson_files.marimo_path(source)
     first, *others = cells_of_marimo(path)
     assert first == ("code", ast.dump(ast.parse("import marimo as mo")))
-    assert others == student, f"{path.name}: run make marimo"
+    assert others == student, f"{path.name}: run lesson_files.py --marimo"
     head = re.search(r"(?ms)^# /// script\n(.*?)^# ///$", path.read_text(encoding="utf-8"))
     assert head is not None
     needed = tomllib.loads(re.sub(r"(?m)^# ?", "", head[1]))
@@ -179,7 +179,7 @@ def test_cells_of_a_marimo_file_are_read(tmp_path: Path) -> None:
 def test_marimo_files_run_and_print_what_the_notebook_prints(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("marimo", reason="marimo is not installed; `make marimo` has it in an environment of its own")
+    pytest.importorskip("marimo", reason="marimo is not installed")
     monkeypatch.setitem(sys.modules, "ipywidgets", None)  # outside of a kernel a slider prints what it shows
     run(source, solution=False, monkeypatch=monkeypatch)
     path = lesson_files.marimo_path(source)
@@ -331,7 +331,7 @@ def test_each_registered_wrong_answer_has_its_own_hint(source: Path) -> None:
         said = {hint: teaching.check(exercise, answer).hint for hint, answer in wrong.items()}
         assert said == {hint: hint for hint in wrong}, exercise
     stored = {name: lesson_files.entry(name, *answer) for name, answer in answers.items()}
-    assert stored == {name: EXERCISES[name] for name in answers}, "run make lessons ARGS=--marks"
+    assert stored == {name: EXERCISES[name] for name in answers}, "run python notebooks/lessons/lesson_files.py --marks"
 
 
 # Names that students give in their first program, as most texts on CVXPY do.

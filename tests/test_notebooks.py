@@ -1,4 +1,4 @@
-"""Notebooks are committed without outputs; `make notebooks` runs them from top to bottom, the folded solutions too."""
+"""Notebooks are committed without outputs; `make test` runs them from top to bottom, the folded solutions too."""
 
 from __future__ import annotations
 

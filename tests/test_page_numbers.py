@@ -35,7 +35,7 @@ BENCHMARK = "`python benchmarks/auto_ssl.py` prints it"
 
 # Numbers that no file of the repository has: the page, and why. No other may come.
 NOT_KEPT = {
-    ("docs/proofs.md", "`make mutation` prints the score of a sample"),
+    ("docs/proofs.md", "`python tests/mutation/mutation.py` prints the score of a sample"),
     ("docs/auto_ssl.md", "evaluated once, while the constants of AutoSSL were chosen"),
     ("docs/auto_ssl.md", BENCHMARK),
     ("docs/performance.md", BENCHMARK),
@@ -282,14 +282,14 @@ def test_means_of_the_page_on_defaults_are_those_of_its_sets() -> None:
 
 @pytest.mark.parametrize("name", pictures.PICTURES)
 def test_a_picture_shows_what_the_code_draws(name: str) -> None:
-    """Its numbers are kept in the file; `make picture` draws it anew."""
+    """Its numbers are kept in the file; `python docs/_extensions/pictures.py` draws it anew."""
     script = load_script(figure_scripts()[name])
     data = script.compute("standard")
     now, drawn = pictures.shown(data), pictures.kept(ROOT / "docs" / f"{name}.png")
-    assert {**now, "signs": None} == {**drawn, "signs": None}, "make picture"
+    assert {**now, "signs": None} == {**drawn, "signs": None}, "python docs/_extensions/pictures.py"
     for classifier, signs in now["signs"].items():  # rounding may move a point on the boundary
         apart = sum(a != b for a, b in zip(signs, drawn["signs"][classifier], strict=True))
-        assert apart <= 0.005 * len(signs), "make picture"
+        assert apart <= 0.005 * len(signs), "python docs/_extensions/pictures.py"
 
 
 def test_another_boundary_is_noticed() -> None:

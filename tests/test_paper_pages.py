@@ -1,6 +1,6 @@
 """The pages of the papers: names, tests, commands, files and links on them exist, and every page has all its parts.
 
-Tables and figures of the index are written from `reproduction/papers/bibliography.toml`, by ``make pages``.
+Tables and figures of the index are written from `reproduction/papers/bibliography.toml`, when this file is run.
 """
 
 import ast
@@ -121,7 +121,7 @@ def test_the_index_has_every_page_table_and_figure():
     text = INDEX.read_text(encoding="utf-8")
     assert {path.name for path in PAPERS} <= set(re.findall(r"\]\((\w+\.md)\)", text))
     assert len(re.findall(r"(?m)^\| \[", text)) == len(PAPERS)
-    assert indexed(text) == text, "run: make pages"
+    assert indexed(text) == text, "run: python tests/write_pages.py"
     for kind, known in (("tables", tables()), ("figures", available_figures())):
         named = re.findall(rf"`python -m reproduction {kind} ([\w ]+)`", text)
         assert sorted(name for names in named for name in names.split()) == sorted(known)

@@ -191,7 +191,7 @@ def test_page_shows_every_builder_once(page: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_names_labels_and_shapes_of_the_page_are_those_of_the_problem(name: str, page: str) -> None:
     (shown,) = (match[3] for match in sections(page) if match[2] == name)
-    assert tables(PROGRAMS[name]()) == shown.split("\n\n")[0], "write it again: make pages"
+    assert tables(PROGRAMS[name]()) == shown.split("\n\n")[0], "write it again: python tests/write_pages.py"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -200,7 +200,7 @@ def test_page_prints_the_problem_as_cvxpy_does(name: str, page: str) -> None:
     text = re.search(r"```text\n(.*?)\n```", shown, re.DOTALL)[1]
     built = PROGRAMS[name]()
     if cp.__version__.startswith(f"{PRINTED_BY}."):
-        assert printed(built) == text, "write it again: make pages"
+        assert printed(built) == text, "write it again: python tests/write_pages.py"
     # Whatever the version: the page's labels are the problem's, in its order (CVXPY prints none before a cone).
     labels = [label for label, held in built.constraints.items() if not isinstance(held, cp.SOC)]
     assert re.findall(r"^(?:subject to)?\s*(\w+): ", text, re.MULTILINE) == labels

@@ -179,7 +179,7 @@ def test_pictures_are_drawn_of_the_examples(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    """Notebooks are not run here: `make notebooks` does."""
+    """Notebooks are not run here: `make test` does."""
     needs_sphinx()
     options = ["--fail-on-warning", "--keep-going", "--quiet", "-D", "nb_execution_mode=off"]
     site = tmp_path / "html"

@@ -1,4 +1,6 @@
-"""The pictures of README and guide, each with the numbers that it shows: ``make picture`` draws them anew.
+"""The pictures of README and guide, each with the numbers that it shows.
+
+``python docs/_extensions/pictures.py`` draws them anew.
 
 The numbers lie in the file as a text: what `compute` of the figure's script returns as results and certificates, and a
 boundary as signs on a coarse grid. ``tests/test_page_numbers.py`` computes them again.

@@ -1,4 +1,4 @@
-"""The files of the lessons, written from ``NN_name_sol.py``, their only source: ``make lessons``.
+"""The files of the lessons, written from ``NN_name_sol.py``, their only source.
 
 A source is in the percent format of jupytext: ``# %%`` begins a cell of code, ``# %% [markdown]`` one of text, and
 ``tags=["..."]`` may follow. In the student's notebook a line ``# solution`` and what follows it in its cell become
@@ -52,7 +52,7 @@ HEAD = """# /// script
 # specmargin = { path = "../../.." }
 # ///
 
-# Written by `make marimo` from the source of the lesson. `uvx marimo edit --sandbox FILE` opens it.
+# Written by `lesson_files.py --marimo` from the source of the lesson. `uvx marimo edit --sandbox FILE` opens it.
 
 """
 

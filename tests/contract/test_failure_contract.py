@@ -81,7 +81,7 @@ def test_every_error_cell_knows_the_value_that_its_message_names() -> None:
 
 
 def test_the_table_in_the_documents_is_current() -> None:
-    assert TABLE.read_text(encoding="utf-8") == contract_table.page(CELLS), "write it again: make pages"
+    assert TABLE.read_text(encoding="utf-8") == contract_table.page(CELLS), "run: python tests/write_pages.py"
 
 
 def test_bad_arguments_raise_the_class_of_the_package() -> None:

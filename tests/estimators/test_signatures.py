@@ -337,7 +337,7 @@ def test_one_word_for_one_thing_and_a_reason_for_every_other_default(group: str)
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: make pages"
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python tests/write_pages.py"
 
 
 @pytest.mark.parametrize("name", all_estimators.NAMES)

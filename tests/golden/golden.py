@@ -7,7 +7,7 @@
 ``tests/golden/bundled`` was recorded without a data folder, ``tests/golden/real`` with one. Run times, versions and
 commits differ from run to run and are masked by that; all other numbers must agree to `RTOL`, words exactly. BLAS and
 its number of threads decide the last digits of a search, so that a recording belongs to one kind of machine: compare
-on the machine that recorded. This is a command and no test for that reason; `make golden` runs ``check``.
+on the machine that recorded. For that reason this is a command and no test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The score of `make mutation` is computed as it says, and every survivor that it leaves out is one that exists."""
+"""The score of `mutation.py` is computed as it says, and every survivor that it leaves out is one that exists."""
 
 import tomllib
 from pathlib import Path

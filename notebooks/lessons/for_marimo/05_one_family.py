@@ -6,7 +6,7 @@
 # specmargin = { path = "../../.." }
 # ///
 
-# Written by `make marimo` from the source of the lesson. `uvx marimo edit --sandbox FILE` opens it.
+# Written by `lesson_files.py --marimo` from the source of the lesson. `uvx marimo edit --sandbox FILE` opens it.
 
 import marimo
 

@@ -1,8 +1,8 @@
 """Answers to the exercises of the lessons: right, or which of the registered mistakes.
 
 ``exercises.json`` holds for each exercise the kind of its answer, the mark of the right one, and the marks of the
-commonest wrong ones with a hint each. A mark is the hash of a rounded value. ``make lessons ARGS=--marks`` writes it
-from the sources of the lessons. Where no stored value can decide, `teaching.properties` does.
+commonest wrong ones with a hint each. A mark is the hash of a rounded value. ``lesson_files.py --marks`` writes it from
+the sources of the lessons. Where no stored value can decide, `teaching.properties` does.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def script() -> tuple[str, dict[int, str]]:
 
 
 def test_a_users_script_is_checked(tmp_path: Path) -> None:
-    """By mypy with the settings of the project, whose cache it shares: `make lint` has filled it."""
+    """By mypy with the settings of the project, whose cache it shares: `make test` has filled it."""
     pytest.importorskip("mypy")
     path = tmp_path / "users_script.py"
     text, wrong = script()
