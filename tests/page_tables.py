@@ -52,7 +52,7 @@ def headlines() -> str:
         [f"[{headline.name}](docs/papers/{headline.page}.md)", headline.measured, *shown]
         for headline, *shown in headline_rows(records())
     ]
-    return _table(["paper", "what was measured; errors in percent", "published", "ours", "why they differ"], rows)
+    return _table(["paper", "quantity; errors in percent", "published", "ours", "agreement"], rows)
 
 
 @cache
