@@ -198,7 +198,7 @@ def _index(records: Sequence[RecordedTable], sidecars: Mapping[str, Any], proble
 
 _RULE = """\
 A claim is a quantity and the range in which the paper has it. It is measured on every draw of the labels, and its 90 %
-interval over the draws lies inside of the range (agrees), outside (differs), or across its end (cannot be told): two
+interval over the draws lies inside of the range (agrees), outside (differs), or across its end (inconclusive): two
 one-sided tests at 5 %. Quantities are differences of two methods on the same draw; tasks and numbers of labels that
 share the draws are averaged first. A claim is not judged where there are fewer than three draws, or where its rival
 does nothing.

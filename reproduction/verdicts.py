@@ -46,7 +46,7 @@ def tally(verdicts: Iterable[str]) -> str:
     Examples
     --------
     >>> tally(["agrees", "differs", "agrees"])
-    '2 agree, 1 differs, 0 cannot be told, 0 not judged'
+    '2 agree, 1 differs, 0 inconclusive, 0 not judged'
     """
     count = Counter(verdicts)
     return ", ".join(counted(count[name], name) for name in VERDICTS)
@@ -111,7 +111,7 @@ def told_numbers(
     --------
     >>> lines = [Line("g50c", "svm", "", 19.5, 1.2, 10, 9.33, 2.0)]
     >>> told_numbers([Section("Table 4", lines)], lambda line: "unknown")  # doctest: +ELLIPSIS
-    ['Table 4: of 1 published numbers 0 agree, 1 differs, 0 cannot be told, 0 not judged.', '  g50c svm: 19.50, ...']
+    ['Table 4: of 1 published numbers 0 agree, 1 differs, 0 inconclusive, 0 not judged.', '  g50c svm: 19.50, ...']
     """
     told = []
     for section in sections:

@@ -422,7 +422,7 @@ def test_marks_do_not_tell_answers() -> None:
 
 
 def test_answers_that_cannot_be_told_apart_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         lesson_files.entry("99.E1", 2.0, {"near": 2.0004})
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         lesson_files.entry("99.E1", np.ones(2), {"one": np.zeros(2), "other": np.full(2, 1e-5)})

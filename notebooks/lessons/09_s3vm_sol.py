@@ -467,7 +467,7 @@ print("all in one class: you guessed", teaching.guess("09.q2"), "- it is so in",
 # * *The bound is the value of the relaxation that a solver reports.* A solver may stop above it. The bound is the value of
 #   repaired multipliers (lesson 03).
 # * *A proved label is a true label.* Proved is: every global minimum of $J$ has it.
-# * *The global minimum is the best classifier.* In that table its error cannot be told from that of the best answer of all
+# * *The global minimum is the best classifier.* In that table its error cannot be distinguished from that of the best answer of all
 #   searches, and near the minimum a lower $J$ says little about the error. And the balance must be right.
 #
 # ## Reading

@@ -230,7 +230,7 @@ def entry(exercise: str, right: Any, wrong: dict[str, Any]) -> dict[str, Any]:
     all_marks = [made.get("right"), *made["wrong"].values()]
     near = marks(exercise, valued(right), DECIMALS)
     if len(set(all_marks)) < len(all_marks) or near & set(made["wrong"].values()):
-        raise ValueError(f"{exercise}: two answers cannot be told apart by {DECIMALS} decimals")
+        raise ValueError(f"{exercise}: two answers cannot be distinguished by {DECIMALS} decimals")
     return made
 
 

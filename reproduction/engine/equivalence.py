@@ -2,7 +2,7 @@
 
 What a paper says of a quantity is a range: an error with a margin on either side, a gain above zero, a ratio of two or
 more. The interval of ours, at `LEVEL` on either side, lies inside the range ("agrees"), outside of it
-("differs"), or across its end ("cannot be told"). Inside a margin, that is the test of equivalence by two one-sided
+("differs"), or across its end ("inconclusive"). Inside a margin, that is the test of equivalence by two one-sided
 tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
 
 Runs are paired, and not independent: methods run on the same draws of labels, and pairs of classes share them. So
@@ -45,7 +45,7 @@ within 1.02 of those by the other in the median, and within 1.06 at most; betwee
 whichever the clock, within 1.1 in the median and 1.5 at most.
 """
 
-ANSWERS = ("agrees", "differs", "cannot be told")
+ANSWERS = ("agrees", "differs", "inconclusive")
 """What a quantity can be called."""
 
 NOT_JUDGED = "not judged"
@@ -57,8 +57,8 @@ def counted(number: int, name: str) -> str:
 
     Examples
     --------
-    >>> [counted(1, "differs"), counted(2, "differs"), counted(2, "cannot be told")]
-    ['1 differs', '2 differ', '2 cannot be told']
+    >>> [counted(1, "differs"), counted(2, "differs"), counted(2, "inconclusive")]
+    ['1 differs', '2 differ', '2 inconclusive']
     """
     return f"{number} {name if number == 1 else name.removesuffix('s')}"
 
@@ -198,12 +198,12 @@ def margin(published: float, deviation: float = math.nan) -> float:
 def answer(near: Interval, at_least: float = -math.inf, at_most: float = math.inf, far: Interval | None = None) -> str:
     """Return which of `ANSWERS` an interval gives of a range; `far`, by default the same, is what must lie outside.
 
-    A gain that is zero on every draw is none that can be told: zero is no part of a range that begins or ends there.
+    A gain that is zero on every draw is inconclusive: zero is no part of a range that begins or ends there.
 
     Examples
     --------
     >>> [answer(Interval(x, x - 1.0, x + 1.0, 10), -2.0, 2.0) for x in (0.5, 4.0, 1.5)]
-    ['agrees', 'differs', 'cannot be told']
+    ['agrees', 'differs', 'inconclusive']
     """
     far = near if far is None else far
     idle = near.n > 0 and near.low == near.high == 0.0 and 0.0 in (at_least, at_most)
@@ -217,7 +217,7 @@ def together(answers: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> together(["agrees", "cannot be told"]), together(["agrees", "differs"]), together(["agrees"])
-    ('cannot be told', 'differs', 'agrees')
+    >>> together(["agrees", "inconclusive"]), together(["agrees", "differs"]), together(["agrees"])
+    ('inconclusive', 'differs', 'agrees')
     """
     return next(name for name in (ANSWERS[1], ANSWERS[2], ANSWERS[0]) if name in answers)

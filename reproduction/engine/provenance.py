@@ -87,6 +87,6 @@ def since_commit(commit: str) -> str:
     """Return a line on the code that has changed since a commit; empty where it is that of today."""
     changed = changed_since(commit)
     if changed is None:
-        return f"commit {commit[:12]} is not in this checkout, so that what has changed since cannot be told"
+        return f"commit {commit[:12]} is not in this checkout, so that what has changed since is not known"
     files = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
     return f"the code has changed since commit {commit[:12]}, in {files}" if changed else ""

@@ -45,7 +45,7 @@ samples, in percent.
 stay together.
 
 *Answers to the question*, fixed in advance. The optimum "errs less", "errs more" than the best answer where the
-interval of 2 lies below, above zero; "errs alike" where it lies within half a point; else it "cannot be told". The same
+interval of 2 lies below, above zero; "errs alike" where it lies within half a point; else "inconclusive". The same
 for each search of 3. The objective "tells" of the error where the interval of 1 lies above zero.
 """
 

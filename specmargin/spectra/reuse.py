@@ -34,7 +34,7 @@ _NORM = 1e-3
 
 
 _PRECISE = 1e-9
-"""Residual, relative to the largest eigenvalue, from which on equal eigenvalues cannot be told from close ones."""
+"""Residual, relative to the largest eigenvalue, above which equal and close eigenvalues are not distinguished."""
 
 
 def labeled_eigenpairs(
@@ -156,7 +156,7 @@ def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
 
     Of an eigenspace that q cuts, the eigensolver returns some basis, which changes with the order of the nodes, and so
     would every answer. Where nothing but the constant would be left the eigenpairs stay, and the warning says so.
-    Eigenpairs so inexact that equal and close eigenvalues cannot be told apart are returned as they are.
+    Eigenpairs so inexact that equal and close eigenvalues cannot be distinguished are returned as they are.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Spectrum(AsText):
     residual : float, default nan
         ``max_j |L u_j - lambda_j u_j|``, recomputed; nan where it was not.
     cuts_tie : bool, default False
-        Whether eigenvalue q + 1 equals the q-th, or cannot be told apart from it at the accuracy of both, so that the
+        Whether eigenvalue q + 1 equals the q-th, or cannot be distinguished from it at the accuracy of both: the
         span of the columns is itself arbitrary.
     degrees : ndarray of shape (n,), optional
         Row sums of the adjacency; `nystrom` needs them when `normalized`.

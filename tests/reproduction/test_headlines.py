@@ -106,10 +106,10 @@ def test_reproduced_is_what_agrees_and_nothing_else(monkeypatch):
         return headline_rows({headline.table: record})[-1][3]
 
     assert told(0.0, 0.1, -0.1) == "reproduced"
-    assert told(0.0, 4.1, 9.0) == f"1 of 3 reproduced, 1 cannot be told, 1 differs: {headline.why}"
+    assert told(0.0, 4.1, 9.0) == f"1 of 3 reproduced, 1 inconclusive, 1 differs: {headline.why}"
     monkeypatch.setattr(headlines, "HEADLINES", (replace(headline, fitted=True),))
     assert told(0.0, 0.1, -0.1) == f"agree: {headline.why}"
-    assert told(0.0, 4.1, 9.0) == f"1 of 3 agree, 1 cannot be told, 1 differs: {headline.why}"
+    assert told(0.0, 4.1, 9.0) == f"1 of 3 agree, 1 inconclusive, 1 differs: {headline.why}"
 
 
 def test_the_only_fit_is_that_of_the_kernels_scale():

@@ -1,4 +1,4 @@
-"""Claims as data: each kind of quantity agrees, differs and cannot be told on numbers made by hand."""
+"""Claims as data: each kind of quantity agrees, differs and is inconclusive on numbers made by hand."""
 
 from itertools import chain, product
 
@@ -40,17 +40,17 @@ def verdict(value, **options):
     [
         ("T_far - T_near", {"at_least": 0}, "agrees"),
         ("T_near - T_far", {"at_least": 0}, "differs"),
-        ("T_odd - T_near", {"at_least": 0}, "cannot be told"),
+        ("T_odd - T_near", {"at_least": 0}, "inconclusive"),
         ("T_far - T_near", {"at_most": 0}, "differs"),
         ("T_far - T_near", {"at_least": 1, "at_most": 4}, "agrees"),
-        ("T_far - T_near", {"at_least": 1, "at_most": 2.3}, "cannot be told"),
+        ("T_far - T_near", {"at_least": 1, "at_most": 2.3}, "inconclusive"),
         ("T_far - T_near", {"at_least": "0.1 * T_near.max()"}, "agrees"),
         ("T_far > T_near", {"at_least": 0.5}, "agrees"),  # a share
         ("T_far < T_near", {"at_least": 0.5}, "differs"),
-        ("T_odd > T_near", {"at_least": 0.5}, "cannot be told"),
+        ("T_odd > T_near", {"at_least": 0.5}, "inconclusive"),
         ("T_far.max()", {"at_most": 6}, "agrees"),  # a fact
         ("T_far.max()", {"at_most": 5.9}, "differs"),
-        ("@span(T_near / 3.5)", {"at_least": 0.5}, "cannot be told"),  # readings
+        ("@span(T_near / 3.5)", {"at_least": 0.5}, "inconclusive"),  # readings
         ("@span(T_near)", {"at_least": 0.5}, "agrees"),
         ("@spread(T_odd) - @spread(T_near)", {"at_least": 0, "where": "T_odd < 4"}, "not judged"),
         ("T_far - @better(T_near, T_odd)", {"at_least": 0}, "agrees"),
@@ -87,7 +87,7 @@ def test_how_far_a_run_is_from_its_own_and_which_column_is_above():
     """Of (4, 5.5, 6) on one set 7/6, 1/3 and 5/6, on the other half of it; odd is once above near, and twice below."""
     assert "gain 0.58 [" in sentence("@spread(T_far)", at_least=0)
     assert "gain 0.33 [-1.61, 2.28]" in sentence("@above(T_near, T_odd)", at_least=0)
-    assert sentence("@above(T_near, T_idle)", at_least=0).startswith("cannot be told: the claim. Gain in points, at l")
+    assert sentence("@above(T_near, T_idle)", at_least=0).startswith("inconclusive: the claim. Gain in points, at l")
 
 
 def test_a_share_has_the_interval_of_a_share():
@@ -98,7 +98,7 @@ def test_a_share_has_the_interval_of_a_share():
 def test_all_quantities_must_lie_in_the_range():
     both = {"over {rival}": "T_{rival} - T_near"}
     line = sentence("", values=both, over={"rival": ["far", "odd"]}, at_least=0)
-    assert line.startswith("cannot be told: ")
+    assert line.startswith("inconclusive: ")
     assert "over far 2.25 [" in line
     assert verdict("", values={**both, "no": "T_near - T_far"}, over={"rival": ["far", "odd"]}, at_least=0) == "differs"
 
@@ -107,9 +107,9 @@ def test_every_set_has_a_quantity_of_its_own():
     line = sentence("T_far - T_near", by="dataset", at_least=0)
     assert "a gain 3.00 [" in line
     assert "b gain 1.50 [" in line
-    assert verdict("T_far - T_near", by="dataset", at_least=1.2) == "cannot be told"
+    assert verdict("T_far - T_near", by="dataset", at_least=1.2) == "inconclusive"
     wide = sentence("", values={f"g{k}": "T_far - T_near" for k in range(8)} | {"odd": "T_odd - T_near"}, at_least=0)
-    assert "8 of 9 agree, 1 cannot be told; not so odd 1.38 [" in wide
+    assert "8 of 9 agree, 1 inconclusive; not so odd 1.38 [" in wide
 
 
 def test_one_of_many_quantities_differs_by_a_wider_interval():
@@ -117,9 +117,7 @@ def test_one_of_many_quantities_differs_by_a_wider_interval():
     rows = [{"dataset": "d", "split": f"s{k}", "x": x, "y": 1.0 + 0.01 * k} for k, x in enumerate((-0.6, -1.5, -1.2))]
     frame = frame_of(rows)
     assert verdict("x", frame=frame, at_least=0) == "differs"
-    assert (
-        verdict("", frame=frame, values={"x": "x", **{f"y{k}": "y" for k in range(7)}}, at_least=0) == "cannot be told"
-    )
+    assert verdict("", frame=frame, values={"x": "x", **{f"y{k}": "y" for k in range(7)}}, at_least=0) == "inconclusive"
 
 
 SIZES = (1000, 2000, 4000, 9000)
@@ -139,11 +137,11 @@ def timed(power, at_sizes=(1.0, 1.0, 1.0, 1.0), at_rival=1.0):
     ("power", "bounds", "expected"),
     [
         (1.0, {"at_most": 2.3}, "agrees"),
-        (2.0, {"at_most": 2.3}, "cannot be told"),
-        (2.6, {"at_most": 2.3}, "cannot be told"),
+        (2.0, {"at_most": 2.3}, "inconclusive"),
+        (2.6, {"at_most": 2.3}, "inconclusive"),
         (3.0, {"at_most": 2.3}, "differs"),
         (3.0, {"at_least": 2.3}, "agrees"),
-        (3.0, {"at_least": 2.7, "at_most": 3.3}, "cannot be told"),
+        (3.0, {"at_least": 2.7, "at_most": 3.3}, "inconclusive"),
         (3.0, {"at_least": 2.2, "at_most": 3.8}, "agrees"),
         (2.0, {"at_least": 2.7, "at_most": 3.3}, "differs"),
     ],
@@ -155,7 +153,7 @@ def test_a_session_cannot_turn_what_is_told_of_a_power(power, bounds, expected):
         for factors in product((1.0, SESSION), repeat=len(SIZES))
     ]
     assert verdict("slope", frame=timed(power), **bounds, **POWER) == expected
-    assert {*sessions} == {expected} if expected != "cannot be told" else len({*sessions}) > 1
+    assert {*sessions} == {expected} if expected != "inconclusive" else len({*sessions}) > 1
 
 
 def test_reach_is_the_worst_of_all_sessions():
@@ -170,8 +168,8 @@ def test_reach_is_the_worst_of_all_sessions():
     ("bounds", "expected"),
     [
         ({"at_least": 1.4}, "agrees"),
-        ({"at_least": 2.0}, "cannot be told"),
-        ({"at_least": 5.0}, "cannot be told"),
+        ({"at_least": 2.0}, "inconclusive"),
+        ({"at_least": 5.0}, "inconclusive"),
         ({"at_least": 7.0}, "differs"),
         ({"at_most": 6.5}, "agrees"),
         ({"at_most": 1.3}, "differs"),
@@ -182,7 +180,7 @@ def test_a_session_cannot_turn_what_is_told_of_a_ratio(bounds, expected):
     assert line.startswith(f"{expected}: ")
     assert line.endswith("; 3 draws, and a factor of 2 from session to session.")
     told = {verdict("ratio", frame=timed(1.0, at_rival=factor), **bounds) for factor in (1 / SESSION, SESSION)}
-    assert told == {expected} if expected != "cannot be told" else len(told) > 1
+    assert told == {expected} if expected != "inconclusive" else len(told) > 1
     assert "session" not in sentence("ratio", timed(1.0), **bounds)
 
 
@@ -193,7 +191,7 @@ def test_a_power_may_be_moved_in_each_part_by_its_own():
     line = sentence("slope", frame, by="dataset", at_most=1.5, times="reach")
     half = t.isf(0.05, 2) * 0.02 / np.sqrt(3)
     assert f": a gain 1.00 [{0.8 - half:.2f}, {1.2 + half:.2f}], b gain 1.00 [{-1 - half:.2f}, {3 + half:.2f}];" in line
-    assert line.startswith("cannot be told: ")
+    assert line.startswith("inconclusive: ")
 
 
 def test_all_claims_on_times_hold_what_a_session_changes():

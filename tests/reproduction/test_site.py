@@ -24,7 +24,7 @@ MARKS = significance_marks({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.
 REMARKS = (
     "By these numbers, D - W:",
     "agrees: the graph <helps>. Gain in points, at least 0: 2.00 [1.00, 3.00]; 10 draws.",
-    "cannot be told: it is fast. Ratio, at least 2: 2.00 [1.00, 3.00]; 10 draws.",
+    "inconclusive: it is fast. Ratio, at least 2: 2.00 [1.00, 3.00]; 10 draws.",
     "differs: it is best. Gain in points, at least 0: -2.00 [-3.00, -1.00]; 10 draws.",
     "By these numbers, another Laplacian:",
     "differs: the graph <helps>. Gain in points, at least 0: -5.00; 10 draws.",
@@ -103,12 +103,12 @@ def test_claims_come_first_and_link_to_their_tables(results, drawn, tmp_path):
     assert list(texts) == ["index", "lapsvm_svm", "spectrum_learning"]
     index = texts["index"]
     # What came out is the first sentence.
-    first = "Of 6 claims that recorded tables judge: 2 agree, 2 differ, 2 cannot be told, 0 not judged."
+    first = "Of 6 claims that recorded tables judge: 2 agree, 2 differ, 2 inconclusive, 0 not judged."
     assert index.splitlines()[2].startswith(first)
     table = "table [spectrum\\_learning](spectrum_learning.md)"
     gain = "Gain in points, at least 0: 2.00 \\[1.00, 3.00\\]; 10 draws."
     assert f"- [agrees]{{.agrees}} **the graph \\<helps>.** {gain} ({table}, By these numbers, D - W)\n" in index
-    assert "- [cannot be told]{.cannot-be-told} **it is fast.** Ratio" in index
+    assert "- [inconclusive]{.inconclusive} **it is fast.** Ratio" in index
     # Another setting, and a figure, stand below the claim and count for nothing.
     below = f"  - {table}, By these numbers, another Laplacian: [differs]{{.differs}} Gain in points, at least 0: -5.00"
     assert below in index
@@ -119,7 +119,7 @@ def test_claims_come_first_and_link_to_their_tables(results, drawn, tmp_path):
     alone = index.partition("### Judged by figures")[2]
     assert "**the order helps.** Gain, at least 0: 1." in alone
     assert "[doi:10.1145/1143844.1143868]" not in index  # nothing is judged of that paper
-    numbers = "2 published errors: 1 agrees, 1 differs, 0 cannot be told, 0 not judged, by table [lapsvm\\_svm]"
+    numbers = "2 published errors: 1 agrees, 1 differs, 0 inconclusive, 0 not judged, by table [lapsvm\\_svm]"
     assert f"- {numbers}" in index
     assert "| [lapsvm\\_svm](lapsvm_svm.md) | 1 / 2 / 1 / 0 | 2 | 0.00 |" in index
     for name in set(papers.tables()) - {"lapsvm_svm", "spectrum_learning"}:

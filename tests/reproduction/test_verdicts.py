@@ -80,15 +80,15 @@ LINES = [
 
 
 def test_published_numbers_are_asked_one_by_one():
-    assert [line.agreement for line in LINES] == ["agrees", "differs", "cannot be told", "not judged", "", "agrees"]
+    assert [line.agreement for line in LINES] == ["agrees", "differs", "inconclusive", "not judged", "", "agrees"]
     sections = [Section("Table 2", LINES), Section("Table 3, times", LINES), Section("U", LINES[4:5])]
-    assert number_counts(sections) == {"agrees": 2, "differs": 1, "cannot be told": 1, "not judged": 1}
+    assert number_counts(sections) == {"agrees": 2, "differs": 1, "inconclusive": 1, "not judged": 1}
     told = told_numbers(sections, lambda line: "unknown" if line.method == "rls" else "")
-    counted = "2 agree, 1 differs, 1 cannot be told, 1 not judged"
+    counted = "2 agree, 1 differs, 1 inconclusive, 1 not judged"
     assert told == [f"Table 2: of 5 published numbers {counted}.", "  a rls: 10.00, published 14.00 - unknown"]
 
 
-@pytest.mark.parametrize(("apart", "expected"), [(3.0, "differs"), (2.0, "cannot be told"), (1.0, "agrees")])
+@pytest.mark.parametrize(("apart", "expected"), [(3.0, "differs"), (2.0, "inconclusive"), (1.0, "agrees")])
 def test_the_margin_is_the_same_on_either_side(apart, expected):
     """Of a published 8.0 it is two points."""
     for ours in (8.0 - apart, 8.0 + apart):
@@ -99,5 +99,5 @@ def test_runs_of_tasks_that_share_draws_are_judged_by_their_draws():
     """450 runs whose mean is known to 0.1 point by the runs, and to one point by their ten draws."""
     runs = Line("pairs", "svm", "", 10.0, 2.0, 450, 10.4)
     shared = Line("pairs", "svm", "", 10.0, 2.0, 450, 10.4, error=1.0, draws=10)
-    assert (runs.agreement, shared.agreement) == ("agrees", "cannot be told")
+    assert (runs.agreement, shared.agreement) == ("agrees", "inconclusive")
     assert shared.interval.high - shared.interval.low == pytest.approx(2 * 1.734 * math.sqrt(2), abs=1e-3)

@@ -148,7 +148,7 @@ def verdict(interval: Interval) -> str:
     Examples
     --------
     >>> [verdict(Interval(0.0, low, high, 99)) for low, high in ((-2, -1), (1, 2), (-0.4, 0.1), (-1, 1))]
-    ['errs less', 'errs more', 'errs alike', 'cannot be told']
+    ['errs less', 'errs more', 'errs alike', 'inconclusive']
     """
     if interval.n < _FEWEST:
         return NOT_JUDGED
@@ -156,4 +156,4 @@ def verdict(interval: Interval) -> str:
         return "errs less"
     if interval.low > 0:
         return "errs more"
-    return "errs alike" if interval.low >= -ALIKE and interval.high <= ALIKE else "cannot be told"
+    return "errs alike" if interval.low >= -ALIKE and interval.high <= ALIKE else "inconclusive"

@@ -26,14 +26,14 @@ _THAN_BEST = {
     "errs less": "errs less than the best answer of all local searches",
     "errs more": "errs more than the best answer of all local searches",
     "errs alike": "errs like the best answer of all local searches, within half a point",
-    "cannot be told": "cannot be told from the best answer of all local searches",
+    "inconclusive": "cannot be distinguished from the best answer of all local searches",
     "not judged": "is not judged against the best answer of all local searches",
 }
 _THAN_ONE = {
     "errs less": "errs less than",
     "errs more": "errs more than",
     "errs alike": "errs within half a point of",
-    "cannot be told": "cannot be told from",
+    "inconclusive": "cannot be distinguished from",
     "not judged": "is not judged against",
 }
 

@@ -192,6 +192,6 @@ def _labels(d: Any) -> str:
 def _purity(p: Purity, pairs: str) -> str:
     if p.share is None or p.by_chance is None or p.p_value is None:
         return ""
-    told = "" if p.p_value < 0.05 else ": cannot be told from chance"
+    told = "" if p.p_value < 0.05 else ": cannot be distinguished from chance"
     shares = f"{p.share:.0%} of {p.n_pairs} {pairs} within a class, {p.by_chance:.0%} by chance"
     return f"{shares} (p = {p.p_value:.2g}){told}"

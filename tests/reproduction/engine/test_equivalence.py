@@ -65,11 +65,11 @@ def test_agreement_within_a_margin_is_both_one_sided_tests(rng):
     ("low", "high", "expected"),
     [
         (0.1, 0.3, "agrees"),
-        (0.0, 0.0, "cannot be told"),  # nothing moved
+        (0.0, 0.0, "inconclusive"),  # nothing moved
         (0.0, 0.2, "agrees"),
         (-0.3, -0.1, "differs"),
-        (-0.1, 0.3, "cannot be told"),
-        (-0.1, 0.0, "cannot be told"),
+        (-0.1, 0.3, "inconclusive"),
+        (-0.1, 0.0, "inconclusive"),
     ],
 )
 def test_the_sign_of_a_gain_decides(low, high, expected):
@@ -86,7 +86,7 @@ def test_a_ratio_of_times_is_told_only_where_every_session_would_tell_it(rng):
         sessions = [mean_interval(ratios * factor) for factor in np.geomspace(1 / SESSION, SESSION, 5)]
         for bounds in ((1.0, math.inf), (-math.inf, 1.0), (0.2, 5.0)):
             told = {answer(each, *bounds) for each in sessions}
-            expected = told.pop() if len(told) == 1 else "cannot be told"
+            expected = told.pop() if len(told) == 1 else "inconclusive"
             assert answer(ratio_of_times(mean_interval(ratios)), *bounds) == expected
             seen.add(expected)
     assert len(seen) == 3
@@ -101,7 +101,7 @@ def test_a_power_of_times_is_widened_by_the_same_on_either_side():
 
 def test_zero_is_no_gain_but_lies_within_a_margin_and_facts_are_as_they_are():
     idle = mean_interval([0.0] * 5)
-    assert answer(idle, at_least=0.0) == answer(idle, at_most=0.0) == "cannot be told"
+    assert answer(idle, at_least=0.0) == answer(idle, at_most=0.0) == "inconclusive"
     assert answer(idle, -0.5, 0.5) == answer(idle, at_least=-0.5) == answer(mean_interval([5.0] * 5), at_most=5.0)
     assert answer(idle, -0.5, 0.5) == answer(Interval(0.0, 0.0, 0.0, 0), at_most=0.0) == "agrees"
 
@@ -109,9 +109,9 @@ def test_zero_is_no_gain_but_lies_within_a_margin_and_facts_are_as_they_are():
 def test_one_of_many_differs_only_by_a_wider_interval():
     near, far = Interval(-1.0, -1.5, -0.1, 10), Interval(-1.0, -2.0, 0.4, 10)
     assert answer(near, at_least=0.0) == "differs"
-    assert answer(near, at_least=0.0, far=far) == "cannot be told"
+    assert answer(near, at_least=0.0, far=far) == "inconclusive"
     assert together(["agrees", "agrees"]) == "agrees"
-    assert together(["agrees", "cannot be told", "differs"]) == "differs"
+    assert together(["agrees", "inconclusive", "differs"]) == "differs"
 
 
 def test_draws_are_counted_and_not_their_runs(rng):
@@ -151,7 +151,7 @@ def test_differences_are_taken_within_a_run(rng):
     paired = mean_interval(b - a)
     assert answer(paired, 0.5, 1.5) == "agrees"
     alone = difference(b.mean(), stats.sem(b), a.mean(), stats.sem(a), 10)
-    assert answer(alone, 0.5, 1.5) == "cannot be told"
+    assert answer(alone, 0.5, 1.5) == "inconclusive"
     expected = stats.ttest_ind(b, a).confidence_interval(0.9)
     assert alone[1:3] == pytest.approx(tuple(expected), rel=1e-9)
 

@@ -58,7 +58,7 @@ def test_slopes_are_those_of_each_draw_and_single_fits_say_nothing():
     frame = frame_of(rows, derive)
     assert frame["slope"].tolist() == pytest.approx(powers)
     (line,) = judge([one], {one.source: frame})
-    assert line.startswith("cannot be told: the run time is cubic")  # n^2 and n^4 are a session apart
+    assert line.startswith("inconclusive: the run time is cubic")  # n^2 and n^4 are a session apart
     assert "slope 3.00 [1.83, 4.17]; 3 draws, and a factor of 2 from session to session" in line
     linear = frame_of([{**each, **{f"seconds_{n}": 1e-6 * n for n in s3vm.SIZES}} for each in rows], derive)
     assert judge([one], {one.source: linear})[0].startswith("differs: ")

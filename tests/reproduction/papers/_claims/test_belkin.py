@@ -54,7 +54,7 @@ GOOD = {"RLS": (9, 9, 1), "LapRLS": (2, 2.9, 0.5), "SVM": (9, 9.1, 1), "LapSVM":
 
 
 def verdicts(lines):
-    """Return the verdicts below a heading, "told" for one that cannot be."""
+    """Return the verdicts below a heading, "judged" for one that is not."""
     return " ".join(line.split(":")[0].split()[-1] for line in lines[1:])
 
 
@@ -73,7 +73,7 @@ def test_claims_are_judged_in_one_setting():
 
 @pytest.mark.parametrize(
     ("tsvm", "expected"),
-    [((9, 9.1, 1), "judged judged"), ((3, 3, 1), "agrees agrees"), ((1, 3, 0.1), "told differs")],
+    [((9, 9.1, 1), "judged judged"), ((3, 3, 1), "agrees agrees"), ((1, 3, 0.1), "inconclusive differs")],
 )
 def test_a_tsvm_that_ends_as_the_svm_is_no_rival(tsvm, expected):
     lines = claims.of_pairs(pair_rows({**GOOD, "TSVM": tsvm}))

@@ -61,7 +61,7 @@ def test_a_conclusion_comes_out_each_way(text, changes, expected):
     assert line_on(text, sentences(settings(**changes))).startswith(f"{expected}: ")
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [(1.0, "cannot be told"), (2.9, "differs"), (0.1, "differs")])
+@pytest.mark.parametrize(("seconds", "expected"), [(1.0, "inconclusive"), (2.9, "differs"), (0.1, "differs")])
 def test_no_session_tells_slightly_faster_but_fourteen_times_is_not_slightly(seconds, expected):
     line = line_on("slightly faster than DA", sentences(settings(qn_s3vm=(5.0, seconds))))
     assert line.startswith(f"{expected}: ")
@@ -88,7 +88,7 @@ def test_seconds_over_samples(power, expected):
 
 
 def test_seconds_are_judged_by_their_repeats():
-    """A ratio whose repeats lie on both sides of the limit cannot be told, and a single fit says nothing."""
+    """A ratio whose repeats lie on both sides of the limit is inconclusive, and a single fit says nothing."""
     block, rows = setting("Figure 6, run time", "mac_windows", n=400, cccp_s3vm=(6.0, 12.4))
     factors = dict(zip(SPLITS, (0.8, 1.0, 1.2), strict=True))
     noisy = [
@@ -97,7 +97,7 @@ def test_seconds_are_judged_by_their_repeats():
     ]
     text = "much slower on sparse"
     assert line_on(text, sentences([(block, rows)])).startswith("agrees: ")
-    assert line_on(text, sentences([(block, noisy)])).startswith("cannot be told: ")
+    assert line_on(text, sentences([(block, noisy)])).startswith("inconclusive: ")
     single = [row for row in rows if row["split"] == SPLITS[0]]
     assert "Single fits have no interval" in line_on(text, sentences([(block, single)]))
 
@@ -114,7 +114,7 @@ def scattered(block, rows, method, errors):
     return block, [{**row, "error_test": own[row["split"]]} if row["method"] == method else row for row in rows]
 
 
-@pytest.mark.parametrize(("errors", "expected"), [((8.0, 9.0, 9.1), "agrees"), ((1.0, 8.0, 18.0), "cannot be told")])
+@pytest.mark.parametrize(("errors", "expected"), [((8.0, 9.0, 9.1), "agrees"), ((1.0, 8.0, 18.0), "inconclusive")])
 def test_half_of_the_svms_error_must_be_clear_of_chance(errors, expected):
     block, rows = setting("Figure 4, two moons", "two_moons")
     rows = [row for row in rows if row["method"] in ("svm", "qn_s3vm")]

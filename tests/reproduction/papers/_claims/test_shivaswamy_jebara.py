@@ -70,7 +70,7 @@ def test_how_often_a_method_is_best_is_counted_over_the_cells():
     even = [cell(STOAM=8.0) for _ in range(4)]
     assert verdict(text, *even) == "agrees"
     assert verdict(text, *[cell(STOAM=9.0, SGT=1.0) for _ in range(4)]) == "differs"
-    assert verdict(text, *even[:2], cell(SGT=1.0), cell(SGT=1.0)) == "cannot be told"
+    assert verdict(text, *even[:2], cell(SGT=1.0), cell(SGT=1.0)) == "inconclusive"
     line = line_on(text, sentences(list(enumerate([*even, cell(SGT=1.0)])), list(METHODS)))
     assert "least mean error in 4 of 5 cells and is not significantly worse than the best in 0 more" in line
 
@@ -127,7 +127,7 @@ def test_wins_are_counted_up_to_each_end_of_the_range():
     assert wins.loc[("1", 1000.0)].tolist() == [2, 1, 1, 0, 0, 3]
     assert wins.loc[("1", 1e6)].tolist() == [1, 3, 0, 0, 0, 3]
     judged, head, tuned, one = claims.told_wins([*rows, *lost])
-    assert judged.startswith("cannot be told: STORM and STOAM perform much better than all the methods. ")
+    assert judged.startswith("inconclusive: STORM and STOAM perform much better than all the methods. ")
     assert ", at least 0.5: share 0.39 [0.00, 0.67]. In 0 to 2 of 3 cells, with SGT's" in judged
     assert "in its 3 cells with SGT's weight of the loss up to 10, 1000, 1e+06" in head
     assert one == "[9] at w 1: STORM or STOAM 2, 2, 1; SGT 1, 1, 3; KTA 1, 1, 0; MKL 0, 0, 0; [9] 0, 0, 0."

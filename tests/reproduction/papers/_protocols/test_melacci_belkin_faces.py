@@ -168,7 +168,7 @@ def rows_by_hand(exact, three, n_draws=4):
     [
         (9.0, 9.8, ["agrees", "agrees"]),
         (1.5, 9.8, ["agrees", "differs"]),
-        (0.0, 1.0, ["cannot be told", "differs"]),  # 0.0, 0.1, 0.2, 0.3 is no gain for certain
+        (0.0, 1.0, ["inconclusive", "differs"]),  # 0.0, 0.1, 0.2, 0.3 is no gain for certain
         (-3.0, 12.1, ["differs", "differs"]),
     ],
 )
