@@ -76,4 +76,4 @@ class MarkerWarning(SpecmarginWarning):
 
 
 class SavedVersionWarning(SpecmarginWarning):
-    """A saved estimator was written by another version of the package or of scikit-learn than the one that reads it."""
+    """A saved estimator was written by other versions than those that read it, or its eigenvectors are others here."""

@@ -177,9 +177,9 @@ class KTA(FixedSpectrumClassifier):
         bound = bound_in_use(self.B, partial(self._under, change, objective), labels.labeled)
         return self._changeable(objective.with_(B=bound), change)
 
-    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
+    def _record(self, answers: list[Answer]) -> FloatArray:
         self.margin_result_ = unpacked([answer.classifier for answer in answers])
-        return super()._record(spectra, answers)
+        return super()._record(answers)
 
 
 def _alignment(spectrum: Spectrum, labels: Labels) -> objectives.Alignment:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import Rule, number, outside
+from specmargin.checks import Rule, number
 from specmargin.estimators._base.changed_model import ChangedModel
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
 from specmargin.estimators._base.feature_maps import opened
@@ -22,6 +22,7 @@ from specmargin.estimators._base.linear_decisions import LinearDecisions
 from specmargin.estimators._base.manifold import NO_NODES, KernelBlocks
 from specmargin.estimators._base.parameters import or_shares, part_of
 from specmargin.estimators._base.semi_supervised import own_spectrum
+from specmargin.estimators._base.spectrum_classifier import eigenvectors_of, spectrum_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
 from specmargin.graphs.connectivity import INTERCEPT
@@ -42,7 +43,7 @@ from specmargin.solvers.spectrum.spectral_ridge import (
     spectral_ridge,
 )
 from specmargin.spectra import Spectrum
-from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reused, whole_eigenspaces
+from specmargin.spectra.reuse import KeptSpectrum, reused
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralRidge"]
@@ -204,6 +205,7 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
         "power": number(least=0),
     }
     _joint: ClassVar[bool] = True
+    spectrum_, eigenvectors_ = property(spectrum_of), property(eigenvectors_of)
     _takes_graph_alone: ClassVar[bool] = True
     _unreached: ClassVar[str] = INTERCEPT
 
@@ -233,8 +235,7 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
                 result, message=f"{result.message}; penalty {self.penalty_:g} is the {edge} that was tried"
             )
         spectrum = objective.spectrum
-        self.spectrum_ = spectrum
-        self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors
+        self.eigenvalues_ = spectrum.eigenvalues
         self.delta_ = np.asarray(objective.delta)
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
@@ -253,13 +254,9 @@ class SpectralRidge(LinearDecisions, SemiSupervisedClassifier):
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[ridge.SpectralRidge, Any]:
         """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
-        if isinstance(graph, Spectrum):
-            spectrum = labeled_part(graph, labels.labeled)
-        else:
-            q = min(USUAL_Q, X.shape[0]) if self.q is None else self.q
-            options: dict[str, Any] = {"normalized": self._normalized, "random_state": self.random_state}
-            spectrum = labeled_eigenpairs(graph, labels.labeled, q, tol=self.eigen_tol, **options)
-        spectrum = whole_eigenspaces(spectrum, stacklevel=outside())
+        laplacian = part_of("laplacian", self.laplacian)
+        self._spectra = [KeptSpectrum(graph, labels.labeled, self.q, laplacian, self.random_state, self.eigen_tol)]
+        spectrum = self.spectrum_
         rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
         chosen: Any = self.penalty

@@ -11,8 +11,7 @@ from specmargin.checks import outside
 from specmargin.estimators._base.spectrum_classifier import Graph, JointClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels
-from specmargin.spectra import Spectrum
-from specmargin.spectra.reuse import warn_of_repeated
+from specmargin.spectra.reuse import KeptSpectrum, warn_of_repeated
 
 __all__ = ["MKL", "STOAM", "STORM"]
 
@@ -402,8 +401,8 @@ class MKL(JointClassifier):
 
     _order: ClassVar[bool] = False
 
-    def _spectra(self, graphs: list[Graph], labels: Labels) -> list[Spectrum]:
-        spectra = super()._spectra(graphs, labels)
-        for spectrum in spectra:
-            warn_of_repeated(spectrum, "MKL", "STOAM", stacklevel=outside())
+    def _kept(self, graphs: list[Graph], labels: Labels) -> list[KeptSpectrum]:
+        spectra = super()._kept(graphs, labels)
+        for kept in spectra:
+            warn_of_repeated(kept.spectrum, "MKL", "STOAM", stacklevel=outside())
         return spectra

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from scipy.sparse import csgraph
 
-from specmargin.exceptions import EigenspaceWarning, InvalidInputError
+from specmargin.checks import outside, warn
+from specmargin.exceptions import EigenspaceWarning, InvalidInputError, SavedVersionWarning
 from specmargin.spectra.eigenpairs import LaplacianLike, eigenpairs_of, fix_signs, null_space, read_laplacian
 from specmargin.spectra.spectrum import TIE, Spectrum
 from specmargin.typing import AnyArray, IntArray, SparseArray
 
 __all__ = [
     "USUAL_Q",
+    "KeptSpectrum",
     "labeled_eigenpairs",
     "labeled_part",
     "reached",
@@ -182,6 +185,77 @@ def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
         stacklevel=stacklevel + 1,
     )
     return spectrum if whole == 1 else spectrum.truncate(whole)
+
+
+@dataclass(eq=False)
+class KeptSpectrum:
+    """What a fit keeps of a graph: the eigenpairs of its labelled components, or those that were passed in its place.
+
+    They are computed when they are first asked for: by the fit, and again where this was read from a pickle or a file,
+    which holds the graph, a tenth of their size, and a checksum. Without a seed they would be others, and are stored.
+
+    Parameters
+    ----------
+    graph : sparse matrix or Spectrum
+    labeled : ndarray of int
+        The labelled nodes.
+    q : int or None
+        Eigenpairs asked for; None for at most 200.
+    laplacian : object
+        Its ``of(W)`` returns the Laplacian of an adjacency.
+    random_state, tol
+        Start and accuracy, see `laplacian_eigenpairs`.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from specmargin.graphs import Laplacian
+    >>> ring = np.roll(np.eye(9), 1, axis=0)
+    >>> kept = KeptSpectrum(ring + ring.T, np.array([0, 4]), 3, Laplacian(), 0)
+    >>> vectors = kept.spectrum.eigenvectors
+    >>> bool((pickle.loads(pickle.dumps(kept)).spectrum.eigenvectors == vectors).all())
+    True
+    """
+
+    graph: SparseArray | Spectrum | None
+    labeled: IntArray
+    q: int | None
+    laplacian: Any
+    random_state: Any
+    tol: float | None = None
+    _known: Spectrum | None = None
+    _checksum: int | None = None
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The eigenpairs, of whole eigenspaces."""
+        if self._known is None:
+            W: Any = self.graph
+            stored = self._checksum
+            if isinstance(W, Spectrum):
+                known = labeled_part(W, self.labeled)
+            else:
+                q = min(USUAL_Q, W.shape[0]) if self.q is None else self.q
+                options = {"tol": self.tol, "random_state": self.random_state}
+                known = labeled_eigenpairs(W, self.labeled, q, of=self.laplacian.of, **options)
+            with warnings.catch_warnings():
+                if stored is not None:
+                    warnings.simplefilter("ignore", EigenspaceWarning)
+                self._known = whole_eigenspaces(known, stacklevel=outside())
+            if isinstance(W, Spectrum) or not isinstance(self.random_state, int | np.integer):
+                self.graph = self.random_state = None
+            else:
+                self._checksum = crc32(np.ascontiguousarray(self._known.eigenvectors).data)
+            if stored not in (None, self._checksum):
+                warn(
+                    "the eigenvectors were computed again, on another machine or by other libraries than those of the "
+                    "fit, and differ from these by rounding; decisions are those of the fit.",
+                    SavedVersionWarning,
+                )
+        return self._known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": self._known if self.graph is None else None}
 
 
 def warn_of_repeated(spectrum: Spectrum, who: str, instead: str, *, stacklevel: int = 2) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import specmargin as sm
-from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.exceptions import DisconnectedGraphWarning, SavedVersionWarning
 from specmargin.graphs import Laplacian
 
 METHODS = [
@@ -122,3 +122,48 @@ def test_what_is_kept_is_kept_once(moons):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same(sm.STORM(q=30).fit(X, y, graph=copy.spectrum_), fitted, X)
+
+
+@methods
+@pytest.mark.parametrize("several", [False, True])
+def test_a_pickle_holds_no_eigenvectors_and_decides_the_same(moons, blobs, method, several):
+    X, _, y = blobs if several else moons
+    fitted = clone(method).set_params(q=60, unlabeled="?" if several else -1).fit(X, y)
+    content = pickle.dumps(fitted)
+    assert fitted.eigenvectors_[:, 40].tobytes() not in content
+    copy, again = pickle.loads(content), pickle.loads(pickle.dumps(pickle.loads(content)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for other in (copy, again):
+            assert_same(other, fitted, X)
+    np.testing.assert_array_equal(pickle.loads(content).predict_proba(X[:9]), fitted.predict_proba(X[:9]))
+
+
+def test_eigenvectors_of_several_graphs_come_back(moons):
+    X, _, y = moons
+    fitted = sm.MKL(graph=[sm.graphs.KNN(5), sm.graphs.KNN(9)], q=12).fit(X, y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert_same(copy, fitted, X)
+    assert [spectrum.q for spectrum in copy.spectrum_] == [12, 12]
+
+
+@pytest.mark.parametrize("start", [None, np.random.default_rng(3)])
+def test_without_a_seed_and_of_passed_spectra_eigenvectors_are_stored(moons, start, monkeypatch):
+    X, _, y = moons
+    fits = [sm.STORM(q=20, random_state=start).fit(X, y)]
+    fits.append(sm.STORM(q=20).fit(X, y, graph=fits[0].spectrum_))
+    monkeypatch.delattr("specmargin.spectra.reuse.eigenpairs_of")
+    for fitted in fits:
+        assert_same(pickle.loads(pickle.dumps(fitted)), fitted, X)
+
+
+def test_other_eigenvectors_than_those_of_the_fit_are_told(moons):
+    X, _, y = moons
+    fitted = sm.STORM(q=20).fit(X, y)
+    kept = fitted._spectra[0]
+    state = {**kept.__getstate__(), "_checksum": 1}
+    other = object.__new__(type(kept))
+    vars(other).update(state)
+    with pytest.warns(SavedVersionWarning, match="computed again"):
+        spectrum = other.spectrum
+    np.testing.assert_array_equal(spectrum.eigenvectors, fitted.eigenvectors_)

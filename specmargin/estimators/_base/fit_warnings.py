@@ -141,8 +141,8 @@ def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None
     if isinstance(getattr(estimator, "class_balance", None), Mapping):
         return  # who gives the shares knows better than the labels
     low, high = credible_shares(labels.counts)
-    scores, told = estimator.scores_, getattr(estimator, "spectrum_", None)
-    if told is not None:  # samples that no label reaches say nothing of the shares
+    scores, told = estimator.scores_, [kept.spectrum for kept in getattr(estimator, "_spectra", ())]
+    if told:  # samples that no label reaches say nothing of the shares
         scores, predicted = reached(told, scores), reached(told, predicted)
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     # With two classes this rule is always in force.

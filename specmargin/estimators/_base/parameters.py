@@ -355,4 +355,4 @@ class Composed(BaseEstimator):
     def _is_precomputed(self) -> bool:
         """Whether matrices of a kernel are passed instead of samples."""
         kernel = getattr(self, "kernel", None)
-        return kernel.is_precomputed if isinstance(kernel, Kernel) else is_precomputed(kernel)
+        return kernel.is_precomputed if isinstance(kernel, Kernel) else kernel is not None and is_precomputed(kernel)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin import solvers
-from specmargin.checks import Rule, outside
+from specmargin.checks import Rule
 from specmargin.estimators._base.bound import bound_in_use, within_bound
 from specmargin.estimators._base.changed_model import ChangedModel, changes
 from specmargin.estimators._base.classifier import SemiSupervisedClassifier
@@ -32,7 +32,7 @@ from specmargin.solvers.parts import Solver
 from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
 from specmargin.spectra import Spectrum, extend
 from specmargin.spectra.extension import harmonic
-from specmargin.spectra.reuse import USUAL_Q, labeled_eigenpairs, labeled_part, reached, reused, whole_eigenspaces
+from specmargin.spectra.reuse import KeptSpectrum, reached, reused
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 _PER_GRAPH = ("graph", "laplacian", "q")
@@ -63,6 +63,18 @@ class Described(NamedTuple):
     q: int | None
 
 
+def spectrum_of(fitted: Any) -> Any:
+    """Return the eigenpairs that a fitted estimator keeps; a list of them for several graphs."""
+    spectra = [kept.spectrum for kept in fitted._spectra]
+    return spectra if len(spectra) > 1 else spectra[0]
+
+
+def eigenvectors_of(fitted: Any) -> FloatArray:
+    """Return their eigenvectors (n, q), those of several graphs next to each other."""
+    vectors = [kept.spectrum.eigenvectors for kept in fitted._spectra]
+    return np.hstack(vectors) if len(vectors) > 1 else np.asarray(vectors[0])
+
+
 class GraphSpectrumClassifier(SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
@@ -82,16 +94,19 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
     _unreached: ClassVar[str] = INTERCEPT
     _parameter_rules: ClassVar[Mapping[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
     _places: list[Any]
+    _spectra: list[KeptSpectrum]
+    spectrum_, eigenvectors_ = property(spectrum_of), property(eigenvectors_of)
 
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
-        spectra = self._spectra(graph, labels)
+        self._spectra = self._kept(graph, labels)
+        spectra = [kept.spectrum for kept in self._spectra]
         over = spectra if len(spectra) > 1 else spectra[0]
         if self.model is None:
             answers = [self._solve(over, binary, AS_IT_IS) for binary in labels.one_vs_rest()]
         else:
             answers = [self._solve(over, binary, change) for binary, change in changes(self, X, labels)]
-        scores = self._record(spectra, answers)
-        self.balance_ = Balance.of(reached(spectra, scores), labels, self.class_balance)
+        scores = self._record(answers)
+        self.balance_ = Balance.of(reached(over, scores), labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
     def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
@@ -100,22 +115,17 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
         return Balance.of(reached(self.spectrum_, scores), labels, self.class_balance)(scores)
 
-    def _spectra(self, graphs: list[Graph], labels: Labels) -> list[Spectrum]:
+    def _kept(self, graphs: list[Graph], labels: Labels) -> list[KeptSpectrum]:
         """Return the eigenpairs of the labelled components of the graphs: of those that were passed, or computed."""
-        spectra = []
-        for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True):
-            if isinstance(W, Spectrum):
-                W = labeled_part(W, labels.labeled)
-            else:
-                q = min(USUAL_Q, W.shape[0]) if own.q is None else own.q
-                options = {"of": own.laplacian.of, "random_state": self.random_state}
-                W = labeled_eigenpairs(W, labels.labeled, q, **options)
-            spectra.append(whole_eigenspaces(W, stacklevel=outside()))
-        return spectra
+        return [
+            KeptSpectrum(W, labels.labeled, own.q, own.laplacian, self.random_state)
+            for W, own in zip(graphs, self._per_graph(len(graphs)), strict=True)
+        ]
 
-    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
+    def _record(self, answers: list[Answer]) -> FloatArray:
         """Keep what was learned; return the decisions of the training samples."""
         classifiers = [answer.classifier.variables for answer in answers]
+        spectra = [kept.spectrum for kept in self._spectra]
         delta = np.array([variables["delta"] for variables in classifiers])
         ends = np.cumsum([spectrum.q for spectrum in spectra])[:-1]
         shares = np.column_stack([part.sum(axis=1) for part in np.split(delta, ends, axis=1)])
@@ -123,11 +133,7 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         binary = len(answers) == 1
         self.delta_ = delta[0] if binary else delta
         self.graph_weights_ = shares[0] if binary else shares
-        self.spectrum_ = spectra if len(spectra) > 1 else spectra[0]
         self.eigenvalues_ = np.concatenate([spectrum.eigenvalues for spectrum in spectra])
-        # One graph's are not copied: they are the largest part of what is kept.
-        first = spectra[0].eigenvectors
-        self.eigenvectors_ = np.hstack([s.eigenvectors for s in spectra]) if len(spectra) > 1 else first
         self.intercept_ = np.array([float(variables["b"]) for variables in classifiers])
         self.result_ = unpacked([answer.result for answer in answers])
         if hasattr(self, "B"):
@@ -136,17 +142,6 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         # Each graph extends its own share of the decisions by its own neighbours; they are balanced afterwards.
         self._parts = [scores] if len(spectra) == 1 else _of_graphs(spectra, classifiers)
         return scores
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if isinstance(state.get("spectrum_"), list):
-            del state["eigenvectors_"]  # those of the spectra, next to each other
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if isinstance(spectra := state.get("spectrum_"), list):
-            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
     def _solve(self, spectrum: Any, labels: Labels, change: ChangedModel) -> Answer:
         raise NotImplementedError
@@ -236,10 +231,9 @@ class SpectrumClassifier(GraphSpectrumClassifier):
 
     def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
-        spectra = self._spectra(graph, labels)
-        return self._built(
-            spectra if len(spectra) > 1 else spectra[0], labels, ChangedModel.of(self, X, labels.classes[1])
-        )
+        spectra = [kept.spectrum for kept in self._kept(graph, labels)]
+        over = spectra if len(spectra) > 1 else spectra[0]
+        return self._built(over, labels, ChangedModel.of(self, X, labels.classes[1]))
 
     def _solve(self, spectrum: Any, labels: Labels, change: ChangedModel) -> Answer:
         bound = getattr(self, "B", np.inf)
