@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -19,13 +20,26 @@ import scipy.sparse as sp
 from specmargin.kernels import LandmarkFeatures, gram, resolve_gamma
 from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["FeatureMap", "PrincipalComponents", "RadialFeatures", "Whitened"]
+__all__ = ["FeatureMap", "Known", "PrincipalComponents", "RadialFeatures", "Whitened", "once"]
 
 _DENSE = 2000  # rows or columns up to which principal components are exact
 _LARGE = 1000  # rows and columns from which on they are searched for in single precision
 _DEPENDENT = 1e-10  # what the other landmarks leave of the diagonal of an RBF kernel, 1
 _CONSTANT = 1e-20  # variance of a feature of a kernel whose diagonal is 1
 _NOISE = 1e-10  # of the largest variance: components below are rounding
+
+
+Known: TypeAlias = dict[Any, Any]
+"""What maps have computed of the same new samples, by what it is and the identity of what it follows from."""
+
+
+def once(known: Known | None, what: Hashable, compute: Callable[[], Any]) -> Any:
+    """Return what is known, or compute it and keep it."""
+    if known is None:
+        return compute()
+    if what not in known:
+        known[what] = compute()
+    return known[what]
 
 
 class FeatureMap(ABC):
@@ -47,8 +61,8 @@ class FeatureMap(ABC):
         return np.asarray(self.values.T @ self.values / len(self.values))
 
     @abstractmethod
-    def at(self, X: Matrix) -> FloatArray:
-        """Return the features of new samples, (m, r)."""
+    def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
+        """Return the features of new samples, (m, r); what several maps compute of them is in `known`, or put there."""
 
     def reduced(self, columns: FloatArray) -> Self | None:
         """Return the map of the features times `columns` (r, k), for new samples alone; None where nothing is saved."""
@@ -109,7 +123,7 @@ class PrincipalComponents(FeatureMap):
         self.products = None if products is None else products * scale**2
         """Inner products (n, n) of the rows, centred where dense, if they had to be computed."""
 
-    def at(self, X: Matrix) -> FloatArray:
+    def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the scores of new samples, (m, r)."""
         if sp.issparse(X):
             return np.asarray(X @ self._directions) - (self._centre @ self._directions + self._mean)
@@ -190,7 +204,7 @@ class Whitened(FeatureMap):
         self._deviations = leading.std(axis=0)
         self.values = leading / self._deviations
 
-    def at(self, X: Matrix) -> FloatArray:
+    def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the whitened scores of new samples, (m, r)."""
         return self._components.at(X)[:, : self._m] / self._deviations
 
@@ -246,7 +260,7 @@ class RadialFeatures(FeatureMap):
         # Penalties are relative: what is only rounding would count as much as anything.
         self.values = np.where(centred.var(axis=0) > _CONSTANT, centred, 0.0)
 
-    def at(self, X: Matrix) -> FloatArray:
+    def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the features of new samples, (m, r)."""
         rows = X if self._components is None else self._components.at(X)[:, : self._width]
         return self._map(rows) - self._mean

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from specmargin.graphs import LaplacianOperator, NeighborSearch, laplacian
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
-from specmargin.tables.candidates.ambient_maps import FeatureMap
+from specmargin.tables.candidates.ambient_maps import FeatureMap, Known, once
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph"]
@@ -176,9 +176,10 @@ class Eigenvectors(FeatureMap):
         self.values = values - self._mean
         self.covariance = np.eye(q) - np.outer(self._mean, self._mean)  # orthonormal columns
 
-    def at(self, X: Matrix) -> FloatArray:
+    def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the means of the neighbours' values, (m, q)."""
-        distances, indices = self._view.neighbors(X)
+        view = self._view
+        distances, indices = once(known, id(view), lambda: view.neighbors(X))
         ties = _tied(distances[:, : self._k], indices[:, : self._k], self._width, len(self.values))
         return extend(self.values, ties)
 

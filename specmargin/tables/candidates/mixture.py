@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -21,6 +22,7 @@ from scipy.stats import chisquare
 
 from specmargin.objectives.held_out.calibration import calibrated_scales, class_probabilities, log_probabilities
 from specmargin.tables.candidates.agreement import disagreement_ratio
+from specmargin.tables.candidates.ambient_maps import Known, once
 from specmargin.tables.candidates.constants import CONSTANTS, SUPERVISED, Constants
 from specmargin.tables.candidates.offsets import log_offsets
 from specmargin.tables.candidates.training import CandidateGroup
@@ -249,13 +251,12 @@ def _batches(m: int, columns: int) -> list[slice]:
 
 def _values_at(groups: Sequence[CandidateGroup], used: BoolArray, X: Matrix) -> list[FloatArray]:
     """Return the features of new samples for each group, none for groups that are not read."""
-    known: dict[int, FloatArray] = {}
-    out = []
-    for group, own, _ in _placed(groups, used):
-        if len(own) and id(group.map) not in known:
-            known[id(group.map)] = group.map.at(X)
-        out.append(known.get(id(group.map), np.empty((X.shape[0], 0))))
-    return out
+    known: Known = {}
+    nothing = np.empty((X.shape[0], 0))
+    return [
+        once(known, id(group.map), partial(group.map.at, X, known)) if len(own) else nothing
+        for group, own, _ in _placed(groups, used)
+    ]
 
 
 def _reduced(groups: Sequence[CandidateGroup]) -> list[CandidateGroup]:
