@@ -1,12 +1,14 @@
-"""What AutoSSL costs next to LabelSpreading, and what it does with a class of one sample in fifty.
+"""What AutoSSL costs next to LabelSpreading and LapSVM, and what it does with a class of one sample in fifty.
 
     python benchmarks/auto_ssl.py            1,500 and 20,000 digits, five sets of 1:50, eight draws
     python benchmarks/auto_ssl.py --quick    500 of scikit-learn's digits, two moons, two draws
+    python benchmarks/auto_ssl.py --predict  what predictions cost alone
 
 Cost: seconds of the processor of a fit with 100 labels, in units of ``LabelSpreading(kernel="knn")`` on the same
-samples in the same process. A class of one in fifty: 1,000 samples, 20 of them of the rare class, 150 labels, 3 of them
-of the rare class; balanced accuracy on the unlabelled samples, next to ``SVC(class_weight="balanced")``. How well it
-does on sets of even classes is the table ``python -m reproduction tables auto_ssl``.
+samples in the same process; of `predict` at 1,000 new samples, in units of LapSVM's. A class of one in fifty: 1,000
+samples, 20 of them of the rare class, 150 labels, 3 of them of the rare class; balanced accuracy on the unlabelled
+samples, next to ``SVC(class_weight="balanced")``. How well it does on sets of even classes is the table ``python -m
+reproduction tables auto_ssl``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import _harness as harness
@@ -86,6 +89,23 @@ def cost(report: harness.Report, name: str, X: np.ndarray, y: np.ndarray, repeat
     report.add(f"cost: {name}, n = {len(X):,}", float(np.median(ratios)), "fits", note=note, **goal)
 
 
+def predictions(report: harness.Report, n: int, d: int) -> None:
+    """Compare the predictions of new samples, in the processor's time of rounds that alternate."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=n)
+    X = rng.normal(size=(n, d)) + 0.6 * truth[:, None] * (np.arange(d) < 6)
+    if d == 2:
+        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.2, random_state=0)
+    y, new = np.where(rng.permutation(n) < LABELS, truth, -1), X[rng.integers(n, size=1000)]
+    new = new + 0.3 * rng.normal(size=new.shape)
+    fitted = {"ours": sm.AutoSSL().fit(X, y), "LapSVM": sm.LapSVM().fit(X, y)}
+    rivals = {name: partial(model.predict, new) for name, model in fitted.items()}
+    times = harness.compare(rivals, repeats=9, clock=time.process_time)
+    note = f"{1e3 * min(times['ours']):.1f} and {1e3 * min(times['LapSVM']):.1f} ms at best"
+    share = harness.ratio(times, "ours", "LapSVM")
+    report.add(f"predict / LapSVM's, n = {n:,}, {d} features", share, at_most=5.0, note=note)
+
+
 def rare(report: harness.Report, name: str, X: Any, y: np.ndarray, draws: int) -> None:
     """Compare balanced accuracies where one sample in fifty is positive."""
     scores = []
@@ -106,9 +126,14 @@ def rare(report: harness.Report, name: str, X: Any, y: np.ndarray, draws: int) -
 
 def main() -> None:
     """Measure both."""
-    given = harness.options(str(__doc__).partition("\n")[0])
+    given = harness.options(str(__doc__).partition("\n")[0], predict="what predictions cost alone")
     warnings.simplefilter("ignore")
     report = harness.Report("auto_ssl", "AutoSSL: cost in LabelSpreadings, and rare classes")
+    for n, d in ((500, 20),) if given.quick else ((1000, 2), (1000, 20), (2000, 50), (4000, 20), (4000, 50)):
+        predictions(report, n, d)
+    if given.predict:
+        report.write()
+        return
     sizes: list[tuple[str, Callable[[], Data], int]] = [
         ("MNIST 3 and 8", lambda: mnist(given.data, 3, 8), 1500),
         ("MNIST", lambda: mnist(given.data), 1500),

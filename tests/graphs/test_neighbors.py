@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from specmargin.graphs import (
@@ -426,3 +427,17 @@ def test_long_lists_begin_with_those_of_every_shorter_list(rng, sparse):
     copies.lists(10)
     assert (copies.distances(copies.rows, np.repeat(np.arange(24), 5), copies.lists(5).ravel()) == 0).all()
     assert (copies.lists(5) != np.arange(24)[:, None]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 7, 784])
+def test_distances_of_pairs_are_those_of_scikit_learn_to_the_last_bit(dtype, d, monkeypatch):
+    rng = np.random.default_rng(d)
+    A, B = (rng.normal(size=(n, d)).astype(dtype) + 3 for n in (50, 70))
+    rows, cols = rng.integers(50, size=3000), rng.integers(70, size=3000)
+    expected = paired_euclidean_distances(A[rows], B[cols])
+    for cached in (100_000, 1):
+        monkeypatch.setattr(_nearest, "_CACHED", cached)
+        for metric in ("euclidean", "l2"):
+            np.testing.assert_array_equal(_nearest.pair_distances(A, B, rows, cols, metric), expected)
+    assert _nearest.pair_distances(A, B, rows[:0], cols[:0], "euclidean").shape == (0,)

@@ -18,6 +18,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.kernels import LandmarkFeatures, gram, resolve_gamma
+from specmargin.kernels.matrices import near_origin, squared_distances
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["FeatureMap", "Known", "PrincipalComponents", "RadialFeatures", "Whitened", "once"]
@@ -263,7 +264,9 @@ class RadialFeatures(FeatureMap):
     def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the features of new samples, (m, r)."""
         rows = X if self._components is None else self._components.at(X)[:, : self._width]
-        return self._map(rows) - self._mean
+        landmarks = self._map.landmarks  # which the kernels of several widths share
+        squares = once(known, id(landmarks), lambda: squared_distances(*near_origin(rows, landmarks)))
+        return np.asarray(np.exp(-self._map.gamma * squares) @ self._map.W - self._mean)
 
     def reduced(self, columns: FloatArray) -> RadialFeatures:
         """Return the map of the features times `columns`."""

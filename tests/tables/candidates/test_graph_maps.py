@@ -5,6 +5,8 @@ import pytest
 
 from specmargin.graphs import knn_graph, neighbor_weights
 from specmargin.spectra import extend, laplacian_eigenpairs
+from specmargin.tables.candidates import ambient_maps
+from specmargin.tables.candidates.ambient_maps import RadialFeatures
 from specmargin.tables.candidates.graph_maps import Eigenvectors, NeighborView, filter_spectra, heat_graph
 
 
@@ -61,3 +63,20 @@ def test_neighbours_from_inner_products_are_those_of_the_search():
     np.testing.assert_allclose(computed.distances, searched.distances, atol=1e-10)
     assert computed.distances[7, 0] == 0.0
     assert computed.neighbors(X[7:8])[0][0, 0] == 0.0
+
+
+def test_what_several_maps_compute_of_new_samples_is_computed_once(X, monkeypatch):
+    view = NeighborView(X, 15)
+    maps = [Eigenvectors(heat_graph(view, k, len(X)), q=10, view=view, k=k) for k in (2, 5, 15)]
+    maps += [RadialFeatures(X, width=width, rank=20, landmarks=X) for width in (0.5, 1.0)]
+    new = np.random.default_rng(1).standard_normal((20, 3))
+    alone = [features.at(new) for features in maps]
+    calls = []
+    for place, name in ((NeighborView, "neighbors"), (ambient_maps, "squared_distances")):
+        own = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *given, own=own, name=name: calls.append(name) or own(*given))
+    known = {}
+    for features, values in zip(maps, alone, strict=True):
+        np.testing.assert_array_equal(features.at(new, known), values)
+    assert calls == ["neighbors", "squared_distances"]
+    np.testing.assert_allclose(alone[3], maps[3]._map(new) - maps[3]._mean, atol=1e-12)
