@@ -2,8 +2,8 @@
 
 Numbers are flint's arb: a midpoint of `BITS` bits and a radius, so that every expression encloses its exact value.
 Vectors are numpy arrays of balls, matrices arb_mat. Floats only guess (factors, solutions of linear systems), and balls
-judge what they guessed; `least_eigenvalue` alone reckons with floats, of whole numbers that they hold exactly. All of
-it is called within ``flint.ctx.workprec(BITS)``.
+judge what they guessed; `least_eigenvalue` alone reckons with floats: whole numbers that they hold exactly, and a rest
+whose rounding is bounded. All of it is called within ``flint.ctx.workprec(BITS)``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dlauum, dpotrf
 
 from cvxproof.exceptions import SolverNotInstalledError
 from cvxproof.typing import AnyArray, FloatArray
@@ -144,12 +146,12 @@ positive_part = np.frompyfunc(lambda t: t.max(ZERO), 1, 1)
 def sparse_times(A: FloatArray) -> Product:
     """Return x -> A x for a matrix of floats of which most are zero, by balls of the others only."""
     row, at = divmod(np.flatnonzero(A), len(A))
-    entry, first, rows = balls(A[row, at]), np.flatnonzero(np.diff(row, prepend=-1)), np.unique(row)
+    entry, first = balls(A[row, at]), np.flatnonzero(np.diff(row, prepend=-1))
 
     def product(x: AnyArray) -> AnyArray:
         out = balls(np.zeros(len(A)))
         if len(row):
-            out[rows] = np.add.reduceat(entry * x[at], first)
+            out[row[first]] = np.add.reduceat(entry * x[at], first)
         return out
 
     return product
@@ -165,17 +167,12 @@ def exact_bits(n: int) -> int:
     return (50 - n.bit_length()) // 2
 
 
-def tail_bits(n: int) -> int:
-    """Return bits with sqrt(n) 2^(bits - 1) < 2^26, for n of up to 16 bits."""
-    return 27 - (n.bit_length() + 1) // 2
-
-
-def slices(A: FloatArray, bits: int, count: int, k: int | None = None) -> tuple[FloatArray, int, float]:
+def slices(A: FloatArray, bits: int, count: int) -> tuple[FloatArray, int, float]:
     """Return integers A_i, k and the most that A differs by from 2^k sum_i 2^(-i bits) A_i, in units of 2^k.
 
-    |A_0| <= 2^bits where k is not given, and the others are at most half of that.
+    |A_0| <= 2^bits, and the others are at most half of that.
     """
-    k, parts = int(np.frexp(largest_size(A))[1]) - bits if k is None else k, np.empty((count, *A.shape))
+    k, parts = int(np.frexp(largest_size(A))[1]) - bits, np.empty((count, *A.shape))
     A = np.ldexp(A, -k)
     for part in parts:
         np.rint(A, out=part)
@@ -248,34 +245,41 @@ def dominance(A: FloatArray, A_times: Product | None = None) -> Ball:
 def least_eigenvalue(A: FloatArray, guess: float | None = None) -> Ball:
     """Return a proved lower bound on the smallest eigenvalue: s - |E| where A = sI + RR' + E, whatever s and R are.
 
-    A is symmetric to the last bit. R is guessed: the Cholesky factor of A - sI for a guess s, else by eigenvectors. It
-    is cut into integers of few bits, R = 2^k (R_0 + 2^-bits R_1 + 2^-2bits R_2), so that floats hold all sums of
-    R_i R_j' without any rounding, in whatever order they are added. They are integers of at most 2^53: rows of R_0 have
-    norms of at most 2^26, and sqrt(n) times the entries of R_1 and R_2, at most 2^(bits - 1), is no more than that.
-    R_1 R_2' and R_2 R_2' are left out, and bounded. Only the subtractions from A round, each by at most 2^-53 of what
-    is left, and that is small where R was guessed well.
+    A is symmetric to the last bit. R is guessed, upper triangular: the Cholesky factor of A - sI for a guess s, else by
+    eigenvectors. It is 2^k (H + W) with |W| <= 1/2. H are integers with rows of norms of about 2^26, so that floats
+    hold all sums of HH', at most 2^53, without any rounding, in whatever order they are added. What is left of RR' is
+    SW' + WS' with S = H + W / 2, where the rounding of sums of n products is bounded, in any order again, by 2^-53 n of
+    what is small itself. Only the subtractions from A round besides, each by at most 2^-53 of what is left, and that is
+    small where R was guessed well. Of symmetric matrices the upper half is looked at.
     """
     n = len(A)
     if guess is None:
         values, V = np.linalg.eigh(A)
-        guess, R = float(values[0]), V * np.sqrt(values - values[0])
+        guess = float(values[0])
+        R = qr((V * np.sqrt(values - guess))[::-1].T, mode="r", check_finite=False)[0].T[::-1, ::-1]
     else:
-        R = np.linalg.cholesky(A - guess * np.eye(n))
-    bits = tail_bits(n)
+        reversed_, failed = dpotrf((A - guess * np.eye(n))[::-1, ::-1].T, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError
+        R = reversed_[::-1, ::-1]
     norm = np.linalg.norm(R, axis=1).max()
-    (head, tail, rest), k, _ = slices(R, bits, 3, int(np.frexp(norm)[1]) - 26)
-    E, product, rounded = A.copy(), np.empty((n, n)), 0.0
-    for level, left, right in ((0, head, head), (1, head, tail), (2, head, rest), (2, tail, tail)):
-        np.matmul(left, right.T, out=product)
-        product *= np.ldexp(1.0, 2 * k - level * bits)
-        for half in (product,) if left is right else (product, product.T):
-            E -= half
-            rounded += largest_size(E)
+    k = int(np.frexp(norm)[1]) - 26
+    W = np.ldexp(np.asfortranarray(R), -k)
+    H = np.rint(W)
+    W -= H
+    S, E, rounded = H + W / 2, np.triu(A), 0.0
+    for product in (dlauum(H)[0], mixed := dtrmm(1.0, S, W.T), mixed.T):
+        E -= product * np.ldexp(1.0, 2 * k)
+        rounded += largest_size(E)
     E.flat[:: n + 1] -= guess
-    # What is left out, twice what was rounded, and more than is lost below the range of normal floats: of every entry.
-    wrong = arb(np.ldexp(n * norm**2, -50 - bits)) + 2.0**-52 * (rounded + largest_size(E)) + 1e-300
-    # Sums of n floats above zero err by less than 2^-52 n of them; rows bound the norm of a symmetric matrix.
-    return (guess - arb(np.abs(E).sum(axis=1).max()) * (1 + 2.0**-50 * (n + 8)) - n * wrong).lower()
+    # Two sums of n products err by less than 2^-53 (n + 2) |S| |W| each, S being rounded too: twice that, twice what
+    # the subtractions round, and more than is lost below the range of normal floats, of every entry.
+    least = np.linalg.norm(W, axis=1).max() + 2.0**-26
+    wrong = arb(np.ldexp(norm * least * (n + 2), k - 51)) + 2.0**-52 * (rounded + largest_size(E)) + 1e-300
+    # Sums of n floats above zero err by less than 2^-51 n of them; rows bound the norm of a symmetric matrix.
+    E = np.abs(np.triu(E))
+    rows = E.sum(axis=1) + E.sum(axis=0) - E.diagonal()
+    return (guess - arb(rows.max()) * (1 + 2.0**-50 * (n + 8)) - n * wrong).lower()
 
 
 class Shift(NamedTuple):

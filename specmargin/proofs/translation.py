@@ -276,7 +276,9 @@ def _dense(K: Any, name: str) -> FloatArray:
             f"{name} is of {n} samples and not stored: it can be verified up to {DENSE}. Pass a matrix, or verify the "
             "same problem on fewer samples."
         )
-    full = K.toarray() if sp.issparse(K) else np.asarray(K) if isinstance(K, KernelOperator) else K @ np.eye(n)
+    if sp.issparse(K):
+        return np.asarray(((K + K.T) / 2).toarray())
+    full = np.asarray(K) if isinstance(K, KernelOperator) else K @ np.eye(n)
     return np.asarray((full + full.T) / 2)
 
 
