@@ -41,7 +41,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, symmetric
 from specmargin.objectives.contract import ANY, Arrays, ByName, Shapes
 from specmargin.objectives.rounding.clustering import Envelope, centred_kernel
-from specmargin.objectives.rounding.products import Products
+from specmargin.objectives.rounding.lapsvm import Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike

@@ -46,7 +46,7 @@ from specmargin.objectives.intercept import balanced, exactly_balanced, hinge_in
 from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.objectives.rounding import lapsvm as rounding
-from specmargin.objectives.rounding.products import Image, Products
+from specmargin.objectives.rounding.lapsvm import Image, Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray, MatrixLike

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin import objectives
-from specmargin.objectives.rounding import products
-from specmargin.objectives.rounding.products import Products
+from specmargin.objectives.rounding import lapsvm as rounding
+from specmargin.objectives.rounding.lapsvm import Products
 
 N = 6
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
@@ -63,7 +63,7 @@ class ByProducts:
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_graph_that_is_too_large_to_store_is_used_by_its_products(stored, rng, monkeypatch):
     if not stored:
-        monkeypatch.setattr(products, "_STORED", N - 1)
+        monkeypatch.setattr(rounding, "_STORED", N - 1)
     L = ByProducts()
     own, x = Products(EYE, L), rng.normal(size=N)
     Lx, error = own.graph(x)

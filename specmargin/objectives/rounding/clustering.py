@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.objectives.rounding.products import Products
+from specmargin.objectives.rounding.lapsvm import Products
 from specmargin.rounding import UNIT, gamma, is_definite, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
 

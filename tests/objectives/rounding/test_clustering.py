@@ -10,7 +10,7 @@ from exact_fractions import fractions
 import specmargin as sm
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.objectives.rounding import clustering as bound
-from specmargin.objectives.rounding.products import Products
+from specmargin.objectives.rounding.lapsvm import Products
 
 
 def kernel(seed, n=9, offset=0.0):

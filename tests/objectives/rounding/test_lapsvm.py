@@ -12,8 +12,7 @@ from sklearn.preprocessing import KernelCenterer
 import specmargin as sm
 from specmargin.kernels import BlockKernel, LowRankKernel
 from specmargin.objectives import LapSVM
-from specmargin.objectives.rounding.lapsvm import dual_with_error, primal_with_error, residual
-from specmargin.objectives.rounding.products import Image, Products
+from specmargin.objectives.rounding.lapsvm import Image, Products, dual_with_error, primal_with_error, residual
 from specmargin.rounding import bounded_product
 
 
