@@ -490,9 +490,9 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (174, 35),
-    "STORM()": (173, 36),
-    "LapRLS()": (169, 36),
+    "LapSVM()": (173, 35),
+    "STORM()": (172, 36),
+    "LapRLS()": (168, 36),
     "S3VM('quasi_newton')": (119, 29),
 }
 

@@ -363,10 +363,8 @@ def width_of(X: Matrix, rule: str) -> float:
     """
     if rule == "scale":
         return _scale_gamma(X)
-    return _distance_gamma(X, "local") if rule == "local" else _median_gamma(X, rule)
-
-
-def _median_gamma(X: Matrix, rule: str) -> float:
+    if rule == "local":
+        return _distance_gamma(X, rule)
     return _distance_gamma(X, "median") / (multiple_of_median(rule) or 1.0) ** 2
 
 

@@ -36,7 +36,6 @@ __all__ = [
     "shrunken_cut",
     "shrunken_shares",
     "sparse_share",
-    "trust_in_shares",
 ]
 
 CUT_LABELS = 20.0
@@ -69,17 +68,6 @@ def shrunken_shares(counts: FloatArray | IntArray, pseudo_labels: float = _PSEUD
     """
     more = np.asarray(counts) + pseudo_labels
     return np.asarray(more / more.sum())
-
-
-def trust_in_shares(n_labeled: float, trusted: float) -> float:
-    """Return the weight min(1, trusted / l) of the labels' shares, next to that of shares that scores have themselves.
-
-    Examples
-    --------
-    >>> trust_in_shares(4, 10.0), trust_in_shares(50, 10.0)
-    (1.0, 0.2)
-    """
-    return min(1.0, trusted / max(float(n_labeled), 1.0))
 
 
 def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
@@ -128,7 +116,7 @@ def sparse_share(scores: FloatArray, counts: FloatArray | IntArray) -> float:
     density = np.interp((at[1:] + at[:-1])[gaps] / 2.0, np.arange(_BINS + 1), smooth / smooth.mean())
     share = 1.0 - (gaps + 1) / n
     l = float(np.sum(counts))
-    pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * trust_in_shares(l, CUT_LABELS))
+    pseudo = max(_PSEUDO_LABELS, _MORE_PSEUDO_LABELS * min(1.0, CUT_LABELS / max(l, 1.0)))
     l0, l1 = np.asarray(counts, dtype=np.float64) + pseudo - 1.0
     log_weight = l1 * np.log(share) + l0 * np.log1p(-share) - _POWER * np.log(density + _FLOOR)
     weight = np.exp(log_weight - log_weight.max()) * np.diff(at)[gaps]
@@ -335,5 +323,5 @@ def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     >>> shrunken_cut(np.array([0.1, 0.2, 0.3, 0.9]), encode_labels([0, 1, -1, -1]))  # half of them
     0.25
     """
-    trust = trust_in_shares(labels.n_labeled, CUT_LABELS)
+    trust = min(1.0, CUT_LABELS / max(labels.n_labeled, 1))
     return cut(f, float(trust * sparse_share(f, labels.counts) + (1.0 - trust) * np.mean(f > 0)))

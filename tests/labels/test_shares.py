@@ -17,15 +17,12 @@ from specmargin.labels.shares import (
     shrunken_cut,
     shrunken_shares,
     sparse_share,
-    trust_in_shares,
 )
 
 
-def test_shares_and_trust_by_hand():
+def test_shares_by_hand():
     np.testing.assert_allclose(shrunken_shares(np.array([3.0, 0.0, 1.0])), np.array([5, 2, 3]) / 10)
     np.testing.assert_allclose(shrunken_shares(np.array([3, 1]), 1.0), np.array([4, 2]) / 6)
-    assert [trust_in_shares(l, 10.0) for l in (0, 1, 10, 40)] == [1.0, 1.0, 1.0, 0.25]
-    assert trust_in_shares(40, 20.0) == 0.5
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (3, 9), (50, 10), (2, 3, 5), (1, 1, 1, 40)])

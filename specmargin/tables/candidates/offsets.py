@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specmargin.labels.shares import cut, shrunken_shares, sparse_share, trust_in_shares
+from specmargin.labels.shares import cut, shrunken_shares, sparse_share
 from specmargin.tables.candidates.constants import CONSTANTS, Constants
 from specmargin.typing import FloatArray
 
@@ -103,10 +103,10 @@ def _estimated_shares(log_p: FloatArray, counts: FloatArray, constants: Constant
     n_classes, labels = log_p.shape[1], even_labels(counts)
     own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
     if n_classes == 2:
-        trust = trust_in_shares(labels, constants.cut_labels)
+        trust = min(1.0, constants.cut_labels / max(float(labels), 1.0))
         share = sparse_share(log_p[:, 1] - log_p[:, 0], counts)
         return trust * np.array([1.0 - share, share]) + (1.0 - trust) * own
-    trust = trust_in_shares(labels, constants.share_labels)
+    trust = min(1.0, constants.share_labels / max(float(labels), 1.0))
     shares = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
     shares = np.maximum(shares, _LEAST / n_classes)
     return np.asarray(shares / shares.sum())
