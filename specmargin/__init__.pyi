@@ -38,6 +38,7 @@ from .estimators import (
     SpectralRidge,
     XuSpectralSVM,
 )
+from .estimators.sensitivity import Sensitivity, sensitivity
 from .estimators.storage import load, save
 from .estimators.with_unlabeled import WithUnlabeled
 from .exceptions import SolverError
@@ -95,6 +96,9 @@ __all__ = [
     "XuSpectralSVM",
     "RegularizedSpectralClustering",
     "RegularizedEigenmaps",
+    # what a weight changes
+    "sensitivity",
+    "Sensitivity",
     # tables of one's own
     "tables",
     "compare",

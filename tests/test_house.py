@@ -133,6 +133,7 @@ PRIVATE_READS = {
     "specmargin.estimators._base.calibrated": "of the estimator that is calibrated, and of clones of it",
     "specmargin.estimators._base.manifold": "of a clone of the same estimator",
     "specmargin.estimators._base.proved_decisions": "of the estimator whose decisions are compared",
+    "specmargin.estimators.sensitivity": "of the estimator whose scores change",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
     "specmargin.estimators._search.candidates": "of the estimator whose parameters it chooses",

@@ -41,6 +41,7 @@ NAMES = {
         *("SpectralRidge", "XuSpectralSVM", "RegularizedSpectralClustering", "RegularizedEigenmaps"),
     ],
     "tables.auto_ssl": ["AutoSSL"],
+    "estimators.sensitivity": ["Sensitivity", "sensitivity"],
     "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "Nodes", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],

@@ -215,6 +215,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             loss: Any = base.loss
             self._held_out = OnReduction(base.reduction.G, labels, loss, self.fit_intercept, known)
         self._keep_answers(results)
+        self._keep_last(base)
         f = [np.asarray(result.variables["f"]) for result in results]
         scores = f[0] if len(f) == 1 else np.column_stack(f)
         self.balance_ = Balance.of(scores, labels, self.class_balance)

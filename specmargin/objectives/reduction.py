@@ -13,8 +13,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,8 @@ _SINGULAR = (
     "specmargin.objectives.LapSVM.pivoted takes another road."
 )
 
+Inverse: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
 DAMPING = 0.01
 """c of `Reduction` over gamma_I, or over gamma_A per mean diagonal of K where that is larger: it bounds what S^-1 makes
 of unpenalised functions by 1/c, and costs G (1 + c |G|)^2 roundings."""
@@ -56,11 +58,18 @@ class Reduction:
         J K X, symmetric positive semidefinite: the deformed kernel at the labelled samples.
     c : float, default 0
         The c of `damped`.
+    inverse : callable, optional
+        What returns M^-1 r and K M^-1 r for r (n,) or (n, m) by the factors of M = S + c J'J K; None where these are
+        not kept.
     """
 
     damped: Any
     G: FloatArray
     c: float = 0.0
+    inverse: Inverse | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "inverse": None}  # a copy or a file need not hold the factors
 
     @cached_property
     def X(self) -> FloatArray:
@@ -87,9 +96,21 @@ class Reduction:
         solve = getattr(self.damped, "solve", None)
         return None if solve is None else np.asarray(solve(r))
 
+    def expanded(self, K: Any, labeled: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return S^-1 r and K S^-1 r by the factors that are kept."""
+        if self.inverse is None:
+            alpha = self.solve(r)
+            if alpha is None:
+                raise SolverError("this reduction is a copy without the factors; make it anew.")
+            return alpha, np.asarray(K @ alpha)
+        alpha, image = self.inverse(r)
+        rest = self.coefficients(self.c * image[labeled])
+        return alpha + rest, image + K @ rest
+
     def scaled(self, factor: float) -> Reduction:
         """Return the reduction of both gammas divided by a factor: the same functions, in other units."""
-        return Reduction(factor * self.damped, factor * self.G, self.c / factor)
+        inverse = None if self.inverse is None else partial(_times, factor, self.inverse)
+        return Reduction(factor * self.damped, factor * self.G, self.c / factor, inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,16 +224,26 @@ def reduce(
     if L is None or gamma_I == 0:
         R = K.factor[labeled] if isinstance(K, LowRankKernel) else None
         G = (kernel_rows(K, labeled)[:, labeled] if R is None else R @ R.T) / gamma_A
-        return Reduction(_units(K.shape[0], labeled) / gamma_A, (G + G.T) / 2)
+        return Reduction(_units(K.shape[0], labeled) / gamma_A, (G + G.T) / 2, inverse=partial(_ambient, K, gamma_A))
     c = damping(K, gamma_A, gamma_I)
     if isinstance(K, LowRankKernel):
-        damped, H = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
+        damped, H, inverse = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
     else:
-        damped, H = _in_full(K, L, labeled, gamma_A, gamma_I, c, dtype)
+        damped, H, inverse = _in_full(K, L, labeled, gamma_A, gamma_I, c, dtype)
     largest = float(np.abs(H).max(initial=0.0))
     if not np.isfinite(H).all() or np.abs(H - H.T).max(initial=0.0) > _ASYMMETRY * largest:
         raise SolverError(_SINGULAR)
-    return Reduction(damped, deformed(H, c)[0], c)
+    return Reduction(damped, deformed(H, c)[0], c, inverse)
+
+
+def _times(factor: float, inverse: Inverse, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+    alpha, image = inverse(r)
+    return factor * alpha, factor * image
+
+
+def _ambient(K: Any, gamma_A: float, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+    alpha = r / gamma_A
+    return alpha, np.asarray(K @ alpha)
 
 
 def _units(n: int, labeled: IntArray) -> FloatArray:
@@ -239,22 +270,30 @@ def deformed(H: FloatArray, c: float) -> tuple[FloatArray, FloatArray]:
 
 def _in_the_span(
     K: LowRankKernel, L: MatrixLike, labeled: IntArray, gamma_A: float, gamma_I: float, c: float
-) -> tuple[_WoodburyInverse, FloatArray]:
-    """Return (S + c J'J K)^-1 J' and its product with J K, by Woodbury's identity: K = F F'."""
+) -> tuple[_WoodburyInverse, FloatArray, Inverse]:
+    """Return M^-1 J' for M = S + c J'J K, its product with J K, and M^-1, by Woodbury's identity: K = F F'."""
     R = K.factor[labeled]
     P = gamma_I * K.penalty(L) + c * (R.T @ R)
     P[np.diag_indices_from(P)] += gamma_A
     try:
-        a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
+        factor = sla.cho_factor(P, check_finite=False)
     except sla.LinAlgError as error:
         raise SolverError(_SINGULAR) from error
-    return _WoodburyInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a
+    a = sla.cho_solve(factor, R.T, check_finite=False)
+
+    def inverse(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        f = K.factor @ sla.cho_solve(factor, K.factor.T @ r, check_finite=False)
+        alpha = r - gamma_I * (L @ f)
+        alpha[labeled] -= c * f[labeled]
+        return alpha / gamma_A, f
+
+    return _WoodburyInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a, inverse
 
 
 def _in_full(
     K: Any, L: MatrixLike, labeled: IntArray, gamma_A: float, gamma_I: float, c: float, dtype: npt.DTypeLike
-) -> tuple[FloatArray, FloatArray]:
-    """Return (S + c J'J K)^-1 J' and its product with J K, by an LU factorisation of the order n."""
+) -> tuple[FloatArray, FloatArray, Inverse]:
+    """Return M^-1 J' for M = S + c J'J K, its product with J K, and M^-1, by an LU factorisation of the order n."""
     A: FloatArray
     J, rows = _units(K.shape[0], labeled), kernel_rows(K, labeled)
     if sp.issparse(K):
@@ -273,16 +312,24 @@ def _in_full(
     def solve(rhs: FloatArray) -> FloatArray:
         return np.asarray(sla.lu_solve(lu, rhs.astype(dtype), check_finite=False), dtype=np.float64)
 
-    def residual(damped: FloatArray) -> FloatArray:
+    def residual(rhs: FloatArray, damped: FloatArray) -> FloatArray:
         image = K @ damped
-        left = J - gamma_A * damped - gamma_I * (L @ image)
+        left = rhs - gamma_A * damped - gamma_I * (L @ image)
         left[labeled] -= c * image[labeled]
         return np.asarray(left)
 
-    damped = solve(J)
     coarse = np.dtype(dtype) == np.float32
-    damped = _refined(damped, solve, residual) if coarse else damped + solve(residual(damped))
-    return damped, rows @ damped
+
+    def refined(rhs: FloatArray) -> FloatArray:
+        first = solve(rhs)
+        return _refined(first, solve, partial(residual, rhs)) if coarse else first + solve(residual(rhs, first))
+
+    def inverse(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        alpha = refined(r)
+        return alpha, np.asarray(K @ alpha)
+
+    damped = refined(J)
+    return damped, rows @ damped, inverse
 
 
 def _refined(

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import clone
@@ -48,6 +50,9 @@ _NATS = 1.0
 """Of 15 sets, half of them for confirmation, 1 was as good as 2 and better than 0 and 4, from 10 to 100 labels."""
 _FEWEST = 3
 """Numbers from which the deviation of an error can be seen."""
+_KEPT_SAMPLES = 3000
+"""Samples up to which the last fit keeps its kernel and factors: 144 MB at the most."""
+_LAST: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 _BATCH = 256  # samples whose kernel is computed to know its diagonal
 
 
@@ -238,8 +243,23 @@ class ManifoldModel:
         apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
         return apart, apart._objective(known, labels, graph)
 
+    def _keep_last(self: Any, objective: Any) -> None:
+        """Keep the problem of the last fit, with its factors, while its estimator lives and no other is fitted."""
+        _LAST.clear()
+        if objective.labels.n_samples <= _KEPT_SAMPLES and objective.is_reduced:
+            _LAST[self] = (self.result_, objective)
+
     def _objectives(self: Any) -> Any:
-        return self._apart()[1].one_vs_rest(self._remembered().labels)
+        kept = _LAST.get(self)
+        own = kept[1] if kept and kept[0] is self.result_ else self._apart()[1]
+        return own.one_vs_rest(self._remembered().labels)
+
+    def _values_of(self: Any, K: Any, alpha: FloatArray) -> Callable[[Matrix], FloatArray]:
+        """Return what gives K alpha at new samples, of several columns of coefficients."""
+        functions = copy(self._functions)
+        functions.kernel = K
+        coefficients = functions.from_dual(alpha).T
+        return lambda X: np.asarray(functions.values(X, coefficients))
 
     def _bounds_at(self: Any, X: Matrix, bounds: list[DecisionBounds]) -> list[DecisionBounds]:
         """Return bounds at new samples: those of each training sample, and how far k lets both differ."""

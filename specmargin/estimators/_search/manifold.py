@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -229,7 +229,7 @@ class RidgeCandidates(Candidates):
             ratio = ratio if paired else ratio_for(K, ratio)
             own = {"loss": "squared", "gamma_I": ratio, "fit_intercept": template.fit_intercept}
             unit = objectives.LapSVM(K, L, rows, **own)
-            return Deformed(params, ratio, unit.reduction, unit.K, pairs)
+            return Deformed(params, ratio, replace(unit.reduction, inverse=None), unit.K, pairs)  # one of many
 
         laplacians, spectral = self._laplacians(), False
         for kernel in self._kernels():

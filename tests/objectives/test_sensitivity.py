@@ -1,0 +1,163 @@
+"""Derivatives of LapSVM and LapRLS: central differences of refits, and what has none."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.kernels import LowRankKernel
+from specmargin.objectives.sensitivity import derivatives, pieced
+
+EIGHTH = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+LOSSES = ("hinge", "squared_hinge", "squared", "huber_hinge")
+
+
+def problem(seed, **options):
+    """Return a random problem of one of three kinds of functions, with weights of the labels or without."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(40, 90))
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.25, random_state=seed)
+    labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=int(rng.integers(3, 8)) * 2 + 1, random_state=seed))
+    if rng.random() < 0.5:
+        labels = labels.weighted(rng.uniform(0.5, 2.0, labels.n_labeled))
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    kernels = (
+        lambda: sm.kernels.gram(X, gamma=4.0),
+        lambda: LowRankKernel(sm.kernels.landmark_features(X, 25, gamma=4.0, random_state=0)(X)),
+        lambda: LowRankKernel(np.sqrt(n) * sm.spectra.laplacian_eigenpairs(W, q=20).eigenvectors[:, 1:]),
+    )
+    chosen = {
+        "loss": LOSSES[seed % 4],
+        "gamma_A": 10 ** rng.uniform(-3, 0),
+        "gamma_I": 10 ** rng.uniform(-2, 1),
+        "fit_intercept": bool(rng.random() < 0.6),
+    }
+    return sm.objectives.LapSVM(kernels[seed % 3](), sm.graphs.laplacian(W), labels, **(chosen | options))
+
+
+def solved(obj):
+    """Return decisions and the value of the optimum, and the pieces, to the last digit."""
+    found = sm.solvers.factorized(obj, tol=1e-13).variables
+    system = pieced(obj, found["f"][obj.labels.labeled], found["beta"])
+    v, b = system.optimum
+    units = np.zeros(obj.labels.n_samples)
+    units[obj.labels.labeled] = v
+    _alpha, g = obj.reduction.expanded(obj.K, obj.labels.labeled, units)
+    value = obj.scale * (
+        obj.margin_loss.value(obj.labels.sign * (g[obj.labels.labeled] + b)).sum() + v @ g[obj.labels.labeled]
+    )
+    return g + b, value, (system.free.tobytes(), system.curved.tobytes(), system.half.tobytes())
+
+
+def central(refit):
+    """Return the derivatives by differences of the eighth order, the step as long as the pieces stay."""
+    own = refit(0.0)
+    for h in (0.06, 0.02, 0.006, 0.002, 0.0005):
+        try:
+            pairs = [(refit((i + 1) * h), refit(-(i + 1) * h)) for i in range(4)]
+        except InvalidInputError:
+            continue
+        if all(one[2] == own[2] for pair in pairs for one in pair):
+            return [sum(w * (up[k] - down[k]) for w, (up, down) in zip(EIGHTH, pairs, strict=True)) / h for k in (0, 1)]
+    return None
+
+
+def compare(seed):
+    """Return the largest error of the derivatives of a problem, relative to their size; nan where it has none."""
+    obj = problem(seed)
+    found = sm.solvers.factorized(obj, tol=1e-13).variables
+    try:
+        at = derivatives(obj, found["f"][obj.labels.labeled], found["beta"])
+    except InvalidInputError:
+        return np.nan
+    weights = obj.labels.weights_or_ones
+    one = np.eye(len(weights))[seed % len(weights)]
+    weighted = lambda t, which: obj.with_(labels=obj.labels.weighted(weights * np.exp(t * which)))
+    k, c = seed % len(weights), weights[seed % len(weights)]
+    cases = [
+        (lambda t: obj.with_(gamma_A=obj.gamma_A * np.exp(t)), at.decisions[:, 0], at.objective["gamma_A"]),
+        (lambda t: obj.with_(gamma_I=obj.gamma_I * np.exp(t)), at.decisions[:, 1], at.objective["gamma_I"]),
+        (lambda t: weighted(t, np.ones(len(weights))), -at.decisions[:, :2].sum(axis=1), at.objective["C"]),
+        (lambda t: weighted(t, one), c * at.decisions[:, 2 + k], c * at.objective["label_weights"][k]),
+    ]
+    worst, size, value = 0.0, np.abs(found["f"]).max(), solved(obj)[1]
+    for made, decisions, objective in cases:
+        differences = central(lambda t, made=made: solved(made(t)))
+        if differences is not None:
+            worst = max(worst, np.abs(differences[0] - decisions).max() / max(np.abs(decisions).max(), 1e-4 * size))
+            worst = max(worst, abs(differences[1] - objective) / max(abs(objective), 1e-4 * value))
+    return worst
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_derivatives_are_central_differences(seed):
+    assert not compare(seed) > 1e-8
+
+
+@pytest.mark.slow
+def test_derivatives_of_two_hundred_problems():
+    errors = np.array([compare(seed) for seed in range(200)])
+    assert np.isfinite(errors).sum() >= 190
+    assert np.nanmax(errors) <= 1e-8
+
+
+def test_scaled_reductions_and_copies():
+    obj = problem(1, loss="squared")
+    other = obj.with_(gamma_A=3 * obj.gamma_A, gamma_I=3 * obj.gamma_I)
+    units = np.eye(obj.labels.n_samples)[:, :2]
+    _ = obj.reduction
+    assert "reduction" not in vars(other)
+    scaled = obj.with_(gamma_A=3 * obj.gamma_A, gamma_I=3 * obj.gamma_I)
+    assert "reduction" in vars(scaled)
+    for one, its in zip(
+        scaled.reduction.expanded(obj.K, obj.labels.labeled, units),
+        other.reduction.expanded(obj.K, obj.labels.labeled, units),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, its, rtol=1e-9, atol=1e-9 * np.abs(its).max())
+    with pytest.raises(SolverError, match="copy without the factors"):
+        pickle.loads(pickle.dumps(obj.reduction)).expanded(obj.K, obj.labels.labeled, units)
+
+
+def refusal(obj):
+    found = sm.solvers.factorized(obj, tol=1e-13).variables
+    with pytest.raises(InvalidInputError) as error:
+        derivatives(obj, found["f"][obj.labels.labeled], found["beta"])
+    return str(error.value)
+
+
+def test_an_intercept_that_is_an_interval_is_refused():
+    # Two labels, strongly regularised: both multipliers are at their bound, and any b between the margins will do.
+    K, labels = np.eye(3), sm.encode_labels([0, 1, -1])
+    assert "intercept is an interval" in refusal(sm.objectives.LapSVM(K, None, labels, gamma_A=10.0))
+
+
+def test_a_kink_is_refused():
+    # One sample and no intercept: f = 1 / gamma_A / 2 until that reaches the margin, from where on f = 1.
+    K, labels = np.eye(2), sm.encode_labels([0, 1])
+    at = {
+        gamma_A: sm.objectives.LapSVM(K, None, labels, gamma_A=gamma_A, fit_intercept=False)
+        for gamma_A in (0.4, 0.5, 0.6)
+    }
+    assert "kink at the decision of sample 0 and of 1 more" in refusal(at[0.5])
+    for gamma_A, slope in ((0.4, 0.0), (0.6, -0.5 / 0.6)):
+        found = sm.solvers.factorized(at[gamma_A], tol=1e-13).variables
+        got = derivatives(at[gamma_A], found["f"], found["beta"])
+        np.testing.assert_allclose(got.decisions[:, 0], slope * labels.sign, atol=1e-12)
+
+
+def test_a_loss_without_pieces_and_a_far_answer_are_refused():
+    obj = problem(0, loss="smooth_hinge")
+    with pytest.raises(InvalidInputError, match="not piecewise quadratic"):
+        derivatives(obj, obj.labels.sign, np.zeros(obj.labels.n_labeled))
+
+
+def test_samples_that_repeat_are_refused_where_both_are_free():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    labels = sm.encode_labels([0, 0, 1, 1])
+    obj = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=1.0), None, labels, gamma_A=0.01)
+    assert "depend on each other" in refusal(obj)
