@@ -253,8 +253,8 @@ def landmark_features(
     K = gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0)
     require_semidefinite(K, kernel=kernel, degree=degree, coef0=coef0, name="the kernel of the landmarks")
     tol = _NULL * max(float(K.diagonal().max()), 0.0)
-    C, order, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol)
+    C, order, rank, _ = sla.lapack.dpstrf(K.T, lower=0, tol=tol)
     if rank == 0:
         raise InvalidInputError(f"the kernel vanishes at all {Z.shape[0]} landmarks: check features and kernel.")
-    W = sla.solve_triangular(C[:rank, :rank], np.eye(rank), lower=True, overwrite_b=True, check_finite=False).T
-    return LandmarkFeatures(Z[order[:rank] - 1], np.asfortranarray(np.triu(W)), kernel, width, degree, coef0)
+    W = np.tril(sla.lapack.dtrtri(C[:rank, :rank], lower=0)[0].T).T
+    return LandmarkFeatures(Z[order[:rank] - 1], W, kernel, width, degree, coef0)

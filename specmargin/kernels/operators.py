@@ -171,7 +171,10 @@ class LowRankKernel(KernelOperator):
                 for start in range(0, m, _PANEL):
                     panel, below = slice(start, start + _PANEL), start if wide else 0
                     product[below:, panel] = F[:, below:].T @ (L @ np.ascontiguousarray(F[:, panel]))
-            whole = np.tril(product) + np.tril(product, -1).T if wide else (product + product.T) / 2
+            whole = np.tril(product) if wide else product / 2
+            whole += whole.T
+            if wide:
+                whole[np.diag_indices(m)] /= 2
             known[:] = [L, whole]
         return np.asarray(known[1])
 
