@@ -125,7 +125,7 @@ def of_planted(report: Report, count: int, path: Path) -> None:
         gap = sign * (known.optimum - bound)
         beyond += gap < 0 and kind != "sdp"  # whose entries CVXPY multiplies by a rounded root
         exact += gap == 0
-        worst = max(worst, float(abs(gap)) / max(abs(float(known.optimum)), known.terms))
+        worst = max(worst, float(abs(gap)) / (max(abs(float(known.optimum)), known.terms) or 1.0))
     report.add("known optima: bounds", made, "files", note="; ".join(failures[:5]))
     report.add("of these the optimum itself", exact, "files")
     report.add("of these beyond the optimum", beyond, "files", at_most=0)

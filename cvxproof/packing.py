@@ -32,6 +32,8 @@ _SPARSE: dict[str, tuple[str, ...]] = {
     "coo": ("data", "row", "col"),
 }
 
+_CONTRADICTION = "cvxproof.conic.contradictions.Contradiction"
+
 
 class Packing:
     """How values are packed: as which classes, by name.
@@ -52,7 +54,7 @@ class Packing:
     """
 
     def __init__(self, classes: Mapping[str, Any] | None = None) -> None:
-        self.classes = {"ConeProof": ConeProof, **(classes or {})}
+        self.classes = {"ConeProof": ConeProof, "Contradiction": _CONTRADICTION, **(classes or {})}
 
     def pack(self, value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
         """Return a value as JSON, and put its arrays into `arrays` under names that begin with `at`.

@@ -386,6 +386,8 @@ class SolveResult(AsText):
     log : ConeProof or another log, optional
         The proof of the bound: of a problem that was changed in CVXPY, or of any other one, always; of a search over
         labels where it was asked for.
+    contradiction : Contradiction, optional
+        Constraints of an infeasible problem that have no common point.
     """
 
     problem: str
@@ -401,6 +403,7 @@ class SolveResult(AsText):
     seconds: float = math.nan
     attempts: tuple[str, ...] = ()
     log: Any = None
+    contradiction: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))

@@ -7,11 +7,12 @@ from contextlib import suppress
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 __all__ = ["attribute_constraints", "named_constraints", "told_apart", "written_out"]
 
 _SIGNS = ("nonneg", "nonpos", "pos", "neg", "PSD", "NSD")
-_SHAPES = ("symmetric", "hermitian")
+_SHAPES = {"symmetric": "symmetric", "hermitian": "hermitian", "diag": "diagonal", "sparsity": "sparse"}
 
 
 def told_apart(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -37,27 +38,33 @@ def named_constraints(problem: cp.Problem) -> dict[str, Any]:
 def attribute_constraints(problem: cp.Problem, shapes: bool = False) -> dict[str, list[Any]]:
     """Return what the attributes of the variables ask for, by the name of the variable and the attribute.
 
-    With `shapes`, also that a variable is symmetric or hermitian, of which no solver sees anything.
+    With `shapes`, also that a variable is symmetric, hermitian, diagonal or sparse, of which no solver sees anything.
     """
     named: dict[str, list[Any]] = {}
     for variable in problem.variables():
         name, has, held = variable.name(), variable.attributes, variable.domain
-        signs, same = [sign for sign in _SIGNS if has[sign]], _same(variable) if shapes else []
+        signs, shape = [sign for sign in _SIGNS if has[sign]], _shape(variable) if shapes else []
         if has["bounds"]:
             for one in held:
                 named[f"{name} has {'lower' if one.args[1].variables() else 'upper'} bounds"] = [one]
         elif held:
-            named[f"{name} is {' and '.join(signs)}"] = [*held, *(same if has["PSD"] or has["NSD"] else [])]
-        named |= {f"{name} is {shape}": same for shape in _SHAPES if same and has[shape]}
+            named[f"{name} is {' and '.join(signs)}"] = [*held, *(shape if has["PSD"] or has["NSD"] else [])]
+        named |= {f"{name} is {word}": shape for key, word in _SHAPES.items() if shape and has[key]}
     return named
 
 
-def _same(variable: cp.Variable) -> list[Any]:
-    """Return that a matrix is its own adjoint, each pair of entries once where these are real."""
-    if variable.ndim != 2 or variable.shape[0] != variable.shape[1]:
+def _shape(variable: cp.Variable) -> list[Any]:
+    """Return that entries are zero, or that a matrix is its own adjoint, each pair once where its entries are real."""
+    if variable.sparse_idx is not None:
+        is_zero = np.ones(variable.shape, dtype=bool)
+        is_zero[variable.sparse_idx] = False
+        return [variable[is_zero] == 0] if is_zero.any() else []
+    if variable.ndim != 2 or variable.shape[0] != variable.shape[1] or variable.size < 2:
         return []
+    if variable.attributes["diag"]:
+        return [cp.upper_tri(variable) == 0, cp.upper_tri(variable.T) == 0]
     whole = variable - variable.H
-    return [whole == 0 if variable.is_complex() else cp.upper_tri(whole) == 0] if variable.size > 1 else []
+    return [whole == 0 if variable.is_complex() else cp.upper_tri(whole) == 0]
 
 
 def written_out(problem: cp.Problem, named: dict[str, list[Any]], shapes: bool = False) -> cp.Problem | None:
@@ -65,7 +72,7 @@ def written_out(problem: cp.Problem, named: dict[str, list[Any]], shapes: bool =
 
     Variables and constraints keep their numbers, by which CVXPY hands over values and multipliers.
     """
-    free = ("complex", "imag", "diag", "sparsity", *(() if shapes else _SHAPES))
+    free = ("complex", "imag", *(() if shapes else _SHAPES))
     places: dict[int, Any] = {}
     for variable in problem.variables():
         has = {name: value for name, value in variable.attributes.items() if name in free and value}

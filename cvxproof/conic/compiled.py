@@ -5,6 +5,7 @@ What is compiled is taken as it is: a certificate of it speaks of the problem as
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,8 @@ from cvxproof.conic.attributes import attribute_constraints, written_out
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.conic.running import as_solver_errors, data_for, run
-from cvxproof.typing import IntArray, Matrix
+from cvxproof.conic.values import densify
+from cvxproof.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Compiled", "compiled"]
 
@@ -81,9 +83,32 @@ class Compiled:
             if solution.status in cp.settings.ERROR:
                 raise cp.SolverError(f"{self.solver} failed ({solution.status})")
             self.problem.unpack(solution)
+            densify(self.problem)
             for one in self.attributes.values():
                 if one.id in (solution.dual_vars or {}):
                     one.save_dual_value(solution.dual_vars[one.id])
+
+    def light_ray(self, cost: FloatArray) -> FloatArray:
+        """Return multipliers z of Clarabel with A'z = 0 > b'z, up to rounding, whose sum times a cost is small.
+
+        They are those of the least t with which A x + s = b + t cost e has a point, e inside of the cones; an equality
+        may be off by t cost to either side.
+        """
+        dims, (m, n), inside = copy.copy(self.data["dims"]), self.program.A.shape, np.zeros(len(self.program.b))
+        k, A, b = dims.zero, self.program.A.tocsr(), self.program.b
+        for cone in self.program.parts:
+            cone.shrunk(inside, -1.0)
+        inside[:k] = 1.0
+        rows, sign = np.r_[:k, :k, k:m], np.ones(m + k)
+        sign[k : 2 * k] = -1.0
+        whole = sp.hstack([sp.diags(sign) @ A[rows], -(cost * inside)[rows, None]])
+        positive = sp.csr_matrix(([-1.0], ([0], [n])), (1, n + 1))
+        dims.zero, dims.nonneg = 0, dims.nonneg + 2 * k + 1
+        changed = {"A": sp.vstack([positive, whole], "csc"), "b": np.append(0.0, sign * b[rows])}
+        data = {**self.data, **changed, "c": np.append(np.zeros(n), 1.0), "dims": dims}
+        with as_solver_errors():
+            z = np.asarray(run(self.solver, self.chain, data, self.inverse, {}).z)[1:]
+        return np.concatenate([z[:k] - z[k : 2 * k], z[2 * k :]])
 
     def owners(self, constraints: Iterable[Any]) -> IntArray:
         """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,20 @@ import numpy as np
 
 from cvxproof.conic.attempts import feasible_point
 from cvxproof.conic.attributes import attribute_constraints, named_constraints, told_apart, written_out
-from cvxproof.conic.compiled import compiled
+from cvxproof.conic.compiled import Compiled, compiled
 from cvxproof.conic.farkas import has_exact_point
 from cvxproof.conic.rays import Ray, infeasible_rows
+from cvxproof.typing import IntArray
 
 __all__ = ["Contradiction", "contradiction", "parts_by_name"]
 
-_DRAWS, _FEW = 4, 10
+_FEW = 10
+"""Constraints up to which all are begun with."""
+_DRAWS, _ROUNDS, _LOOKS = 24, 6, 4
+_WORK = 500_000
+"""Entries of all programs that are solved for a beginning."""
+_IDLE = 1e-5
+"""Share of a ray below which a constraint counts as unused."""
 _TRIES = 300
 """Sets of constraints that are looked at."""
 
@@ -59,8 +67,9 @@ def parts_by_name(problem: cp.Problem) -> dict[str, list[Any]]:
 def contradiction(problem: cp.Problem) -> Contradiction:
     """Return constraints of a problem that contradict each other, none of which could be left out if that is proved.
 
-    Those without a multiplier in a ray are left out, then halves of the others, then fewer, as far as a ray of what is
-    left proves that it has no point. A constraint is needed if the others have a point.
+    Of many constraints few are looked for first that have a ray. Those without a multiplier in a ray are left out, then
+    one after the other, as far as a ray of what is left proves that it has no point. A constraint is needed if the
+    others have a point.
     """
     search = _Search(parts_by_name(problem))
     search.run()
@@ -74,47 +83,76 @@ class _Search:
         self.kept, self.needed, self.tries = parts, set[str](), 0
 
     def run(self) -> None:
-        """Leave out what can be."""
-        if not self.leave_out([]):
+        """Begin with few constraints, where that is proved of some, and leave out what can be."""
+        if not any(self.leave_out(set(self.kept) - few) for few in _lightest(self.kept)) and not self.leave_out(set()):
             self.kept = {}
-        size, before = len(self.kept) // 2 or 1, 0
-        while size > 1 or before != len(self.kept):  # once more what neither was shown of, next to fewer others
-            before, names = len(self.kept) if size == 1 else 0, list(self.kept)
-            for k in range(0, len(names), size):
-                left_out = [name for name in names[k : k + size] if name in self.kept and name not in self.needed]
-                if left_out and self.tries < _TRIES:
-                    self.leave_out(left_out)
-            size = size // 2 or 1
+        before = 0
+        while before != len(self.kept):  # once more what neither was shown of, next to fewer others
+            before = len(self.kept)
+            for name in list(self.kept):
+                if name in self.kept and name not in self.needed and self.tries < _TRIES:
+                    self.leave_out({name})
 
-    def leave_out(self, names: list[str]) -> bool:
+    def leave_out(self, names: set[str]) -> bool:
         """Leave constraints out if the others are proved to have no point, and return whether they are."""
         those = self.support([name for name in self.kept if name not in names])
         if those:
             self.kept = {name: part for name, part in self.kept.items() if name in those}
         elif those is not None and len(names) == 1:
-            self.needed |= set(names)
+            self.needed |= names
         return bool(those)
 
     def support(self, names: list[str]) -> set[str] | None:
         """Return which of some constraints have no point, none if all have one, or None if nothing is proved."""
         self.tries += 1
         parts = {name: self.kept[name] for name in names}
-        problem = cp.Problem(cp.Minimize(0), [one for part in parts.values() for one in part])
-        if not problem.variables():
+        if not any(one.variables() for part in parts.values() for one in part):
             return {name for name in names if not all(one.value() for one in parts[name])}
-        form = compiled(problem)
-        owned = [name for name, part in parts.items() for _ in part]
-        owner = form.owners(problem.constraints)
-        # A constraint of many rows counts as one; where there are many constraints, more vertices are looked at.
-        cost = 1 / np.bincount(owner + 1, minlength=len(owned) + 1)[owner + 1]
-        draws = np.random.default_rng(0).exponential(size=(_DRAWS if len(names) > _FEW else 0, len(cost)))
-        rays = [infeasible_rows(form.program, weights=cost * draw) for draw in (np.ones(len(cost)), *draws)]
-        ray = min(filter(None, rays), key=lambda one: len(set(owner[one.z != 0])), default=None)
+        form, owner = _compiled(parts)
+        # A constraint of many rows counts as one.
+        cost = 1 / np.bincount(owner, minlength=len(names) + 1)[owner]
+        ray = infeasible_rows(form.program, weights=cost)
         if ray is None and has_exact_point(form.program):
             return set()
         point = feasible_point(form) if ray is None else ray
         if not isinstance(point, Ray):
             return None if point is None else set()
-        used = {owned[k] for k in owner[point.z != 0] if k >= 0}
+        used = {names[k] for k in owner[point.z != 0] if k < len(names)}
         smaller = self.support([name for name in names if name in used]) if len(used) < len(names) else used
         return smaller or set(names)
+
+
+def _compiled(parts: dict[str, list[Any]]) -> tuple[Compiled, IntArray]:
+    """Return constraints as they are compiled, and whose each row is, by its place; that of added rows is the last."""
+    held = [one for part in parts.values() for one in part]
+    form = compiled(cp.Problem(cp.Minimize(0), held))
+    place = np.array([*(k for k, part in enumerate(parts.values()) for _ in part), len(parts)])
+    return form, place[form.owners(held)]
+
+
+def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
+    """Return constraints that have multipliers in rays of a small weighted sum, the fewest first; nothing is proved.
+
+    Weights are drawn, then each is divided by the constraint's share of the last ray: so a constraint of little use
+    leaves it (Candes, Wakin and Boyd, Enhancing sparsity by reweighted l1 minimization, 2008).
+    """
+    form, owner = _compiled(parts) if len(parts) > _FEW else (None, None)
+    if form is None or owner is None:
+        return []
+    program, names, n, rng = form.program, list(parts), len(parts), np.random.default_rng(0)
+    (i, _, a), size = program.entries, np.full(n + 1, 1e-300)
+    np.maximum.at(size, owner[i], np.abs(a))
+    count, found = np.bincount(owner, minlength=n + 1), dict[frozenset[str], None]()
+    for draw in range(min(_DRAWS, _WORK // len(a))):
+        weight = np.exp(2 * rng.standard_normal(n + 1)) / np.maximum(count, 1.0) ** (draw % 3)
+        last: frozenset[str] = frozenset()
+        with suppress(cp.SolverError):
+            for _ in range(_ROUNDS):
+                z = np.abs(form.light_ray((size * weight)[owner])) * size[owner]
+                share = np.bincount(owner, z, n + 1)[:n] / z.sum()
+                few = frozenset(names[k] for k in np.flatnonzero(share > _IDLE))
+                found[few] = None
+                if len(few) == len(last):
+                    break
+                last, weight = few, np.append(1 / (share + 10 * _IDLE), 1.0)
+    return sorted((few for few in found if few), key=len)[:_LOOKS]

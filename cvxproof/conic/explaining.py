@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +11,13 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, NonNeg, NonPos, PowCone3D, PowConeND, Zero
 
-from cvxproof.conic.attempts import NEAR, feasible_point
+from cvxproof.conic.attempts import NEAR
 from cvxproof.conic.attributes import told_apart
 from cvxproof.conic.compiled import compiled
-from cvxproof.conic.contradictions import Contradiction, contradiction, parts_by_name
+from cvxproof.conic.contradictions import Contradiction, parts_by_name
 from cvxproof.conic.orders import solve
-from cvxproof.conic.rays import Ray, infeasible_rows
+from cvxproof.conic.rays import infeasible_rows
+from cvxproof.conic.values import dual_of
 from cvxproof.exceptions import InvalidInputError
 from cvxproof.results import SolveResult, Status, rounded
 from cvxproof.typing import AnyArray
@@ -107,20 +109,39 @@ def explain(problem: cp.Problem, scales: Mapping[str, float] | None = None, tol:
     if given.keys() != parts.keys() or not all(scale > 0 for scale in given.values()):
         raise InvalidInputError(f"scales={scales!r} must be positive numbers of constraints among {list(parts)}.")
     slacks = {name: cp.Variable(name=name, nonneg=True) for name in parts}
-    held = [one for name, part in parts.items() for one in _relaxed(part, slacks[name])]
-    total = sum(slack / given[name] for name, slack in slacks.items())
-    elastic = solve(cp.Problem(cp.Minimize(total), held), tol=tol)
+    held = {name: _relaxed(part, slacks[name]) for name, part in parts.items()}
+    elastic = solve(_elastic(held, slacks, given), tol=tol)
     amounts = {name: max(float(slack.value or 0.0), 0.0) for name, slack in slacks.items()}
     largest = max((amount / given[name] for name, amount in amounts.items()), default=0.0)
     used = {name: t if t / given[name] > _IDLE * largest else 0.0 for name, t in amounts.items()}
-    least, bound = elastic.certificate.primal_objective, elastic.certificate.dual_objective
-    if elastic.status is not Status.OPTIMAL:  # the same as a proof that there is nothing below
+    proof = elastic.certificate
+    if elastic.status is not Status.OPTIMAL:  # what has no multiplier is left out: the least of the others is as large
+        own = {one.id for part in parts.values() for held_by in part for one in held_by.variables()}
+        costly = {name: part for name, part in held.items() if math.isfinite(given[name])}
+        worth = {name: given[name] * _largest_dual(part, own) for name, part in costly.items()}
+        some = {name: held[name] for name, one in worth.items() if one > _IDLE * max(worth.values())}
+        smaller = _elastic(some, slacks, given)
+        proof = solve(smaller, tol=tol).certificate
+    least = elastic.certificate.primal_objective
+    bound = proof.dual_objective - proof.rounding
+    if proof.assumptions:  # of rows alone, in rational numbers: there is nothing below
         bound = least * (1 - tol)
-        below = compiled(cp.Problem(cp.Minimize(0), [*held, total <= bound]))
-        ray = infeasible_rows(below.program) or infeasible_rows(below.program, NEAR) or feasible_point(below)
-        bound = bound if isinstance(ray, Ray) else 0.0
-    proved = max(bound - elastic.certificate.rounding, 0.0)
-    return Explanation(result, contradiction(problem), used, given, least, proved)
+        below = compiled(cp.Problem(cp.Minimize(0), [*smaller.constraints, smaller.objective.expr <= bound])).program
+        bound = bound - proof.rounding if infeasible_rows(below) or infeasible_rows(below, NEAR) else 0.0
+    proved = max(bound, 0.0)
+    return Explanation(result, result.contradiction, used, given, least, proved)
+
+
+def _elastic(held: dict[str, list[Any]], slacks: dict[str, cp.Variable], scales: Mapping[str, float]) -> cp.Problem:
+    """Return the least sum of relaxations over their scales."""
+    total = sum(slacks[name] / scales[name] for name in held)
+    return cp.Problem(cp.Minimize(total), [one for part in held.values() for one in part])
+
+
+def _largest_dual(part: list[Any], own: set[int]) -> float:
+    """Return the largest multiplier of what holds variables of the problem, not those of a relaxation alone."""
+    duals = [dual_of(one) for one in part if own & {variable.id for variable in one.variables()}]
+    return max((float(np.abs(dual).max(initial=0.0)) for dual in duals if dual is not None), default=0.0)
 
 
 def _scales(parts: dict[str, list[Any]]) -> dict[str, float]:
@@ -142,10 +163,9 @@ def _relaxed(part: list[Any], t: cp.Variable) -> list[Any]:
     for one in part:
         args = one.args
         match one:
-            case Equality():
-                out.append(cp.abs(args[0] - args[1]) <= t)
-            case Zero():
-                out.append(cp.abs(args[0]) <= t)
+            case Equality() | Zero():
+                off = cp.Variable(one.shape, complex=any(part.is_complex() for part in args))
+                out += [sum(args[1:], off) == args[0], cp.abs(off) <= t]
             case Inequality():
                 out.append(args[0] - args[1] <= t)
             case NonNeg():

@@ -26,7 +26,7 @@ from cvxproof.conic.evidence import evidence, evidence_of_ray
 from cvxproof.conic.hints import nodes, remedy
 from cvxproof.conic.program import Answer
 from cvxproof.conic.running import told
-from cvxproof.conic.values import dual_of, value_of
+from cvxproof.conic.values import densify, dual_of, value_of
 from cvxproof.conic.violations import relative, violation
 from cvxproof.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from cvxproof.results import ZERO, Certificate, ConeProof, SolveResult, Status
@@ -93,6 +93,7 @@ def certify(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, in
         attempt = attempted(problem, solver.upper(), tol)
     except cp.SolverError as error:
         raise SolverError(f"{solver} gives no multipliers: {error} Name another solver, solver='CLARABEL'.") from error
+    densify(problem)
     certificate = _certificate(problem, attempt, interval)
     unnamed = () if attempt.compiled.attributes else problem.variables()
     named = told_apart((variable.name(), variable) for variable in unnamed)
@@ -264,12 +265,14 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
         sense="minimize" if sign > 0 else "maximize",
         kind="cone program",
     )
-    which = f"; {contradiction(problem)}" if ray.kind == "infeasible" else ""
+    held = contradiction(problem) if ray.kind == "infeasible" else None
+    which = f"; {held}" if held else ""
     other = "" if ray.kind in reported else f" ({reported} is what the solver says)"
     return {
         "status": Status(ray.kind),
         "certificate": certificate,
         "log": evidence_of_ray(attempt),
+        "contradiction": held,
         "message": f"{ray.kind}, proved{other}{which}",
     }
 

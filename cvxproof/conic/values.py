@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
 from cvxproof.typing import AnyArray
 
-__all__ = ["dual_of", "parts_of", "value_of"]
+__all__ = ["densify", "dual_of", "parts_of", "value_of"]
 
 
 def parts_of(held: Any) -> list[Any]:
@@ -30,6 +31,13 @@ def value_of(part: Any) -> AnyArray | None:
     """Return the value of a variable or an expression as an array; None where it has none."""
     value = part.value if getattr(part, "sparse_idx", None) is None else part.value_sparse
     return None if value is None else np.asarray(_dense(value))
+
+
+def densify(problem: cp.Problem) -> None:
+    """Let variables that are diagonal hold arrays: CVXPY cannot index the value that it gives them itself."""
+    for variable in problem.variables():
+        if variable.attributes["diag"] and sp.issparse(variable.value):
+            variable.save_value(variable.value.toarray())
 
 
 def _dense(value: Any) -> Any:

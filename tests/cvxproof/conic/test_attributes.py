@@ -81,3 +81,16 @@ def test_variables_of_all_kinds_keep_their_values():
     np.testing.assert_allclose(parts[1].value, np.ones((2, 2)), atol=1e-6)
     np.testing.assert_allclose(parts[5].value, 0, atol=1e-6)
     assert [name.split(" ", 1)[1] for name in result.duals] == ["is PSD", "is neg"]
+
+
+def test_entries_of_diagonal_and_sparse_matrices_are_constrained():
+    """CVXPY 1.9 cannot evaluate an entry of a diagonal matrix that it has solved for."""
+    D, T = cp.Variable((3, 3), diag=True, name="D"), cp.Variable((2, 3), sparsity=[(0, 1), (0, 2)], name="T")
+    held = [D[0, 0] >= 2, D[0, 1] <= 1, T[0, 0] >= 3, T[0, 1] == 0]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(D - 1) + cp.sum_squares(T)), held)
+    result = cvxproof.solve(problem)
+    assert result.status is cvxproof.Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(1 + 6 + 9)
+    np.testing.assert_allclose(result.variables["D"], np.diag([2.0, 1.0, 1.0]), atol=1e-6)
+    problem.solve()
+    assert cvxproof.certify(problem).is_optimal()

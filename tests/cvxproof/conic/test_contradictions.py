@@ -5,59 +5,47 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+from contradicting_programs import KINDS, contradicting, has_no_point, has_point
 from scipy.optimize import linprog
 
-from cvxproof import Status, solve
+from cvxproof import Status, explain, solve
 from cvxproof.conic import contradictions
+from cvxproof.conic.compiled import Compiled
 from cvxproof.conic.contradictions import contradiction, parts_by_name
 
-
-def planted(seed):
-    """Return a problem of up to 480 constraints, and the labels of few that contradict each other."""
-    rng = np.random.default_rng(seed)
-    n, m, k, kind = int(rng.integers(4, 15)), int(rng.integers(20, 480)), int(rng.integers(2, 5)), seed % 4
-    x = cp.Variable(n, name="x", nonneg=kind == 1, bounds=[-20, 20] if kind == 2 else None)
-    x0, held = rng.random(n), []
-    for i in range(m):
-        if i % 5 < 4:
-            a = rng.standard_normal(n)
-            held.append((a @ x <= float(a @ x0) + 1 + rng.random()).set_label(f"c{i}"))
-        else:
-            held.append((cp.norm(x - rng.standard_normal(n)) <= float(10 + rng.random())).set_label(f"c{i}"))
-    if kind == 1:
-        names = {"x is nonneg", "negative"}
-        held.append((cp.sum(x) <= -0.5).set_label("negative"))
-    elif kind == 3:
-        X, names = cp.Variable((3, 3), name="X", PSD=True), {"X is PSD", "off", "trace"}
-        held += [(X[0, 1] >= 2).set_label("off"), (cp.trace(X) <= 3).set_label("trace"), X[2, 2] + x[0] <= 9]
-    else:
-        w = rng.integers(-3, 4, (k, n)).astype(float)
-        b = np.round(w @ x0)
-        held += [(w[i] @ x <= b[i]).set_label(f"p{i}") for i in range(k)]
-        held.append((-(w.sum(axis=0)) @ x <= -b.sum() - 0.25).set_label("last"))
-        names = {*(f"p{i}" for i in range(k)), "last"}
-    rng.shuffle(held)
-    return cp.Problem(cp.Minimize(cp.sum_squares(x)), held), names
+MANY = [*((kind, 0, 60) for kind in KINDS)]
+MANY += [pytest.param(kind, seed, 490, marks=pytest.mark.slow) for kind in KINDS for seed in range(1, 4)]
 
 
-def is_feasible(constraints):
-    """Return what Clarabel says of constraints, asked by CVXPY alone."""
-    problem = cp.Problem(cp.Minimize(0), constraints)
-    problem.solve(solver="CLARABEL")
-    return problem.status == "optimal"
-
-
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 40))])
-def test_a_few_of_many_constraints_are_named(seed):
-    problem, names = planted(seed)
-    found, parts = contradiction(problem), parts_by_name(problem)
-    assert len(found.names) <= 2 * len(names)
+@pytest.mark.parametrize(("kind", "seed", "most"), MANY)
+def test_a_few_of_many_constraints_are_named(kind, seed, most):
+    made = contradicting(kind, seed, most)
+    why, parts = explain(made.problem), parts_by_name(made.problem)
+    found = why.contradiction
+    assert 0 < len(found.names) <= 2 * len(made.names)
     assert found.unsettled == ()
     assert str(found).endswith("none of it could be left out")
-    assert not is_feasible([one for name in found.names for one in parts[name]])
+    assert has_no_point([one for name in found.names for one in parts[name]])
     for left_out in found.names:
-        assert is_feasible([one for name in found.names if name != left_out for one in parts[name]])
-    assert repr(found.names[0]) in solve(problem).message
+        assert has_point([one for name in found.names if name != left_out for one in parts[name]])
+    assert repr(found.names[0]) in why.result.message
+    assert why.proved <= why.least * (1 + 1e-6)
+
+
+def test_without_many_rays_a_contradiction_is_found_as_well(monkeypatch):
+    """Where Clarabel's guesses are of no use, the search begins with all constraints."""
+    made = contradicting("bounds", 0, 40)
+    for guess in (np.zeros(1000), np.full(1000, np.nan), cp.SolverError("none")):
+
+        def light_ray(self, cost, guess=guess):
+            if isinstance(guess, Exception):
+                raise guess
+            return guess[: len(cost)]
+
+        monkeypatch.setattr(Compiled, "light_ray", light_ray)
+        found = contradiction(made.problem)
+        assert found.unsettled == ()
+        assert {"far"} < set(found.names)
 
 
 def test_rows_are_told_from_each_other_by_an_independent_solver(rng):
@@ -83,6 +71,12 @@ def test_shapes_of_variables_contradict_by_name():
     assert found.unsettled == ()
     found = contradiction(cp.Problem(cp.Minimize(0), [(cp.imag(Z[0, 0]) == 1).set_label("imaginary"), cp.real(Z) <= 1]))
     assert set(found.names) == {"Z is hermitian", "imaginary"}
+    D = cp.Variable((2, 2), diag=True, name="D")
+    found = contradiction(cp.Problem(cp.Minimize(0), [(D[1, 0] >= 1).set_label("off"), cp.trace(D) <= 1]))
+    assert set(found.names) == {"D is diagonal", "off"}
+    T = cp.Variable((2, 3), sparsity=[(0, 1), (0, 2)], name="T")
+    found = contradiction(cp.Problem(cp.Minimize(0), [(T[1, 0] >= 1).set_label("none"), T[0, 0] <= 1]))
+    assert set(found.names) == {"T is sparse", "none"}
     x = cp.Variable(2, name="x", bounds=[0, 1])
     found = contradiction(cp.Problem(cp.Minimize(0), [(cp.sum(x) >= 3).set_label("sum")]))
     assert set(found.names) == {"x has upper bounds", "sum"}
