@@ -9,7 +9,7 @@ import copy
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cvxpy as cp
@@ -88,27 +88,36 @@ class Compiled:
                 if one.id in (solution.dual_vars or {}):
                     one.save_dual_value(solution.dual_vars[one.id])
 
-    def light_ray(self, cost: FloatArray) -> FloatArray:
-        """Return multipliers z of Clarabel with A'z = 0 > b'z, up to rounding, whose sum times a cost is small.
+    def relaxed(self, shares: Matrix, costs: FloatArray) -> tuple[ConeProgram, Answer, FloatArray]:
+        """Return the program whose rows may be off, Clarabel's answer to it, and the multipliers of the rows.
 
-        They are those of the least t with which A x + s = b + t cost e has a point, e inside of the cones; an equality
-        may be off by t cost to either side.
+        It is the least costs't with A x + s = b + (shares t) e and t >= 0, e inside of the cones; equalities may be off
+        to either side.
         """
-        dims, (m, n), inside = copy.copy(self.data["dims"]), self.program.A.shape, np.zeros(len(self.program.b))
-        k, A, b = dims.zero, self.program.A.tocsr(), self.program.b
-        for cone in self.program.parts:
+        program, dims, more = self.program, copy.copy(self.data["dims"]), len(costs)
+        (m, n), k, inside = program.A.shape, dims.zero, np.zeros(len(program.b))
+        for cone in program.parts:
             cone.shrunk(inside, -1.0)
-        inside[:k] = 1.0
-        rows, sign = np.r_[:k, :k, k:m], np.ones(m + k)
-        sign[k : 2 * k] = -1.0
-        whole = sp.hstack([sp.diags(sign) @ A[rows], -(cost * inside)[rows, None]])
-        positive = sp.csr_matrix(([-1.0], ([0], [n])), (1, n + 1))
-        dims.zero, dims.nonneg = 0, dims.nonneg + 2 * k + 1
-        changed = {"A": sp.vstack([positive, whole], "csc"), "b": np.append(0.0, sign * b[rows])}
-        data = {**self.data, **changed, "c": np.append(np.zeros(n), 1.0), "dims": dims}
+            if isinstance(cone, cones.Exponential):
+                inside[cone.rows[:, cone.order]] = -1.0, 1.0, 1.0
+        inside[:k] = 1.0  # those of equalities are the first
+        rows, sign = np.r_[:k, :k, k:m], np.repeat([1.0, -1.0, 1.0], [k, k, m - k])
+        moved = sp.diags(inside) @ sp.csr_matrix(shares)
+        whole = sp.hstack([sp.diags(sign) @ program.A.tocsr()[rows], -moved[rows]])
+        A = sp.vstack([sp.eye(more, n + more, n) * -1.0, whole], "csc")
+        b, q = np.append(np.zeros(more), sign * program.b[rows]), np.append(np.zeros(n), costs)
+        parts: list[Cone] = [cones.Nonnegative(np.arange(more + 2 * k)[:, None])]
+        parts += [replace(one, rows=one.rows + more + k) for one in program.parts if not isinstance(one, cones.Zero)]
+        dims.zero, dims.nonneg = 0, dims.nonneg + 2 * k + more
+        data = {name: held for name, held in self.data.items() if name != "P"}
         with as_solver_errors():
-            z = np.asarray(run(self.solver, self.chain, data, self.inverse, {}).z)[1:]
-        return np.concatenate([z[:k] - z[k : 2 * k], z[2 * k :]])
+            raw = run(self.solver, self.chain, {**data, "A": A, "b": b, "c": q, "dims": dims}, self.inverse, {})
+        z, up, down = np.array(raw.z), np.arange(more, more + k), np.arange(more + k, more + 2 * k)
+        net = z[up] - z[down]
+        z[up], z[down] = np.maximum(net, 0.0), np.maximum(-net, 0.0)
+        empty = sp.csc_matrix((n + more, n + more))
+        out = ConeProgram(empty, q, A, b, tuple(parts))
+        return out, Answer(str(raw.status), np.array(raw.x), z), np.append(net, z[more + 2 * k :])
 
     def owners(self, constraints: Iterable[Any]) -> IntArray:
         """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""

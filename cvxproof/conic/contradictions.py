@@ -16,7 +16,7 @@ from cvxproof.conic.farkas import has_exact_point
 from cvxproof.conic.rays import Ray, infeasible_rows
 from cvxproof.typing import IntArray
 
-__all__ = ["Contradiction", "contradiction", "parts_by_name"]
+__all__ = ["Contradiction", "compiled_parts", "contradiction", "parts_by_name"]
 
 _FEW = 10
 """Constraints up to which all are begun with."""
@@ -108,7 +108,7 @@ class _Search:
         parts = {name: self.kept[name] for name in names}
         if not any(one.variables() for part in parts.values() for one in part):
             return {name for name in names if not all(one.value() for one in parts[name])}
-        form, owner = _compiled(parts)
+        form, owner = compiled_parts(parts)
         # A constraint of many rows counts as one.
         cost = 1 / np.bincount(owner, minlength=len(names) + 1)[owner]
         ray = infeasible_rows(form.program, weights=cost)
@@ -122,7 +122,7 @@ class _Search:
         return smaller or set(names)
 
 
-def _compiled(parts: dict[str, list[Any]]) -> tuple[Compiled, IntArray]:
+def compiled_parts(parts: dict[str, list[Any]]) -> tuple[Compiled, IntArray]:
     """Return constraints as they are compiled, and whose each row is, by its place; that of added rows is the last."""
     held = [one for part in parts.values() for one in part]
     form = compiled(cp.Problem(cp.Minimize(0), held))
@@ -136,7 +136,7 @@ def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
     Weights are drawn, then each is divided by the constraint's share of the last ray: so a constraint of little use
     leaves it (Candes, Wakin and Boyd, Enhancing sparsity by reweighted l1 minimization, 2008).
     """
-    form, owner = _compiled(parts) if len(parts) > _FEW else (None, None)
+    form, owner = compiled_parts(parts) if len(parts) > _FEW else (None, None)
     if form is None or owner is None:
         return []
     program, names, n, rng = form.program, list(parts), len(parts), np.random.default_rng(0)
@@ -148,11 +148,13 @@ def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
         last: frozenset[str] = frozenset()
         with suppress(cp.SolverError):
             for _ in range(_ROUNDS):
-                z = np.abs(form.light_ray((size * weight)[owner])) * size[owner]
-                share = np.bincount(owner, z, n + 1)[:n] / z.sum()
+                weight[n] = 0.0
+                _, _, z = form.relaxed((size * weight)[owner, None], np.ones(1))
+                use = np.bincount(owner, np.abs(z) * size[owner], n + 1)[:n]
+                share = use / use.sum()
                 few = frozenset(names[k] for k in np.flatnonzero(share > _IDLE))
                 found[few] = None
                 if len(few) == len(last):
                     break
-                last, weight = few, np.append(1 / (share + 10 * _IDLE), 1.0)
+                last, weight = few, np.append(1 / (share + 10 * _IDLE), 0.0)
     return sorted((few for few in found if few), key=len)[:_LOOKS]

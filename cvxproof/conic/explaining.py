@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.constraints import PSD, SOC, Equality, ExpCone, Inequality, NonNeg, NonPos, PowCone3D, PowConeND, Zero
+import scipy.sparse as sp
 
 from cvxproof.conic.attempts import NEAR
 from cvxproof.conic.attributes import told_apart
+from cvxproof.conic.certificate import judged
 from cvxproof.conic.compiled import compiled
-from cvxproof.conic.contradictions import Contradiction, parts_by_name
+from cvxproof.conic.cones import Nonnegative
+from cvxproof.conic.contradictions import Contradiction, compiled_parts, parts_by_name
 from cvxproof.conic.orders import solve
+from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.conic.rays import infeasible_rows
-from cvxproof.conic.values import dual_of
 from cvxproof.exceptions import InvalidInputError
 from cvxproof.results import SolveResult, Status, rounded
-from cvxproof.typing import AnyArray
+from cvxproof.typing import AnyArray, IntArray
 
 __all__ = ["Explanation", "explain"]
 
 _IDLE = 1e-6
 """Share of the largest relaxation up to which one counts as zero."""
+_SHARES = (0.0, 1e-9, 1e-6, 1e-4)
+"""Shares of the largest use of a row below which rows are left out."""
 
 
 @dataclass(frozen=True)
@@ -105,83 +107,44 @@ def explain(problem: cp.Problem, scales: Mapping[str, float] | None = None, tol:
     if result.status is not Status.INFEASIBLE:
         return Explanation(result)
     parts = parts_by_name(problem)
-    given = {**_scales(parts), **(scales or {})}
-    if given.keys() != parts.keys() or not all(scale > 0 for scale in given.values()):
+    form, owner = compiled_parts(parts)
+    known = dict(zip(parts, _sizes(form.program, owner, len(parts)), strict=True))
+    given = {**known, **(scales or {})}
+    if given.keys() != known.keys() or not all(scale > 0 for scale in given.values()):
         raise InvalidInputError(f"scales={scales!r} must be positive numbers of constraints among {list(parts)}.")
-    slacks = {name: cp.Variable(name=name, nonneg=True) for name in parts}
-    held = {name: _relaxed(part, slacks[name]) for name, part in parts.items()}
-    elastic = solve(_elastic(held, slacks, given), tol=tol)
-    amounts = {name: max(float(slack.value or 0.0), 0.0) for name, slack in slacks.items()}
-    largest = max((amount / given[name] for name, amount in amounts.items()), default=0.0)
-    used = {name: t if t / given[name] > _IDLE * largest else 0.0 for name, t in amounts.items()}
-    proof = elastic.certificate
-    if elastic.status is not Status.OPTIMAL:  # what has no multiplier is left out: the least of the others is as large
-        own = {one.id for part in parts.values() for held_by in part for one in held_by.variables()}
-        costly = {name: part for name, part in held.items() if math.isfinite(given[name])}
-        worth = {name: given[name] * _largest_dual(part, own) for name, part in costly.items()}
-        some = {name: held[name] for name, one in worth.items() if one > _IDLE * max(worth.values())}
-        smaller = _elastic(some, slacks, given)
-        proof = solve(smaller, tol=tol).certificate
-    least = elastic.certificate.primal_objective
-    bound = proof.dual_objective - proof.rounding
-    if proof.assumptions:  # of rows alone, in rational numbers: there is nothing below
-        bound = least * (1 - tol)
-        below = compiled(cp.Problem(cp.Minimize(0), [*smaller.constraints, smaller.objective.expr <= bound])).program
-        bound = bound - proof.rounding if infeasible_rows(below) or infeasible_rows(below, NEAR) else 0.0
-    proved = max(bound, 0.0)
-    return Explanation(result, result.contradiction, used, given, least, proved)
+    shares = sp.identity(len(parts) + 1, format="csr")[owner, :-1]
+    relaxed, answer, _ = form.relaxed(shares, 1 / np.array(list(given.values())))
+    amounts = np.maximum(answer.x[len(form.program.q) :], 0.0)
+    worth = amounts * relaxed.q[len(form.program.q) :]
+    used = dict(zip(parts, np.where(worth > _IDLE * worth.max(), amounts, 0.0).tolist(), strict=True))
+    least = relaxed.value(answer.x)
+    return Explanation(result, result.contradiction, used, given, least, _proved(relaxed, answer, least, tol))
 
 
-def _elastic(held: dict[str, list[Any]], slacks: dict[str, cp.Variable], scales: Mapping[str, float]) -> cp.Problem:
-    """Return the least sum of relaxations over their scales."""
-    total = sum(slacks[name] / scales[name] for name in held)
-    return cp.Problem(cp.Minimize(total), [one for part in held.values() for one in part])
+def _proved(program: ConeProgram, answer: Answer, least: float, tol: float) -> float:
+    """Return a proved lower bound of the least relaxation; rows of little use are left out, where that proves more."""
+    (i, _, a), use, bounds = program.entries, np.zeros(len(program.b)), [0.0]
+    np.maximum.at(use, i, np.abs(a))
+    use *= np.abs(answer.z)
+    for cone in program.parts:
+        use[cone.rows] = use[cone.rows].max(axis=1, keepdims=True)
+    for share in _SHARES:
+        kept = use >= share * use.max()
+        fewer = replace(program, A=sp.csc_matrix(sp.diags(kept * 1.0) @ program.A), b=program.b * kept)
+        proof = judged(fewer, replace(answer, z=answer.z * kept), tol=tol / 10)
+        bounds += [] if proof.assumptions else [proof.bound]
+        if bounds[-1] >= (1 - tol) * least:
+            return bounds[-1]
+    # Rows alone may have multipliers in rational numbers.
+    more = {"A": sp.vstack([program.A, program.q], "csc"), "b": np.append(program.b, least * (1 - tol))}
+    below = replace(program, **more, parts=(*program.parts, Nonnegative(np.array([[len(program.b)]]))))
+    return least * (1 - tol) if infeasible_rows(below) or infeasible_rows(below, NEAR) else max(bounds)
 
 
-def _largest_dual(part: list[Any], own: set[int]) -> float:
-    """Return the largest multiplier of what holds variables of the problem, not those of a relaxation alone."""
-    duals = [dual_of(one) for one in part if own & {variable.id for variable in one.variables()}]
-    return max((float(np.abs(dual).max(initial=0.0)) for dual in duals if dual is not None), default=0.0)
-
-
-def _scales(parts: dict[str, list[Any]]) -> dict[str, float]:
+def _sizes(program: ConeProgram, owner: IntArray, n: int) -> list[float]:
     """Return the largest right side of the rows of each constraint, or the largest entry of these, or one."""
-    held = [one for part in parts.values() for one in part]
-    form = compiled(cp.Problem(cp.Minimize(0), held))
-    owner, entry = form.owners(held), np.ravel(abs(form.program.A).max(axis=1).toarray())
-    sizes, start = {}, 0
-    for name, part in parts.items():
-        rows = (owner >= start) & (owner < start + len(part))
-        sides = (np.abs(form.program.b[rows]).max(initial=0.0), entry[rows].max(initial=0.0), 1.0)
-        sizes[name], start = float(next(side for side in sides if side > 0)), start + len(part)
-    return sizes
-
-
-def _relaxed(part: list[Any], t: cp.Variable) -> list[Any]:
-    """Return constraints relaxed by t: rows by as much, cones along a direction in their inside."""
-    out: list[Any] = []
-    for one in part:
-        args = one.args
-        match one:
-            case Equality() | Zero():
-                off = cp.Variable(one.shape, complex=any(part.is_complex() for part in args))
-                out += [sum(args[1:], off) == args[0], cp.abs(off) <= t]
-            case Inequality():
-                out.append(args[0] - args[1] <= t)
-            case NonNeg():
-                out.append(args[0] + t >= 0)
-            case NonPos():
-                out.append(args[0] <= t)
-            case PSD():
-                out.append(args[0] + t * np.eye(args[0].shape[0]) >> 0)
-            case SOC():
-                out.append(SOC(args[0] + t, args[1], one.axis))
-            case ExpCone():
-                out.append(ExpCone(args[0] - t, args[1] + t, args[2] + t))
-            case PowCone3D():
-                out.append(PowCone3D(args[0] + t, args[1] + t, args[2], one.alpha))
-            case PowConeND():
-                out.append(PowConeND(args[0] + t, args[1], one.alpha, one.axis))
-            case _:
-                out.append(one)
-    return out
+    (i, _, a), sides, entries = program.entries, np.zeros(n + 1), np.zeros(n + 1)
+    np.maximum.at(sides, owner, np.abs(program.b))
+    np.maximum.at(entries, owner[i], np.abs(a))
+    sizes = np.where(sides > 0, sides, np.where(entries > 0, entries, 1.0))
+    return sizes[:n].tolist()

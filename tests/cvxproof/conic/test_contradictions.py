@@ -37,12 +37,12 @@ def test_without_many_rays_a_contradiction_is_found_as_well(monkeypatch):
     made = contradicting("bounds", 0, 40)
     for guess in (np.zeros(1000), np.full(1000, np.nan), cp.SolverError("none")):
 
-        def light_ray(self, cost, guess=guess):
+        def relaxed(self, shares, costs, guess=guess):
             if isinstance(guess, Exception):
                 raise guess
-            return guess[: len(cost)]
+            return None, None, guess[: len(self.program.b)]
 
-        monkeypatch.setattr(Compiled, "light_ray", light_ray)
+        monkeypatch.setattr(Compiled, "relaxed", relaxed)
         found = contradiction(made.problem)
         assert found.unsettled == ()
         assert {"far"} < set(found.names)
