@@ -26,7 +26,7 @@ from cvxproof.conic.rays import Ray, infeasible_rows, is_proved_feasible, proved
 from cvxproof.results import ZERO, compared
 from cvxproof.typing import FloatArray
 
-__all__ = ["NEAR", "Attempt", "attempted", "feasible_point", "proved_upper_end"]
+__all__ = ["Attempt", "attempted", "feasible_point", "proved_upper_end"]
 
 _TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12, "max_iter": 200}
 # The further attempts, until one is proved: whether the objective is scaled, and the settings. Each of them wins
@@ -43,7 +43,6 @@ _WHOLE = 100
 returned answers that were 1.5 % off as solved. A larger one takes Clarabel a matrix of order^4 / 4 entries."""
 _SMALL = 2000
 """Entries up to which a program whose answer is outside is looked at for a contradiction."""
-NEAR = 1e-13
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
 _INSIDE = (1.0, 1e-3, 1e-6, 0.0)
 """How far inside its cones a feasible point is looked for."""
@@ -140,7 +139,7 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     program, proof = best.compiled.program, best.proof
     if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(best, proof)):
         return best
-    ray = infeasible_rows(program) or infeasible_rows(program, NEAR)
+    ray = infeasible_rows(program)
     if ray is None:
         return best
     return Attempt(best.compiled, replace(best.answer, solution=failure_solution(cp.INFEASIBLE)), ray=ray)
@@ -153,9 +152,9 @@ def _may_be_infeasible(attempt: Attempt, proof: Proof) -> bool:
     """
     program, x = attempt.compiled.program, attempt.answer.x
     is_doubtful = proof.violation > 0 and (proof.value < proof.bound or program.A.nnz <= _SMALL)
-    if not is_doubtful or has_no_vertex(program, x, NEAR):
+    if not is_doubtful or has_no_vertex(program, x):
         return False
-    return not has_no_vertex(program, onto_rows(program, x), NEAR)
+    return not has_no_vertex(program, onto_rows(program, x))
 
 
 def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, options: Mapping[str, Any]) -> Attempt:

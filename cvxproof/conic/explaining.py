@@ -9,7 +9,6 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from cvxproof.conic.attempts import NEAR
 from cvxproof.conic.attributes import told_apart
 from cvxproof.conic.certificate import judged
 from cvxproof.conic.compiled import compiled
@@ -138,7 +137,7 @@ def _proved(program: ConeProgram, answer: Answer, least: float, tol: float) -> f
     # Rows alone may have multipliers in rational numbers.
     more = {"A": sp.vstack([program.A, program.q], "csc"), "b": np.append(program.b, least * (1 - tol))}
     below = replace(program, **more, parts=(*program.parts, Nonnegative(np.array([[len(program.b)]]))))
-    return least * (1 - tol) if infeasible_rows(below) or infeasible_rows(below, NEAR) else max(bounds)
+    return least * (1 - tol) if infeasible_rows(below) else max(bounds)
 
 
 def _sizes(program: ConeProgram, owner: IntArray, n: int) -> list[float]:

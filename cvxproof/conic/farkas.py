@@ -29,6 +29,8 @@ _WORK = 200_000
 """Products of rationals that this may take."""
 _ROUNDING = 2e-15
 """Share of the largest right side that a row is missed by where it holds as far as floats can tell."""
+NEAR = 1e-13
+"""Share of the right sides, times the multipliers, by which rows contradict each other at least."""
 _WHOLE = 2**53
 _LARGE = 1e5
 """What costs are multiplied by, so that differences as small as rounding count."""
@@ -37,16 +39,13 @@ _CONSTANT = -1
 _OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-10, "time_limit": 60.0}
 
 
-def vertex_ray(program: ConeProgram, tol: float = 0.0, weights: FloatArray | None = None) -> FloatArray | None:
+def vertex_ray(program: ConeProgram, weights: FloatArray | None = None) -> FloatArray | None:
     """Return multipliers of the linear rows with A'z = 0 > b'z up to rounding, of few rows; None where there are none.
 
     Parameters
     ----------
     program : ConeProgram
         The program, of which the linear rows are looked at.
-    tol : float, default 0
-        Positive for rays of programs, too, that are infeasible by so little that no solver tells: the sum of the
-        multipliers is bounded instead of b'z.
     weights : ndarray, optional
         What a multiplier of each row costs, next to those of others.
     """
@@ -57,27 +56,26 @@ def vertex_ray(program: ConeProgram, tol: float = 0.0, weights: FloatArray | Non
     right = sign * b[rows] / size[rows]
     if not (right < 0).any():
         return None
-    M = (sp.diags(sign / size[rows]) @ A[rows]).T
-    right, zero, one = right / np.abs(right).max(), np.zeros(M.shape[0]), np.ones((1, len(rows)))
-    bounded = {"c": _LARGE * right, "A_ub": one, "b_ub": [len(rows)], "A_eq": M, "b_eq": zero}
-    cost = one[0] if weights is None else weights[rows]
-    vertex = {"c": cost, "A_eq": sp.vstack([M, sp.csr_matrix(right)]), "b_eq": np.append(zero, -1.0)}
-    answer = linprog(**(bounded if tol else vertex), method="highs-ds", options=_OPTIONS)
-    if answer.x is None or not right @ answer.x < -tol:
+    # Their sum is bounded and not b'z: so there is one of programs, too, that are infeasible by less than solvers see.
+    M, right = (sp.diags(sign / size[rows]) @ A[rows]).T, right / np.abs(right).max()
+    cost = np.ones(len(rows)) if weights is None else weights[rows]
+    bounded = {"A_ub": cost[None], "b_ub": [cost.sum()], "A_eq": M, "b_eq": np.zeros(M.shape[0])}
+    answer = linprog(_LARGE * right, **bounded, method="highs-ds", options=_OPTIONS)
+    if answer.x is None or not right @ answer.x < -NEAR:
         return None
     z = np.zeros(len(b))
     np.add.at(z, rows, sign * answer.x / size[rows])
     return z
 
 
-def has_no_vertex(program: ConeProgram, x: FloatArray, tol: float) -> bool:
+def has_no_vertex(program: ConeProgram, x: FloatArray) -> bool:
     """Whether `vertex_ray` finds nothing, since x misses the linear rows by so little: -b'z is z times that at most."""
     equal, above = _kinds(program)
     size, s = _sizes(program), program.slacks(x)
     missed = np.where(equal, np.abs(s), np.where(above, np.maximum(-s, 0.0), 0.0)) / size
     largest = float((np.abs(program.b) / size)[equal | above].max(initial=0.0))
-    count = min(2 * equal.sum() + above.sum(), tol / _ROUNDING)  # beyond, what is missed is the rounding of rows
-    return bool(missed.max(initial=0.0) * count <= tol * largest)
+    count = min(2 * equal.sum() + above.sum(), NEAR / _ROUNDING)  # beyond, what is missed is the rounding of rows
+    return bool(missed.max(initial=0.0) * count <= NEAR * largest)
 
 
 def _sizes(program: ConeProgram) -> FloatArray:

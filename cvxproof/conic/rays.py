@@ -101,17 +101,17 @@ def proved_infeasible(program: ConeProgram, z: FloatArray, rounds: int = 4, radi
     return supposing
 
 
-def infeasible_rows(program: ConeProgram, tol: float = 0.0, weights: FloatArray | None = None) -> Ray | None:
+def infeasible_rows(program: ConeProgram, weights: FloatArray | None = None) -> Ray | None:
     """Return a proof that the linear rows alone contradict each other, of few rows; None without one.
 
     Parameters
     ----------
     program : ConeProgram
         The program, whose other cones are not looked at.
-    tol, weights
+    weights : ndarray, optional
         Those of `cvxproof.conic.farkas.vertex_ray`.
     """
-    z = vertex_ray(program, tol, weights)
+    z = vertex_ray(program, weights)
     exact = None if z is None else exact_ray(program, z)
     return None if exact is None else Ray(exact, np.zeros(len(program.q)))
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal
 
+from cvxproof.checks import AsText
 from cvxproof.typing import AnyArray
 
 __all__ = ["Claim", "ProofRecord", "Verification"]
@@ -70,7 +70,7 @@ class ProofRecord:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(AsText):
     """What was proved of a record, independently of who made it.
 
     Parameters
@@ -110,9 +110,6 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.holds
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         return "; ".join([f"{'proved' if self.holds else 'not proved'}: {self.message}", *self.assumptions])
