@@ -44,8 +44,6 @@ returned answers that were 1.5 % off as solved. A larger one takes Clarabel a ma
 _SMALL = 2000
 """Entries up to which a program whose answer is outside is looked at for a contradiction."""
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
-_INSIDE = (1.0, 1e-3, 1e-6, 0.0)
-"""How far inside its cones a feasible point is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +137,10 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     program, proof = best.compiled.program, best.proof
     if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(best, proof)):
         return best
-    ray = infeasible_rows(program)
-    if ray is None:
+    ray: FloatArray | Ray | None = infeasible_rows(program)
+    if ray is None and not best.distance <= tol:
+        ray = feasible_point(best.compiled)
+    if not isinstance(ray, Ray):
         return best
     return Attempt(best.compiled, replace(best.answer, solution=failure_solution(cp.INFEASIBLE)), ray=ray)
 
@@ -237,19 +237,18 @@ def _judged(form: Compiled, answer: Answer, tol: float, rounds: int, known: Proo
 def feasible_point(form: Compiled) -> FloatArray | Ray | None:
     """Return a point next to which a feasible one is proved, or a proof that there is none; None if nothing is proved.
 
-    The point is zero, or one inside the cones.
+    The point is zero, or one inside the cones, which are all relaxed at once: that program has both optima.
     """
     program, x = form.program, np.zeros(len(form.program.q))
     if is_proved_feasible(program, x):
         return x
-    idle = {name: 0 * form.data[name] for name in ("c", "P") if form.data.get(name) is not None}
-    for inner in _inside(replace(form, data={**form.data, **idle}), _INSIDE):
-        if is_proved_feasible(program, inner.x):
-            return inner.x
-        if "infeasible" in inner.status:  # of smaller cones: whether the ray proves it of the whole ones is judged
-            ray = infeasible_rows(program) or proved_infeasible(program, inner.z)
-            if ray is not None and not ray.assumptions:
-                return ray
+    if form.solver == "CLARABEL":
+        with contextlib.suppress(cp.SolverError):
+            _, relaxed, z = form.relaxed(program.row_sizes[:, None], np.ones(1))
+            if is_proved_feasible(program, x := relaxed.x[:-1]):
+                return x
+            ray = infeasible_rows(program) or proved_infeasible(program, z)
+            return None if ray is None or ray.assumptions else ray
     return None
 
 

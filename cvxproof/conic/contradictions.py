@@ -143,7 +143,8 @@ def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
     (i, _, a), size = program.entries, np.full(n + 1, 1e-300)
     np.maximum.at(size, owner[i], np.abs(a))
     count, found = np.bincount(owner, minlength=n + 1), dict[frozenset[str], None]()
-    for draw in range(min(_DRAWS, _WORK // len(a))):
+    work = len(a) + sum(cone.rows.size * cone.rows.shape[1] for cone in program.parts)
+    for draw in range(min(_DRAWS, _WORK // work)):
         weight = np.exp(2 * rng.standard_normal(n + 1)) / np.maximum(count, 1.0) ** (draw % 3)
         last: frozenset[str] = frozenset()
         with suppress(cp.SolverError):

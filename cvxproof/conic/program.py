@@ -149,6 +149,15 @@ class ConeProgram:
         is_noise = (size <= _NOISE * (self.size_A @ self._units(size, largest=True))) & (size > 0)
         return self._units(np.where(is_noise, 0.0, size)) if is_noise.any() else self.units
 
+    @cached_property
+    def row_sizes(self) -> FloatArray:
+        """Largest entry of each cone's rows, one where these are empty."""
+        (i, _, a), sizes = self.entries, np.zeros(len(self.b))
+        np.maximum.at(sizes, i, np.abs(a))
+        for cone in self.parts:
+            sizes[cone.rows] = sizes[cone.rows].max(axis=1, keepdims=True)
+        return np.where(sizes > 0, sizes, 1.0)
+
     def slacks(self, x: FloatArray) -> FloatArray:
         """Return b - A x."""
         return np.asarray(self.b - self.A @ x)

@@ -21,7 +21,7 @@ from cvxpy.constraints import FiniteSet
 
 from cvxproof.conic.attempts import Attempt, attempted, proved_upper_end
 from cvxproof.conic.attributes import named_constraints, told_apart
-from cvxproof.conic.contradictions import contradiction
+from cvxproof.conic.contradictions import Contradiction, contradiction
 from cvxproof.conic.evidence import evidence, evidence_of_ray
 from cvxproof.conic.hints import nodes, remedy
 from cvxproof.conic.program import Answer
@@ -37,6 +37,8 @@ __all__ = ["certify", "require_convex", "solved"]
 
 _SPARE = 5e-8
 """Share of the objective that is left for the verification of a file."""
+_NEAR = 1e-6
+"""Distance from all constraints, relative to rows, that says nothing of a program."""
 _EXACT = 1e-14
 """Error of an exponent that is one of its float only."""
 _STOPPED = {cp.USER_LIMIT: Status.MAX_ITER}
@@ -122,7 +124,9 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
     require_convex(problem)
     start, held = time.perf_counter(), list[Answer]()
     attempt = attempted(problem, solver, tol, lambda one: _measured(problem, one, held), **options)
-    if attempt.answer is not held[-1] or math.isinf(attempt.written):
+    if attempt.answer.solution.status not in cp.settings.ERROR and (
+        attempt.answer is not held[-1] or math.isinf(attempt.written)
+    ):
         attempt.compiled.unpack(attempt.answer)
     solver = attempt.compiled.solver  # Clarabel, where another one returned no ray
     attributes = attempt.answer.solution.attr or {}
@@ -131,7 +135,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         reported += f", moved onto its rows by at most {attempt.answer.moved:.1e}"
     nothing = Certificate(math.inf, -math.inf, kind="cone program")
     result = SolveResult(name, Status.FAILED, {}, nothing, solver=solver, message=reported)
-    if attempt.proof is None:
+    if attempt.proof is None or attempt.answer.solution.status in cp.settings.ERROR:
         return _timed(result, start, **_without_a_point(problem, attempt))
     values = told_apart((variable.name(), value_of(variable)) for variable in problem.variables())
     if not all(_is_finite(value) for value in values.values()):
@@ -148,7 +152,7 @@ def solved(problem: cp.Problem, name: str, solver: str, tol: float, options: Map
         certificate=certificate,
         log=log,
         message=f"{reported}, {certificate.described}; violation {certificate.violation:.1e}, "
-        f"relative and by what it is worth {certificate.primal_residual:.1e}",
+        f"relative and by what it is worth {certificate.primal_residual:.1e}{_outside(attempt, certificate, tol)}",
         n_iter=int(attributes.get("num_iters") or 0),
     )
 
@@ -258,7 +262,10 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
     if ray is None:
         problem._clear_solution()  # CVXPY would say what the solver says
         supposing = f" but by supposing {'; '.join(attempt.supposing)}" if attempt.supposing else ""
-        return {"message": f"failed ({reported} is what the solver says, and its ray does not prove it{supposing})"}
+        proves = (
+            "neither a point nor a proof that there is none is in it" if attempt.proof else "its ray does not prove it"
+        )
+        return {"message": f"failed ({reported} is what the solver says, and {proves}{supposing}){_nearest(attempt)}"}
     certificate = Certificate(
         sign * math.inf,
         -sign * math.inf,
@@ -266,6 +273,11 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
         kind="cone program",
     )
     held = contradiction(problem) if ray.kind == "infeasible" else None
+    if held and not held.names:  # those of the ray itself, unless it is about rows that are nobody's
+        named = _named(attempt)
+        owner = attempt.compiled.owners(named.values())[ray.z != 0]
+        some = tuple(name for k, name in enumerate(named) if k in owner and (owner >= 0).all())
+        held = Contradiction(some, some)
     which = f"; {held}" if held else ""
     other = "" if ray.kind in reported else f" ({reported} is what the solver says)"
     return {
@@ -275,6 +287,25 @@ def _without_a_point(problem: cp.Problem, attempt: Attempt) -> dict[str, Any]:
         "contradiction": held,
         "message": f"{ray.kind}, proved{other}{which}",
     }
+
+
+def _outside(attempt: Attempt, certificate: Certificate, tol: float) -> str:
+    """Return which constraint an answer violates that is no better than that, in words."""
+    worst, most = max(certificate.violations.items(), key=lambda one: one[1], default=("rows that CVXPY added", 0.0))
+    if not certificate.primal_residual > tol:
+        return ""
+    return f"; outside of {worst!r} by {most:.1e}, also with other settings{_nearest(attempt)}"
+
+
+def _nearest(attempt: Attempt) -> str:
+    """Return how near to all constraints points come, in words: a program without a ray comes as near as one likes."""
+    form = attempt.compiled
+    with contextlib.suppress(cp.SolverError):
+        if form.solver == "CLARABEL":
+            t = float(form.relaxed(form.program.row_sizes[:, None], np.ones(1))[1].x[-1])
+            near = f"points come within {max(t, 0.0):.0e} of all constraints, relative to their rows"
+            return f"; {near}" + ("" if t > _NEAR else ": ill-posed, if there is none of them, no ray proves it")
+    return ""
 
 
 def _approximations(problem: cp.Problem) -> tuple[str, ...]:

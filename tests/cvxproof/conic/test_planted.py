@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 from dataclasses import replace
 
+import cvxpy as cp
+import numpy as np
 import pytest
 from full_size import shortened
 from planted_programs import BLOCKS, ENDS, every, false_claim, planted
@@ -62,3 +64,39 @@ def test_the_oracle_knows_false_claims():
     assert "supposes" in false_claim(known, replace(result, certificate=supposing))
     assert "but it is optimal" in false_claim(known, replace(result, status=cvxproof.Status.INFEASIBLE))
     assert "but it is unbounded" in false_claim(planted("lp", "unbounded", 0), result)
+
+
+def ill_posed():
+    """Yield programs whose sets are as near as one likes without a common point, or that no multipliers bound."""
+    x, y = cp.Variable(name="x"), cp.Variable(name="y")
+    X, Z = cp.Variable((2, 2), PSD=True, name="X"), cp.Variable((3, 3), PSD=True, name="Z")
+    yield cp.Problem(cp.Minimize(X[1, 1]), [X[0, 0] == 0, X[0, 1] == 1])
+    yield cp.Problem(cp.Minimize(y), [cp.SOC(x + y, cp.hstack([x - y, 2.0])), x <= 0])
+    yield cp.Problem(cp.Minimize(x), [cp.exp(x) <= 0])
+    yield cp.Problem(cp.Minimize(x), [cp.inv_pos(x) <= 0])
+    yield cp.Problem(cp.Minimize(x), [cp.bmat([[x, 1], [1, 0]]) >> 0])
+    yield cp.Problem(cp.Minimize(Z[1, 1]), [Z[0, 0] == 0, Z[1, 1] + 2 * Z[0, 2] == 1])  # 1, and 0 of its dual
+
+
+def test_ill_posed_programs_are_called_neither_optimal_nor_infeasible():
+    for problem in ill_posed():
+        result = cvxproof.solve(problem)
+        assert result.status.name not in ("OPTIMAL", "OPTIMAL_INACCURATE", "INFEASIBLE", "UNBOUNDED")
+        assert "points come within" in result.message
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_ray_is_found_where_the_solver_breaks_down(seed):
+    """Of one of these Clarabel says NumericalError; all cones relaxed at once is a program that it solves."""
+    rng, order = np.random.default_rng(seed), 30
+    draws = [rng.standard_normal((order, order)).round(1) for _ in range(10)]
+    A, y, b = [one + one.T for one in draws], rng.standard_normal(10), rng.standard_normal(10)
+    S = sum(one * part for one, part in zip(y, A, strict=True))
+    S += (1 - np.linalg.eigvalsh(S)[0]) * np.eye(order)  # y'A is positive definite, and y'b = -1
+    A[0] = (S - sum(one * part for one, part in zip(y[1:], A[1:], strict=True))) / y[0]
+    b[0] = (-1 - y[1:] @ b[1:]) / y[0]
+    X = cp.Variable((order, order), PSD=True, name="X")
+    held = [cp.trace(part @ X) == one for part, one in zip(A, b.tolist(), strict=True)]
+    result = cvxproof.solve(cp.Problem(cp.Minimize(cp.trace(X)), held))
+    assert result.status is cvxproof.Status.INFEASIBLE
+    assert "X is PSD" in result.contradiction.names
