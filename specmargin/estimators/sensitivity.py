@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import AsText
+from specmargin.checks import AsText, instance
 from specmargin.estimators._base.changed_model import refuse_changed
 from specmargin.estimators._base.semi_supervised import numerical_failures
 from specmargin.estimators.lapsvm import LapSVM
-from specmargin.exceptions import InvalidTypeError
 from specmargin.objectives.sensitivity import derivatives
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -101,10 +100,7 @@ def sensitivity(estimator: Any, X: Matrix | None = None) -> Sensitivity:
     >>> found.gamma_I.shape, found.label_weights.shape
     ((120,), (120, 8))
     """
-    if not isinstance(estimator, LapSVM):
-        raise InvalidTypeError(
-            f"sensitivities follow from the factorisation of a LapSVM or LapRLS; got {type(estimator).__name__}."
-        )
+    instance(LapSVM, "pass a fitted LapSVM or LapRLS")("estimator", estimator)
     check_is_fitted(estimator)
     refuse_changed(estimator, "sensitivities")
     results = estimator.result_ if isinstance(estimator.result_, tuple) else (estimator.result_,)

@@ -25,7 +25,7 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
 ANSWERS = """
-Certificate Comparison Diagnosis SolveResult SolverError Status graphs.Components
+Certificate Comparison Diagnosis Sensitivity SolveResult SolverError Status graphs.Components
 graphs.LaplacianOperator kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 spectra.FilterBank

@@ -1081,6 +1081,10 @@ def diagnosis_cells() -> Iterator[Cell]:
     yield from nonsense("tables.plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
 
 
+def sensitivity_cells() -> Iterator[Cell]:
+    yield from nonsense("sensitivity", estimator=(None, 3, "LapSVM", sm.STORM(), NOTHING, Bad(sm.LapSVM(), "LapSVM")))
+
+
 def command_cells() -> Iterator[Cell]:
     """Yield command lines; what is refused ends with a message and no traceback."""
     from typer.testing import CliRunner
@@ -1134,5 +1138,5 @@ def cells() -> Iterator[Cell]:
         data_cells,
         published_cells,
     )
-    for group in (*groups, label_functions, plot_cells, diagnosis_cells, command_cells):
+    for group in (*groups, label_functions, plot_cells, diagnosis_cells, sensitivity_cells, command_cells):
         yield from group()

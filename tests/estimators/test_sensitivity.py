@@ -88,7 +88,7 @@ def test_factors_of_the_last_fit_serve_and_are_forgotten(moons):
 
 def test_what_has_no_derivatives_is_refused(moons):
     X, _, y = moons
-    with pytest.raises(TypeError, match="factorisation of a LapSVM or LapRLS; got STORM"):
+    with pytest.raises(TypeError, match="of the type STORM, not LapSVM; pass a fitted LapSVM or LapRLS"):
         sm.sensitivity(sm.STORM(q=20).fit(X, y))
     with pytest.raises(ValueError, match="not piecewise quadratic"):
         sm.sensitivity(sm.LapSVM(loss="smooth_hinge").fit(X, y))
