@@ -370,7 +370,7 @@ def _columns(features: Any, n: int, start: int, stop: int, kind: Any) -> AnyArra
         out[np.arange(start, stop), np.arange(stop - start)] = 1.0
         return out
     chunk = features[:, start:stop]
-    return np.ascontiguousarray(chunk.toarray() if sp.issparse(chunk) else chunk, dtype=kind)
+    return np.array(chunk.toarray() if sp.issparse(chunk) else chunk, dtype=kind, order="C")
 
 
 def by_recursion(S: SparseArray, features: Any, coefficients: FloatArray, kind: Any) -> list[AnyArray]:
@@ -406,6 +406,15 @@ def by_recursion(S: SparseArray, features: Any, coefficients: FloatArray, kind: 
     return blocks
 
 
+def by_steps(S: SparseArray, features: Any, degree: int, kind: Any) -> list[AnyArray]:
+    """Return S^k X for k = 0 to the degree, each from the one before: a sum of no other terms."""
+    S, n = S.astype(kind), S.shape[0]
+    blocks = [_columns(features, n, 0, n if features is None else features.shape[1], kind)]
+    for _ in range(degree):
+        blocks.append(S @ blocks[-1])
+    return blocks
+
+
 def by_eigenvectors(S: SparseArray, features: Any, family: Bands) -> list[AnyArray]:
     n = S.shape[0]
     if n > _DENSE:
@@ -423,4 +432,6 @@ def applied(S: SparseArray, features: Any, family: GraphFilters, tol: float, kin
     """Return h_b(S) X of all filters of a family."""
     if isinstance(family, Bands):
         return [F.astype(kind, copy=False) for F in by_eigenvectors(S, features, family)]
+    if isinstance(family, Powers):
+        return by_steps(S, features, family.degree, kind)
     return by_recursion(S, features, family.chebyshev(tol), kind)
