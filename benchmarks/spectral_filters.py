@@ -5,9 +5,9 @@
 Cora (a stochastic block model where there are no data) with the labels of the public split: the whole fit, and the
 margin of all classes by the numpy solver and by Clarabel on the compact form of CVXPY. A stochastic block model of
 100,000 nodes with 500 features: the whole fit, in a process of its own, for the peak of memory; one with 100 features
-next to SGC (steps along the edges and logistic regression). Then 300 random
-problems over blocks: 2 to 10 classes, 5 to 50 blocks of rank 1 to 200, equal, empty and constant ones among them, 20 to
-1,000 labels, every loss, with and without an order, C from 1e-4 to 1e5. Small ones are solved by CVXPY, too.
+next to SGC (steps along the edges and logistic regression). Then 300 random problems over blocks: 2 to 10 classes, 5 to
+50 blocks of rank 1 to 200, equal, empty and constant ones among them, 20 to 1,000 labels, every loss, with and without
+an order, C from 1e-4 to 1e5. Small ones are solved by CVXPY, too.
 """
 
 from __future__ import annotations
