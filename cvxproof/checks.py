@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from html import escape
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 
 from cvxproof.exceptions import InvalidTypeError
 
-__all__ = ["INSIDE", "AsText", "among", "outside", "path", "shown", "visible", "warn"]
+__all__ = ["INSIDE", "AsText", "among", "is_number", "outside", "path", "shown", "visible", "warn"]
 
 INSIDE = [f"{Path(__file__).parent}{os.sep}"]
 """Folders of the packages whose own lines no warning points at; one that is built on this one adds its own."""
@@ -31,6 +32,11 @@ def path(name: str, value: Any) -> Any:
     if not isinstance(value, str | os.PathLike) or value == "":
         raise InvalidTypeError(f"{name}={shown(value)} is no path; pass the name of a file or a folder.")
     return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, of Python or numpy."""
+    return isinstance(value, Real)
 
 
 def outside() -> int:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cvxproof import check
+from cvxproof import check, checks
 from cvxproof.conic import cones
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.program import ConeProgram
@@ -78,6 +78,7 @@ def export(path: str | os.PathLike[str], problem: Any, result: SolveResult) -> N
     """
     from cvxproof.rational import exact_evidence  # loaded late, because it needs flint
 
+    checks.path("path", path)
     has_point = isinstance(result, SolveResult) and result.status.has_solution
     if isinstance(result, SolveResult) and not has_point and result.status.value != "infeasible":
         raise InvalidInputError(

@@ -1,7 +1,7 @@
 """Rigorous certificates of any convex CVXPY problem: cone programs, bounds, and the proofs behind these."""
 
 from cvxproof.conic.evidence import is_of
-from cvxproof.conic.running import as_solver_errors, data_for, require_options, run, told
+from cvxproof.conic.running import as_solver_errors, data_for, require_options, require_solver, run, told
 from cvxproof.conic.solving import certify, require_convex, solved
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "is_of",
     "require_convex",
     "require_options",
+    "require_solver",
     "run",
     "solved",
     "told",

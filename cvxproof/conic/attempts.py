@@ -13,6 +13,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.reductions.solution import failure_solution
 
+from cvxproof.checks import is_number
 from cvxproof.conic.agreement import compiled_as_written
 from cvxproof.conic.certificate import Proof, judged
 from cvxproof.conic.compiled import Compiled
@@ -23,6 +24,7 @@ from cvxproof.conic.farkas import has_no_vertex
 from cvxproof.conic.outward import Outward
 from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.conic.rays import Ray, infeasible_rows, is_proved_feasible, proved_infeasible, proved_unbounded
+from cvxproof.exceptions import InvalidInputError
 from cvxproof.results import ZERO, compared
 from cvxproof.typing import FloatArray
 
@@ -133,6 +135,8 @@ def attempted(problem: cp.Problem, solver: str, tol: float, measure: Measure = l
     **options
         Parameters of the solver.
     """
+    if not (is_number(tol) and 0 <= tol < math.inf):
+        raise InvalidInputError(f"tol={tol!r} is no relative gap; pass a number that is not negative, such as 1e-6.")
     best = _best(problem, solver, tol, measure, options)
     program, proof = best.compiled.program, best.proof
     if best.ray is not None or (best.distance <= tol and proof is not None and not _may_be_infeasible(best, proof)):

@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from cvxproof.checks import is_number
 from cvxproof.conic.attributes import told_apart
 from cvxproof.conic.certificate import judged
 from cvxproof.conic.compiled import compiled
@@ -109,7 +110,7 @@ def explain(problem: cp.Problem, scales: Mapping[str, float] | None = None, tol:
     form, owner = compiled_parts(parts)
     known = dict(zip(parts, _sizes(form.program, owner, len(parts)), strict=True))
     given = {**known, **(scales or {})}
-    if given.keys() != known.keys() or not all(scale > 0 for scale in given.values()):
+    if given.keys() != known.keys() or not all(is_number(one) and one > 0 for one in given.values()):
         raise InvalidInputError(f"scales={scales!r} must be positive numbers of constraints among {list(parts)}.")
     shares = sp.identity(len(parts) + 1, format="csr")[owner, :-1]
     relaxed, answer, _ = form.relaxed(shares, 1 / np.array(list(given.values())))

@@ -18,7 +18,7 @@ import cvxpy as cp
 
 from cvxproof import conic
 from cvxproof.conic.hints import warn_of_broadcast
-from cvxproof.exceptions import InfeasibleError, InvalidInputError, SolverError, SolverNotInstalledError
+from cvxproof.exceptions import InfeasibleError, InvalidInputError, SolverError
 from cvxproof.results import Certificate, SolveResult, Status
 
 __all__ = ["attempted", "default_solvers", "failed", "quietly", "solve", "solved_in_order"]
@@ -88,7 +88,7 @@ def solved_in_order(
     order = [solver] if isinstance(solver, str) else list(solver)
     if not order:
         raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
-    given = {name: conic.require_options(_required(name), solver_params) for name in order}
+    given = {name: conic.require_options(conic.require_solver(name), solver_params) for name in order}
     attempts: list[str] = []
     best: SolveResult | None = None
     values = None
@@ -143,18 +143,6 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         yield
-
-
-@cache  # CVXPY tries to import all solvers that it knows of
-def _required(name: str) -> str:
-    """Return the name of an installed solver in capitals."""
-    installed = cp.installed_solvers()
-    if not isinstance(name, str) or name.upper() not in installed:
-        raise SolverNotInstalledError(
-            f"the solver {name!r} is not installed or not known to CVXPY; installed are {installed}. "
-            f"Install it, or pass solver='CLARABEL'."
-        )
-    return name.upper()
 
 
 def _rank(result: SolveResult) -> tuple[bool, bool, float, float]:

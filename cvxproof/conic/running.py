@@ -21,9 +21,9 @@ from cvxpy.reductions.solvers.solving_chain import resolve_and_build_chain
 
 from cvxproof.checks import among
 from cvxproof.conic.compiling import count_on, is_wide
-from cvxproof.exceptions import CvxproofError, InvalidInputError, InvalidTypeError
+from cvxproof.exceptions import CvxproofError, InvalidInputError, InvalidTypeError, SolverNotInstalledError
 
-__all__ = ["as_solver_errors", "data_for", "require_options", "run", "solver_for", "told"]
+__all__ = ["as_solver_errors", "data_for", "require_options", "require_solver", "run", "solver_for", "told"]
 
 _FEW = 50
 """Entries of parameters up to which CVXPY's default is faster."""
@@ -171,6 +171,18 @@ def _is_known_to_highs(name: str) -> bool:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)  # it would print that it has none of this name
     return bool(highs.getOptionValue(name)[0] == highspy.HighsStatus.kOk)
+
+
+@cache  # CVXPY tries to import all solvers that it knows of
+def require_solver(name: str) -> str:
+    """Return the name of an installed solver in capitals, or raise."""
+    installed = cp.installed_solvers()
+    if not isinstance(name, str) or name.upper() not in installed:
+        raise SolverNotInstalledError(
+            f"the solver {name!r} is not installed or not known to CVXPY; installed are {installed}. "
+            f"Install it, or pass solver='CLARABEL'."
+        )
+    return name.upper()
 
 
 def run(solver: str, chain: Any, data: dict[str, Any], inverse: list[Any], options: Mapping[str, Any]) -> Any:

@@ -25,7 +25,7 @@ from cvxproof.conic.contradictions import Contradiction, contradiction
 from cvxproof.conic.evidence import evidence, evidence_of_ray
 from cvxproof.conic.hints import nodes, remedy
 from cvxproof.conic.program import Answer
-from cvxproof.conic.running import told
+from cvxproof.conic.running import require_solver, told
 from cvxproof.conic.values import densify, dual_of, value_of
 from cvxproof.conic.violations import relative, violation
 from cvxproof.exceptions import InvalidInputError, InvalidTypeError, SolverError
@@ -92,7 +92,7 @@ def certify(problem: cp.Problem, solver: str = "CLARABEL", tol: float = 1e-6, in
             "problem.solve() before, or cvxproof.solve(problem), which proves that a problem has none, too."
         )
     try:
-        attempt = attempted(problem, solver.upper(), tol)
+        attempt = attempted(problem, require_solver(solver), tol)
     except cp.SolverError as error:
         raise SolverError(f"{solver} gives no multipliers: {error} Name another solver, solver='CLARABEL'.") from error
     densify(problem)

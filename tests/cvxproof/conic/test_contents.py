@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import cvxproof
 from cvxproof import Status, solve
 from cvxproof.exceptions import InvalidInputError, InvalidTypeError
 
@@ -64,3 +65,20 @@ def test_highs_prints_nothing_of_an_option_that_is_refused(capfd):
     with pytest.raises(InvalidTypeError, match="HIGHS has no option 'nonsense'"):
         solve(cp.Problem(cp.Minimize(x), [x >= 1]), "HIGHS", nonsense=3)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("tol", [-1.0, float("nan"), float("inf"), "1e-6", None])
+def test_a_tolerance_that_is_none_is_refused_by_all_functions(tol, tmp_path):
+    x = cp.Variable(name="x")
+    problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    problem.solve()
+    for function in (cvxproof.solve, cvxproof.certify, cvxproof.explain):
+        with pytest.raises(cvxproof.InvalidInputError, match="is no relative gap; pass a number"):
+            function(problem, tol=tol)
+    with pytest.raises(ImportError, match="solver 3 is not installed or not known"):
+        cvxproof.certify(problem, solver=3)
+    with pytest.raises(TypeError, match="path=3 is no path"):
+        cvxproof.export(3, problem, cvxproof.solve(problem))
+    wrong = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
+    with pytest.raises(cvxproof.InvalidInputError, match="must be positive numbers of constraints"):
+        cvxproof.explain(wrong, scales={"constraint_0": "1"})
