@@ -28,6 +28,7 @@ from cvxproof.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Compiled", "compiled"]
 
+_TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 _ORDER = (Zero, NonNeg, SOC, PSD, SvecPSD, ExpCone, PowCone3D, PowConeND)
 
 
@@ -110,14 +111,17 @@ class Compiled:
         parts += [replace(one, rows=one.rows + more + k) for one in program.parts if not isinstance(one, cones.Zero)]
         dims.zero, dims.nonneg = 0, dims.nonneg + 2 * k + more
         data = {name: held for name, held in self.data.items() if name != "P"}
+        size = float(np.abs(b).max()) or 1.0  # x, s and t are as many times larger: solvers take one as their unit
         with as_solver_errors():
-            raw = run(self.solver, self.chain, {**data, "A": A, "b": b, "c": q, "dims": dims}, self.inverse, {})
+            raw = run(
+                self.solver, self.chain, {**data, "A": A, "b": b / size, "c": q, "dims": dims}, self.inverse, _TIGHT
+            )
         z, up, down = np.array(raw.z), np.arange(more, more + k), np.arange(more + k, more + 2 * k)
         net = z[up] - z[down]
         z[up], z[down] = np.maximum(net, 0.0), np.maximum(-net, 0.0)
         empty = sp.csc_matrix((n + more, n + more))
         out = ConeProgram(empty, q, A, b, tuple(parts))
-        return out, Answer(str(raw.status), np.array(raw.x), z), np.append(net, z[more + 2 * k :])
+        return out, Answer(str(raw.status), size * np.array(raw.x), z), np.append(net, z[more + 2 * k :])
 
     def owners(self, constraints: Iterable[Any]) -> IntArray:
         """Return the place of the constraint that each row was made of; -1 for rows that CVXPY added."""

@@ -135,3 +135,23 @@ def test_a_claim_that_is_not_proved_leaves_nothing_on_the_problem():
     assert result.status is cvxproof.Status.FAILED
     assert "unbounded is what the solver says" in result.message
     assert (problem.status, problem.value, x.value) == (None, None, None)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_what_is_infeasible_by_more_than_the_tolerance_is_so_in_every_cone(scale):
+    """By 1e-5 it is proved; by 1e-9, less than `tol`, an answer may stand, and its violation is told."""
+    x, X, t = cp.Variable(2), cp.Variable((2, 2), PSD=True), cp.Variable()
+    for share in (1e-5, 1e-9):
+        more, less = scale * (1 + share), scale * (1 - share)
+        problems = {
+            "rows": cp.Problem(cp.Minimize(x[0]), [x >= scale, cp.sum(x) <= 2 * less]),
+            "second order": cp.Problem(cp.Minimize(x[0]), [cp.norm(x) <= scale, x[0] >= more]),
+            "semidefinite": cp.Problem(cp.Minimize(cp.trace(X)), [cp.diag(X) <= scale, X[0, 1] >= more]),
+            "exponential": cp.Problem(cp.Minimize(t), [scale * cp.exp(t / scale) <= scale, t >= scale * share]),
+        }
+        for name, problem in problems.items():
+            result = cvxproof.solve(problem)
+            if share > 1e-6 or name == "rows":
+                assert result.status is cvxproof.Status.INFEASIBLE, name
+            elif result.status is cvxproof.Status.OPTIMAL:
+                assert 0 < result.certificate.primal_residual <= 1e-6, name
