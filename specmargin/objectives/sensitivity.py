@@ -26,10 +26,11 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.losses import Pieces
 from specmargin.objectives.lapsvm import LapSVM
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Derivatives", "Pieced", "derivatives", "pieced"]
+__all__ = ["Derivatives", "Pieced", "derivatives", "derivatives_of", "pieced"]
 
 _KINK = 1e-8
 """Slack up to which a label is at the end of its piece, of the largest decision; and multiplier, of its bound."""
@@ -46,6 +47,8 @@ class Derivatives(NamedTuple):
     """Alpha, (n, 2 + l)."""
     intercept: FloatArray
     """(2 + l,)."""
+    multipliers: FloatArray
+    """Theta, (l, 2 + l)."""
     objective: dict[str, Any]
     """The objective, by the names gamma_A, gamma_I, C (of their logarithms) and label_weights (l,)."""
 
@@ -58,17 +61,42 @@ class Pieced:
     ----------
     obj : LapSVM
         The problem, reduced.
-    free, curved : ndarray of bool, of shape (l,)
-        Labels at a kink, and on a parabola; others are on lines.
-    square, half : ndarray of shape (l,)
-        a and h of each piece, times no weight.
+    at : ndarray of int, of shape (l,)
+        The piece of each label.
+    free : ndarray of bool, of shape (l,)
+        Labels at the kink of the hinge.
     """
 
     obj: LapSVM
+    at: IntArray
     free: BoolArray
-    curved: BoolArray
-    square: FloatArray
-    half: FloatArray
+
+    @cached_property
+    def square(self) -> FloatArray:
+        """The a of each label's piece, (l,)."""
+        return self._pieces.square[self.at]
+
+    @cached_property
+    def half(self) -> FloatArray:
+        """The h of each label's piece, (l,)."""
+        return self._pieces.linear[self.at]
+
+    @cached_property
+    def curved(self) -> BoolArray:
+        """Labels on a parabola; those that are neither at a kink are on lines."""
+        return ~self.free & (self.square > 0)
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The slacks between which each label's piece lies."""
+        ends = np.array([-np.inf, *self._pieces.kinks, np.inf])
+        return ends[self.at], ends[self.at + 1]
+
+    @property
+    def _pieces(self) -> Pieces:
+        pieces: Pieces | None = self.obj.margin_loss.pieces
+        assert pieces is not None
+        return pieces
 
     @property
     def active(self) -> BoolArray:
@@ -136,7 +164,7 @@ def pieced(obj: LapSVM, f: FloatArray, beta: FloatArray) -> Pieced:
         )
     at, free = _pieces(obj, f, beta)
     for _ in range(_ROUNDS):  # from answers that are not precise, as Newton's method
-        system = Pieced(obj, free, ~free & (pieces.square[at] > 0), pieces.square[at], pieces.linear[at])
+        system = Pieced(obj, at, free)
         if obj.fit_intercept and not system.active.any():
             raise InvalidInputError(
                 "the optimal intercept is an interval: no label is on its margin or a parabola, so that decisions have "
@@ -144,13 +172,12 @@ def pieced(obj: LapSVM, f: FloatArray, beta: FloatArray) -> Pieced:
             )
         v, b = system.optimum
         f, beta = obj.reduction.G @ v + b, 2.0 * y * v
-        before, (now, free) = (at, free), _pieces(obj, f, beta)
-        if (now == at).all() and (free == before[1]).all():
+        at, free = _pieces(obj, f, beta)
+        if (at == system.at)[~free].all() and (free == system.free).all():
             break
-        at = now
     near = _KINK * (1.0 + np.abs(f).max())
-    ends, slack = np.array([-np.inf, *pieces.kinks, np.inf]), 1.0 - y * f
-    room = np.minimum(slack - ends[at], ends[at + 1] - slack)  # to the ends of the piece
+    slack, (low, high) = 1.0 - y * f, system.ends
+    room = np.minimum(slack - low, high - slack)
     room = np.where(system.free, np.minimum(beta, weights - beta) / weights, room)
     if (room < -near).any():
         raise InvalidInputError(
@@ -193,8 +220,12 @@ def derivatives(obj: LapSVM, f: FloatArray, beta: FloatArray) -> Derivatives:
     >>> at.decisions.shape, bool(np.isclose(total, answer.certificate.primal_objective))
     ((60, 10), True)
     """
-    system = pieced(obj, f, beta)
-    v, b = system.optimum
+    return derivatives_of(pieced(obj, f, beta))
+
+
+def derivatives_of(system: Pieced) -> Derivatives:
+    """Return the same from the system of the pieces."""
+    obj, (v, b) = system.obj, system.optimum
     G, labeled, y, weights = obj.reduction.G, obj.labels.labeled, obj.labels.sign, obj.labels.weights_or_ones
     alpha = obj.reduction.coefficients(v)
     g = np.asarray(obj.K @ alpha)
@@ -220,4 +251,4 @@ def derivatives(obj: LapSVM, f: FloatArray, beta: FloatArray) -> Derivatives:
     losses, intrinsic = obj.margin_loss.value(y * (g[labeled] + b)), obj.gamma_I * float(g @ Lg)
     parts = {"gamma_A": obj.gamma_A * float(alpha @ g), "gamma_I": intrinsic, "C": float(losses.sum())}
     objective = {name: obj.scale * part for name, part in (parts | {"label_weights": losses / weights}).items()}
-    return Derivatives(decisions, more, shift, objective)
+    return Derivatives(decisions, more, shift, 2.0 * moves, objective)

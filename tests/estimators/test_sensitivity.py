@@ -96,3 +96,36 @@ def test_what_has_no_derivatives_is_refused(moons):
         sm.sensitivity(sm.LapSVM(model=lambda built: built.with_()).fit(X, y))
     with pytest.raises(NotFittedError):
         sm.sensitivity(sm.LapSVM())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ranges_hold_the_predictions(moons, classes):
+    X, truth, y = moons
+    if classes == 3:
+        y = sm.hide_labels(truth + (X[:, 0] > 0.8), per_class=5, random_state=0)
+    clf = sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, kernel=4.0, loss="squared_hinge").fit(X, y)
+    sensitive = sm.sensitivity(clf)
+    for weight in ("gamma_A", "gamma_I", "C"):
+        interval = sensitive.range(weight, limit=10.0)
+        assert interval.low < interval.value < interval.high
+        for at in np.geomspace(interval.low, interval.high, 5):
+            factor = at / interval.value
+            weights = {weight: at} if weight != "C" else {"gamma_A": 1e-2 / at, "gamma_I": 1.0 / at}
+            fit = sm.LapSVM(**clf.get_params(deep=False) | weights).fit(X, y)
+            results = fit.result_ if classes == 3 else [fit.result_]
+            scores = clf.balance_(np.column_stack([one.variables["f"] for one in results]).squeeze())
+            codes = scores.argmax(axis=1) if classes == 3 else (scores > 0).astype(int)
+            np.testing.assert_array_equal(clf.classes_[codes], clf.transduction_, err_msg=f"{weight} times {factor}")
+        assert "no prediction changes for " + weight in str(interval)
+    with pytest.raises(ValueError, match="weight"):
+        sensitive.range("gamma")
+    with pytest.raises(ValueError, match="limit"):
+        sensitive.range("C", limit=1.0)
+
+
+def test_the_path_of_a_classifier(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, kernel=4.0).fit(X, y)
+    path = sm.sensitivity(clf).path(2.0)
+    refit = sm.LapSVM(**clf.get_params(deep=False) | {"gamma_A": 1e-2 / 1.5, "gamma_I": 1.0 / 1.5}).fit(X, y)
+    np.testing.assert_allclose(path.decisions(1.5), refit.result_.variables["f"], atol=1e-8)
