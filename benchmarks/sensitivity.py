@@ -22,7 +22,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import LowRankKernel
 from specmargin.objectives import LapSVM
 from specmargin.objectives.sensitivity import derivatives, pieced
-from specmargin.solvers.manifold.ranges import DIRECTIONS, proved_reach
+from specmargin.solvers.manifold.ranges import DIRECTIONS, proved_stretch
 from specmargin.solvers.manifold.weight_path import weight_path
 
 EIGHTH = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
@@ -131,12 +131,12 @@ def refit(obj: LapSVM, weight: str, factor: float) -> Any:
 def ranges(report: harness.Report, n_problems: int, refits: int) -> None:
     """Refit inside of proved intervals, half of the time next to their ends."""
     wrong = total = 0
-    missed = []
+    lost = []
     for seed in range(n_problems):
         obj, rng = problem(seed), np.random.default_rng(seed)
         for weight in DIRECTIONS:
             try:
-                ends = [proved_reach([obj], weight, way, stays, flips, 100.0) for way in (-1.0, 1.0)]
+                ends = [proved_stretch([obj], weight, way, stays, flips, 100.0) for way in (-1.0, 1.0)]
             except InvalidInputError:
                 continue
             own = np.sign(refit(obj, weight, 1.0))
@@ -146,10 +146,10 @@ def ranges(report: harness.Report, n_problems: int, refits: int) -> None:
                 np.where(rng.random(refits) < 0.5, low + (high - low) * shares, high + (low - high) * shares)
             ):
                 total, wrong = total + 1, wrong + int((np.sign(refit(obj, weight, place)) != own).any())
-            missed += [abs(np.log(one.at / one.end)) for one in ends if one.sample is not None]
+            lost += [abs(np.log(one.at / one.end)) for one in ends if one.sample is not None]
     report.add("refits inside proved intervals", total, "")
     report.add("of these with another decision", wrong, "", at_most=0)
-    report.add("from the end of an interval to the first flip, relative, median", float(np.median(missed)), "")
+    report.add("from the end of an interval to the first flip, relative, median", float(np.median(lost)), "")
 
 
 def paths(report: harness.Report, n_problems: int) -> None:

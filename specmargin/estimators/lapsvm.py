@@ -214,8 +214,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             loss: Any = base.loss
             self._held_out = OnReduction(base.reduction.G, labels, loss, self.fit_intercept, known)
-        self._keep_answers(results)
-        self._keep_last(base)
+        self._keep_answers(results, base)
         f = [np.asarray(result.variables["f"]) for result in results]
         scores = f[0] if len(f) == 1 else np.column_stack(f)
         self.balance_ = Balance.of(scores, labels, self.class_balance)

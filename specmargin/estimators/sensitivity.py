@@ -1,4 +1,4 @@
-"""What predictions change by when a weight does: `sensitivity` of a fitted LapSVM or LapRLS."""
+"""What predictions change by when a weight does: `sensitivity` of a fitted classifier."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from specmargin.estimators._base.changed_model import refuse_changed
 from specmargin.estimators._base.semi_supervised import columns, numerical_failures
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.objectives.sensitivity import derivatives
-from specmargin.solvers.manifold.ranges import Reach, proved_reach
+from specmargin.solvers.manifold.ranges import Stretch, proved_stretch
 from specmargin.solvers.manifold.weight_path import weight_path
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
@@ -124,11 +124,13 @@ class Sensitivity(AsText):
         choice(*_WAYS)("weight", weight)
         number(above=1)("limit", limit)
         problems = self._problems()
-        reaches = [proved_reach(problems, _WAYS[weight], way, self._stays, self._flips, limit) for way in (-1.0, 1.0)]
+        stretches = [
+            proved_stretch(problems, _WAYS[weight], way, self._stays, self._flips, limit) for way in (-1.0, 1.0)
+        ]
         value = 1.0 if weight == "C" else getattr(self.estimator, f"{weight}_")
         if weight == "C":  # the gammas are those over C
-            reaches = [Reach(1.0 / one.end, one.sample, 1.0 / one.at) for one in reversed(reaches)]
-        below, above = reaches
+            stretches = [Stretch(1.0 / one.end, one.sample, 1.0 / one.at) for one in reversed(stretches)]
+        below, above = stretches
         ends = (value * below.end, value * above.end)
         return WeightRange(weight, value, *ends, (below.sample, value * below.at), (above.sample, value * above.at))
 

@@ -320,15 +320,13 @@ def _in_full(
 
     coarse = np.dtype(dtype) == np.float32
 
-    def refined(rhs: FloatArray) -> FloatArray:
-        first = solve(rhs)
-        return _refined(first, solve, partial(residual, rhs)) if coarse else first + solve(residual(rhs, first))
-
     def inverse(r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        alpha = refined(r)
+        alpha = solve(r)
+        alpha = _refined(alpha, solve, partial(residual, r)) if coarse else alpha + solve(residual(r, alpha))
         return alpha, np.asarray(K @ alpha)
 
-    damped = refined(J)
+    damped = solve(J)
+    damped = _refined(damped, solve, partial(residual, J)) if coarse else damped + solve(residual(J, damped))
     return damped, rows @ damped, inverse
 
 

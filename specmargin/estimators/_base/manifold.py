@@ -184,9 +184,12 @@ class ManifoldModel:
             require_semidefinite(functions.kernel, name="the kernel matrix")
         return functions
 
-    def _keep_answers(self: Any, results: list[SolveResult]) -> None:
-        """Keep the coefficients of all answers, which predictions follow from."""
+    def _keep_answers(self: Any, results: list[SolveResult], problem: Any = None) -> None:
+        """Keep the coefficients of all answers, which predictions follow from; and the problem until the next fit."""
         self.result_ = unpacked(results)
+        _LAST.clear()
+        if problem is not None and len(problem.K) <= _KEPT_SAMPLES:
+            _LAST[self] = (self.result_, problem)
         self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
         self._functions.forget()
@@ -242,12 +245,6 @@ class ManifoldModel:
         apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
         apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
         return apart, apart._objective(known, labels, graph)
-
-    def _keep_last(self: Any, objective: Any) -> None:
-        """Keep the problem of the last fit, with its factors, while its estimator lives and no other is fitted."""
-        _LAST.clear()
-        if objective.labels.n_samples <= _KEPT_SAMPLES and objective.is_reduced:
-            _LAST[self] = (self.result_, objective)
 
     def _objectives(self: Any) -> Any:
         kept = _LAST.get(self)

@@ -8,7 +8,7 @@ r = 2 S alpha - J'theta and k~ the kernel of the norm N there,
 
 and r is 0 but for rounding and for t^2 2 (a gamma_A alpha' + e gamma_I L K alpha'), alpha' the derivative; the sum is 0
 but for rounding as long as every label is predicted to stay on its piece. K S^-1 at t is at most that at 0, over 1 - t
-where the weights fall. So one factorisation bounds the gap on all of an interval by its value at the end, the gap
+where the weights decrease. So one factorisation bounds the gap on all of an interval by its value at the end, the gap
 bounds the distance of every decision of the optimum from its prediction (`specmargin.objectives.proved_decisions`), and
 predictions are straight lines, whose signs two ends tell. What is computed is rounded outwards. The next node is put so
 far beyond that its interval, towards both sides, meets that of the last.
@@ -33,7 +33,7 @@ from specmargin.rounding import UNIT, gamma
 from specmargin.solvers.manifold.factorized import solved
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["DIRECTIONS", "Reach", "proved_reach"]
+__all__ = ["DIRECTIONS", "Stretch", "proved_stretch"]
 
 DIRECTIONS = {"gamma_A": (1.0, 0.0), "gamma_I": (0.0, 1.0), "gammas": (1.0, 1.0)}
 """How gamma_A and gamma_I change with a weight."""
@@ -52,7 +52,7 @@ Flips = Callable[[list[FloatArray], list[FloatArray]], FloatArray]
 """At which t each decision changes, (n,), from those of each problem at 0, and their slopes; inf where it does not."""
 
 
-class Reach(NamedTuple):
+class Stretch(NamedTuple):
     """How far decisions are proved to stay, one way."""
 
     end: float
@@ -79,7 +79,7 @@ class _Line:
     """The predictions from a node in one direction of the gammas."""
 
     def __init__(self, node: _Node, way: tuple[float, float]) -> None:
-        self.node, self.falls, obj = node, min(way) < 0, node.obj
+        self.node, self.eased, obj = node, min(way) < 0, node.obj
         (v, b), combine = node.system.optimum, np.array(way)
         change = node.change.multipliers[:, :2] @ combine
         self.slope = exactly_balanced(np.ones(len(v)), change) if obj.fit_intercept else change
@@ -114,7 +114,7 @@ class _Line:
         y, rows, c, loss = obj.labels.sign, obj.labels.labeled, obj.labels.weights_or_ones, obj.margin_loss
         curved, free, (low, high) = system.curved, system.free, system.ends
         square = np.where(curved, system.square, 1.0)
-        spent, miss, room = np.zeros(len(y)), np.zeros(len(y)), np.full(len(y), np.inf)
+        spent, inexact, room = np.zeros(len(y)), np.zeros(len(y)), np.full(len(y), np.inf)
         for s in (0.0, t):  # all that follows is largest, or smallest, at an end
             f, error = self.at(s)
             u, beta = 1.0 - y * f[rows], y * (self.node.theta + s * self.slope)
@@ -129,18 +129,18 @@ class _Line:
             # On a line the multiplier is fixed, and the residual convex in the prediction.
             with np.errstate(invalid="ignore"):
                 line = np.maximum(self._residual(u + off, beta), self._residual(u - off, beta))
-            missed = np.where(curved, c * square * apart**2, np.where(free, c * (np.abs(u) + off), line))
-            spent, miss = np.maximum(spent, missed), np.maximum(miss, np.where(curved, apart, np.abs(u) + off))
+            lost = np.where(curved, c * square * apart**2, np.where(free, c * (np.abs(u) + off), line))
+            spent, inexact = np.maximum(spent, lost), np.maximum(inexact, np.where(curved, apart, np.abs(u) + off))
         if not ((room > 0).all() and np.isfinite(spent).all()):
             return np.full(len(f), np.inf)
-        falls = 1.0 / np.sqrt(1.0 - t) if self.falls else 1.0
+        eased = 1.0 / np.sqrt(1.0 - t) if self.eased else 1.0
         still, more, bent = self.lengths
-        ball = _SAFE * (float(spent.sum()) + (falls * (still + t * more + t**2 * bent) / 2.0) ** 2)
+        ball = _SAFE * (float(spent.sum()) + (eased * (still + t * more + t**2 * bent) / 2.0) ** 2)
         root = np.sqrt(ball)
         own = np.where(curved, root / np.sqrt(c * square), np.where(free, ball / room, np.inf))
-        own = np.where(curved & (own > room), np.inf, own) + miss
-        near = (own + root * falls * known.apart).min(axis=1)
-        return _SAFE * (near if obj.fit_intercept else np.minimum(near, root * falls * known.own))
+        own = np.where(curved & (own > room), np.inf, own) + inexact
+        near = (own + root * eased * known.apart).min(axis=1)
+        return _SAFE * (near if obj.fit_intercept else np.minimum(near, root * eased * known.own))
 
     def _residual(self, u: FloatArray, beta: FloatArray) -> FloatArray:
         loss = self.node.obj.margin_loss
@@ -195,10 +195,10 @@ def _extent(lines: list[_Line], stays: Stays, most: float) -> float:
     return float(2.0**low)
 
 
-def proved_reach(
+def proved_stretch(
     problems: list[LapSVM], weight: str, way: float, stays: Stays, flips: Flips, limit: float = 1e3
-) -> Reach:
-    """Return how far every decision of some problems is proved to stay as a weight grows, or falls.
+) -> Stretch:
+    """Return how far every decision of some problems is proved to stay as a weight grows, or eased.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def proved_reach(
         if last < _CLOSE:
             break
     if way * end >= way * farthest:
-        return Reach(farthest, None, farthest)
+        return Stretch(farthest, None, farthest)
     until = flips([line.at(0.0)[0] for line in ahead], [line.at(1.0)[0] - line.at(0.0)[0] for line in ahead])
     sample = int(until.argmin())
     near = until[sample] <= max(10.0 * last, _NEAREST[0])
-    return Reach(end, sample if near else None, s * (1.0 + way * float(until[sample])) if near else float("nan"))
+    return Stretch(end, sample if near else None, s * (1.0 + way * float(until[sample])) if near else float("nan"))

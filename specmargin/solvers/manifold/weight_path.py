@@ -34,7 +34,7 @@ class WeightPath(AsText):
     C : ndarray of shape (p + 1,)
         Ends of the p pieces, increasing.
     starts, slopes : ndarray of shape (p, n)
-        On a piece the decisions are starts C + slopes.
+        Decisions on each piece, starts C + slopes.
     gaps : ndarray of shape (p,)
         The relative gap that the certificate proves in the middle of each piece.
     stopped : str
@@ -70,7 +70,7 @@ def weight_path(obj: LapSVM, until: float) -> WeightPath:
     Parameters
     ----------
     obj : LapSVM
-        With ``loss="hinge"``; C stands for weights C c of the labels, or for both gammas over C.
+        The problem, with ``loss="hinge"``; C stands for weights C c of the labels, or for both gammas over C.
     until : float
         The other end, > 0.
 

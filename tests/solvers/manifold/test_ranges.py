@@ -9,7 +9,7 @@ import specmargin as sm
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import LowRankKernel
 from specmargin.solvers.manifold import ranges
-from specmargin.solvers.manifold.ranges import DIRECTIONS, proved_reach
+from specmargin.solvers.manifold.ranges import DIRECTIONS, proved_stretch
 from specmargin.solvers.manifold.weight_path import weight_path
 
 LOSSES = ("hinge", "squared_hinge", "squared", "huber_hinge")
@@ -60,14 +60,14 @@ def check(seed, weight, refits):
     obj = problem(seed)
     own, rng = refit(obj, weight, 1.0), np.random.default_rng(seed)
     try:
-        reaches = [proved_reach([obj], weight, way, stays, flips, 100.0) for way in (-1.0, 1.0)]
+        stretches = [proved_stretch([obj], weight, way, stays, flips, 100.0) for way in (-1.0, 1.0)]
     except InvalidInputError:
         return None
-    low, high = (one.end for one in reaches)
+    low, high = (one.end for one in stretches)
     assert low <= 1.0 <= high
     factors = [low, high, *np.exp(rng.uniform(np.log(low), np.log(high), refits))]
     wrong = sum(bool((np.sign(refit(obj, weight, factor)) != np.sign(own)).any()) for factor in factors)
-    for one in reaches:
+    for one in stretches:
         if one.sample is not None:  # which changes where it is said to
             assert abs(refit(obj, weight, one.at)[one.sample]) < 1e-6
             assert abs(np.log(one.at / one.end)) < 1e-3
@@ -114,7 +114,7 @@ def test_a_kernel_that_is_known_up_to_an_error_is_refused():
     labels = sm.encode_labels([0, 1, *[-1] * 58])
     obj = sm.objectives.LapSVM(K, None, labels, gamma_A=0.1)
     with pytest.raises(InvalidInputError, match="known up to an error"):
-        proved_reach([obj], "gamma_A", 1.0, stays, flips)
+        proved_stretch([obj], "gamma_A", 1.0, stays, flips)
 
 
 @pytest.mark.parametrize("seed", range(6))
