@@ -26,8 +26,7 @@ from specmargin.kernels.truncated import TruncatedKernel
 from specmargin.objectives.intercept import exactly_balanced
 from specmargin.objectives.lapsvm import LapSVM
 from specmargin.objectives.proved_decisions import distances
-from specmargin.objectives.rounding.lapsvm import residual
-from specmargin.objectives.rounding.products import Image
+from specmargin.objectives.rounding.lapsvm import Image, residual
 from specmargin.objectives.sensitivity import derivatives_of, pieced
 from specmargin.rounding import UNIT, gamma
 from specmargin.solvers.manifold.factorized import solved
