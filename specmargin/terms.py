@@ -30,7 +30,7 @@ from specmargin.objectives import LapSVM, SpectralRidge, SpectrumMargin
 from specmargin.problems import BuiltProblem
 from specmargin.problems.composing import composed
 from specmargin.results import SolveResult
-from specmargin.solvers.requirements import takers
+from specmargin.solvers.parts import takers
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 

@@ -23,7 +23,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.tables.assessment.model.TableModel",
     "specmargin.tables.assessment.result.Comparison",
     "specmargin.tables.diagnosis.report.Diagnosis",
-    "specmargin.graphs.connectivity.Components",
+    "specmargin.graphs.laplacians.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.encoding.Labels",
     "specmargin.labels.targets.Targets",

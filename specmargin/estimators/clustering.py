@@ -22,7 +22,7 @@ from specmargin.estimators._base.semi_supervised import SemiSupervised, check_fe
 from specmargin.estimators._base.sklearn_bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import KNN, Laplacian
-from specmargin.graphs.connectivity import components_of
+from specmargin.graphs.laplacians import components_of
 from specmargin.graphs.parts import whole_seed
 from specmargin.kernels import RBF
 from specmargin.objectives.clustering import RegularizedClustering

@@ -28,8 +28,7 @@ from specmargin.labels.shares import Balance
 from specmargin.losses import LOSSES
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.factorized import REQUIRES, solved
-from specmargin.solvers.parts import Solver
-from specmargin.solvers.requirements import missing
+from specmargin.solvers.parts import Solver, missing
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]

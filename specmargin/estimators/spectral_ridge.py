@@ -25,7 +25,7 @@ from specmargin.estimators._base.semi_supervised import own_spectrum
 from specmargin.estimators._base.spectrum_classifier import eigenvectors_of, spectrum_of
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, Laplacian
-from specmargin.graphs.connectivity import INTERCEPT
+from specmargin.graphs.laplacians import INTERCEPT
 from specmargin.graphs.parts import laplacian_of
 from specmargin.labels import Labels
 from specmargin.labels.shares import UNDECIDED, Balance, codes_of, in_force

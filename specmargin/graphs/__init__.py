@@ -7,9 +7,15 @@ training points. The edge weights are the functions of `specmargin.graphs.weight
 """
 
 from specmargin.graphs.adjacency import check_adjacency, to_networkx
-from specmargin.graphs.connectivity import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, node_features
-from specmargin.graphs.laplacians import LaplacianOperator, laplacian, normalized_adjacency
+from specmargin.graphs.laplacians import (
+    Components,
+    LaplacianOperator,
+    components,
+    laplacian,
+    normalized_adjacency,
+    warn_components,
+)
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.parts import KNN, Laplacian

@@ -1,6 +1,6 @@
 """What a loss offers and declares: `SmoothLoss`, `Loss` and `MarginLoss`.
 
-Solvers ask a loss for facts, not for its name (`specmargin.solvers.requirements`). The conjugate that duality needs is
+Solvers ask a loss for facts, not for its name (`specmargin.solvers.parts`). The conjugate that duality needs is
 
     dual_value(beta) = inf_t V(t) + beta t,
 
@@ -41,7 +41,7 @@ class SmoothLoss(Protocol):
 
 
 class Loss(SmoothLoss, Protocol):
-    """What a loss declares of itself, and solvers ask for (`specmargin.solvers.requirements`).
+    """What a loss declares of itself, and solvers ask for (`specmargin.solvers.parts`).
 
     A loss states each fact that holds, as an attribute of its class; a fact that it does not state is taken to be
     false. Tests hold every declaration against the numbers.

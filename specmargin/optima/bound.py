@@ -31,7 +31,7 @@ from specmargin.optima.label_qp import PIVOTED
 from specmargin.optima.label_svms import LabelSVMs
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]

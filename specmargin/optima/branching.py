@@ -45,7 +45,7 @@ from specmargin.optima.nodes import Incumbent, Node, answered, bounded, by_label
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.tree_log import TreeLog
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray

@@ -15,7 +15,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.optima.local_search import FeatureSearch, LocalSearch, has_relaxation, signs_of
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.precision import ended, start_vector
 from specmargin.typing import FloatArray
 

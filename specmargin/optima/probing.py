@@ -26,7 +26,7 @@ from specmargin.optima.nodes import Incumbent, Node, answered, bounded, by_label
 from specmargin.optima.relaxation import S3VMRelaxation
 from specmargin.optima.tree_log import Evidence, TreeLog
 from specmargin.results import History, SolveResult
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.typing import FloatArray
 

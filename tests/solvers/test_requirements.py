@@ -11,7 +11,7 @@ import specmargin as sm
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, HuberHinge, Loss, MarginLoss, Ramp, SmoothHinge
 from specmargin.losses.unlabeled import UnlabeledLoss
 from specmargin.objectives import S3VM, Features, LapSVM, WeightedSVM
-from specmargin.solvers.requirements import SOLVERS, missing, require, takers
+from specmargin.solvers.parts import SOLVERS, missing, require, takers
 
 MARGIN = {**LOSSES, "huber_hinge, h=0.05": HuberHinge(0.05)}
 PAIRS = [(of, solver) for of, solvers in SOLVERS.items() for solver in solvers]

@@ -18,16 +18,22 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from specmargin.arrays import feature_rows
 from specmargin.checks import warn
-from specmargin.estimators._base.fit_warnings import warn_of_components, warn_of_scales
 from specmargin.estimators._base.label_weights import weights_of_classes, weights_of_labeled
 from specmargin.estimators._base.parameters import Composed, part_of
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
+from specmargin.exceptions import (
+    ColumnScaleWarning,
+    DisconnectedGraphWarning,
+    InvalidInputError,
+    InvalidTypeError,
+    SolverError,
+)
 from specmargin.graphs import NeighborSearch, check_adjacency
-from specmargin.graphs.connectivity import KERNEL
+from specmargin.graphs.laplacians import KERNEL, components_of, unconnected
 from specmargin.graphs.node_names import by_row, in_one_order, number_of_nodes, row_names
 from specmargin.graphs.parts import built, ties
 from specmargin.labels import Labels
@@ -41,6 +47,13 @@ BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
 _DOUBTFUL = {Status.CONDITIONAL, Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL}
 """Statuses of which estimators warn."""
+
+_SCALES = 1e3
+"""Ratio of the ranges of two columns that is warned of."""
+_ROUNDING = 1e-12
+"""Range of a column, relative to its largest entry, up to which it is constant."""
+_UNIT = 1e-3
+"""By which the squared length of a row may differ from one."""
 
 NUMERICAL = (np.linalg.LinAlgError, ArpackError, ArithmeticError)
 """What a factorisation that fails raises."""
@@ -174,7 +187,10 @@ class SemiSupervised(Composed):
         self._training = Training(X, labels, graph) if self._keeps_training and not self._is_precomputed else None
         if isinstance(labels, Labels) and not self._is_precomputed:
             warn_of_scales(self, X)
-        warn_of_components(graph, labels.labeled, self._unreached)
+        for W in graph if isinstance(graph, list) else [graph]:
+            nodes = W.component if isinstance(W, Spectrum) else W
+            if nodes is not None and (parts := components_of(nodes)).n > 1:
+                warn(unconnected(parts, labels.labeled, self._unreached), DisconnectedGraphWarning)
         f, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
         if not np.isfinite(f).all():
@@ -290,6 +306,40 @@ class SemiSupervised(Composed):
             "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
             f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
         )
+
+
+def warn_of_scales(estimator: Any, X: Matrix) -> None:
+    """Warn where columns that are not constant differ in range by a factor of 1000 or more.
+
+    Of words, that is where most entries are zero and none is negative, rows of length one say what counts, as tf-idf
+    makes them; and what centres columns is no remedy.
+    """
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    ranges = high - low
+    used = np.flatnonzero(ranges > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
+    if len(used) < 2:
+        return
+    wide, narrow = used[ranges[used].argmax()], used[ranges[used].argmin()]
+    if ranges[wide] < _SCALES * ranges[narrow]:
+        return
+    remedy = "scale them, e.g. by make_pipeline(StandardScaler(), ...) of scikit-learn"
+    entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    if low.min() >= 0 and 2 * entries < X.shape[0] * X.shape[1]:
+        squares = np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1)).ravel()
+        if (np.abs(squares[squares > 0] - 1.0) < _UNIT).all():
+            return
+        remedy = (
+            "scale them: most entries are zero, which TfidfTransformer() (of words and their counts) or MaxAbsScaler() "
+            "of scikit-learn keeps"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    first, second = (f"column {k}" if names is None else f"column {names[k]!r}" for k in (wide, narrow))
+    warn(
+        f"{type(estimator).__name__}: columns of X differ in scale: {first} spans {ranges[wide]:.2g} and {second} "
+        f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, "
+        f"{remedy}.",
+        ColumnScaleWarning,
+    )
 
 
 def solved_by_cvxpy(problem: Any, solver: Solver, names: str | Sequence[str] | None = None) -> SolveResult:

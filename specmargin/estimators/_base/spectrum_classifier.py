@@ -20,7 +20,7 @@ from specmargin.estimators._base.parameters import RULES, part_of, per_graph
 from specmargin.estimators._base.semi_supervised import columns, own_spectrum, solved_by_cvxpy, unpacked
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, check_adjacency
-from specmargin.graphs.connectivity import INTERCEPT
+from specmargin.graphs.laplacians import INTERCEPT
 from specmargin.graphs.parts import built
 from specmargin.labels import Labels
 from specmargin.labels.shares import Balance

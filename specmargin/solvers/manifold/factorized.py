@@ -38,7 +38,7 @@ from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.rounding import cholesky
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import never_worse_than_zero
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "factorized"]

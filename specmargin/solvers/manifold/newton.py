@@ -33,7 +33,7 @@ from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import full_space_result
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["REQUIRES", "newton"]

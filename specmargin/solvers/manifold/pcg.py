@@ -35,7 +35,7 @@ from specmargin.solvers.manifold.answer import full_space_result
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
 from specmargin.solvers.manifold.monitor import Monitor
 from specmargin.solvers.manifold.stopping import NormRule, ProvedRule, Stagnation, stopping_rule
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["REQUIRES", "pcg", "pcg_one_vs_rest"]

@@ -29,7 +29,7 @@ from scipy.special import entr, expit, logit, rel_entr
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.negative_curvature import ESCAPES, way_down
 from specmargin.solvers.s3vm.precision import ended, require_range, start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm

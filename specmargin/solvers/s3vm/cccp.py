@@ -30,7 +30,7 @@ import numpy.typing as npt
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.homotopy import rising
 from specmargin.solvers.s3vm.negative_curvature import ESCAPES, way_down
 from specmargin.solvers.s3vm.precision import ended, require_range, start_vector

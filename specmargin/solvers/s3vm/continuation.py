@@ -27,7 +27,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.lbfgs import Descent
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.homotopy import follow
 from specmargin.solvers.s3vm.polish import newton_descent
 from specmargin.solvers.s3vm.precision import require_range, start_vector

@@ -23,7 +23,7 @@ from specmargin.objectives import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.precision import start_vector
 from specmargin.typing import FloatArray
 

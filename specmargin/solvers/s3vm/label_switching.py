@@ -25,7 +25,7 @@ from specmargin.losses import MarginLoss
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.requirements import missing, require
+from specmargin.solvers.parts import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend

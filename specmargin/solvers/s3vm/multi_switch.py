@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.label_switching import switch_labels
 from specmargin.typing import FloatArray

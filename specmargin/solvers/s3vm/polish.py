@@ -19,7 +19,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, Progress, line_search, relative_norm
-from specmargin.solvers.requirements import require
+from specmargin.solvers.parts import require
 from specmargin.solvers.s3vm.precision import require_range, start_vector
 from specmargin.typing import FloatArray
 

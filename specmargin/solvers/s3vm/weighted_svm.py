@@ -19,7 +19,7 @@ import numpy as np
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.requirements import missing, require
+from specmargin.solvers.parts import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import finite_newton, gradient_gap, started, svm_result

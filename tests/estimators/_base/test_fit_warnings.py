@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import specmargin as sm
 from cvxproof.results import INACCURATE_GAP, Certificate, SolveResult, Status
 from specmargin.estimators import LapSVM
-from specmargin.estimators._base.fit_warnings import warn_of_classes as warn_of_positions
-from specmargin.estimators._base.fit_warnings import warn_of_scales
-from specmargin.estimators._base.semi_supervised import _DOUBTFUL
+from specmargin.estimators._base.classifier import warn_of_classes as warn_of_positions
+from specmargin.estimators._base.semi_supervised import _DOUBTFUL, warn_of_scales
 from specmargin.exceptions import (
     ClassShareWarning,
     ColumnScaleWarning,
