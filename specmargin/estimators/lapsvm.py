@@ -28,7 +28,7 @@ from specmargin.labels.shares import Balance
 from specmargin.losses import LOSSES
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.factorized import REQUIRES, solved
-from specmargin.solvers.parts import Solver, missing
+from specmargin.solvers.parts import missing
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
@@ -201,14 +201,27 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base, solver = self._objective(X, labels, graph), part_of("solver", self.solver)
+        factorizes = not missing(base.loss, REQUIRES)
+        results: list[SolveResult]
         if self.model:
             each = zip(changes(self, X, labels), base.one_vs_rest(labels), strict=True)
             results = [change.solved(one, solver) for (_, change), one in each]
+        elif solver.name == "pcg":
+            results = solvers.pcg_one_vs_rest(base, labels, **solver.arguments(gap_tol=solver.tol))
+        elif solver.name == "newton":
+            results = [solvers.newton(replace(base, labels=one), **solver.arguments()) for one in labels.one_vs_rest()]
+        elif solver.name == "auto" and not solver.options and factorizes:
+            results = [solved(one, solver.tol, solver.max_iter or 300) for one in base.one_vs_rest(labels)]
+        elif solver.name == "factorized" or (solver.name == "auto" and factorizes):
+            results = [solvers.factorized(one, **solver.arguments()) for one in base.one_vs_rest(labels)]
         else:
-            results = self._solved(base, labels, solver)
+            from specmargin import problems
+
+            names = problems.default_solvers() if solver.name in ("auto", "dual") else None
+            built = map(problems.lapsvm_problem, base.one_vs_rest(labels))
+            results = [solved_by_cvxpy(one, solver, names) for one in built]
         # The primal solvers factorise nothing that left-out decisions follow from.
-        own = self.model is None and solver.name not in ("newton", "pcg")
-        if own and not missing(base.loss, REQUIRES):
+        if factorizes and self.model is None and solver.name not in ("newton", "pcg"):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             loss: Any = base.loss
@@ -236,21 +249,6 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         made = partial(make, labels=first, loss=loss or self.loss, fit_intercept=self.fit_intercept)
         weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
         return weighted
-
-    def _solved(self, base: objectives.LapSVM, labels: Labels, solver: Solver) -> list[SolveResult]:
-        """Return the answers of all classes."""
-        if solver.name == "pcg":
-            return solvers.pcg_one_vs_rest(base, labels, **solver.arguments(gap_tol=solver.tol))
-        if solver.name == "newton":
-            return [solvers.newton(replace(base, labels=one), **solver.arguments()) for one in labels.one_vs_rest()]
-        if solver.name == "auto" and not solver.options and not missing(base.loss, REQUIRES):
-            return [solved(one, solver.tol, solver.max_iter or 300) for one in base.one_vs_rest(labels)]
-        if solver.name == "factorized" or (solver.name == "auto" and not missing(base.loss, REQUIRES)):
-            return [solvers.factorized(one, **solver.arguments()) for one in base.one_vs_rest(labels)]
-        from specmargin import problems
-
-        names = problems.default_solvers() if solver.name in ("auto", "dual") else None
-        return [solved_by_cvxpy(problems.lapsvm_problem(one), solver, names) for one in base.one_vs_rest(labels)]
 
     def _on_graph(self, X: Any, graph: Any) -> FloatArray:
         if X is None or isinstance(self._functions, EigenvectorFunctions):

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import outside
 from specmargin.estimators._base.spectrum_classifier import Graph, JointClassifier
 from specmargin.graphs import KNN, Laplacian
 from specmargin.labels import Labels
@@ -404,5 +403,5 @@ class MKL(JointClassifier):
     def _kept(self, graphs: list[Graph], labels: Labels) -> list[KeptSpectrum]:
         spectra = super()._kept(graphs, labels)
         for kept in spectra:
-            warn_of_repeated(kept.spectrum, "MKL", "STOAM", stacklevel=outside())
+            warn_of_repeated(kept.spectrum, "MKL", "STOAM")
         return spectra

@@ -37,7 +37,7 @@ from specmargin.labels import Labels, Targets, several
 from specmargin.objectives.cones.alignment import AlignmentOverCone
 from specmargin.objectives.cones.cone import Cone, ProductCone, SpectrumCone, kept_spectrum
 from specmargin.objectives.cones.margin import MarginOverCone
-from specmargin.objectives.contract import ByName, Shapes
+from specmargin.objectives.contract import ByName, Shapes, unchecked
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
@@ -82,7 +82,7 @@ class OverSpectrum(ByName):
         U = np.sqrt(sizes[0]) * np.hstack([s.unit * s.eigenvectors[labels.labeled] for s in spectra])
         if delta is None:
             ends = [s.block_ends() if self.ties and self.order else None for s in spectra]
-            cones = [SpectrumCone(s.q, self.order, end) for s, end in zip(spectra, ends, strict=True)]
+            cones = [unchecked(SpectrumCone, s.q, self.order, end) for s, end in zip(spectra, ends, strict=True)]
             cone: Cone = cones[0] if len(cones) == 1 else ProductCone(tuple(cones))
         else:
             cone = kept_spectrum(delta, U.shape[1], "eigenvector")
@@ -164,7 +164,7 @@ class SpectrumMargin(OverSpectrum, MarginOverCone):
         """Set the loss, after a check of C and B, and the name."""
         weights, relative = self.labels.weights, np.isfinite(self.B)
         names = ("RMM", "SVM") if self.delta is not None else ("STORM", "STOAM") if self.order else ("MKL-R", "MKL-S")
-        loss = RelativeMargin(self.C if weights is None else self.C * weights, self.B)
+        loss = unchecked(RelativeMargin, self.C if weights is None else self.C * weights, self.B)
         vars(self).update(loss=loss, name=names[0] if relative else names[1])
 
     @property

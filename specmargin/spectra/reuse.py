@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse import csgraph
 
-from specmargin.checks import outside, warn
+from specmargin.checks import warn
 from specmargin.exceptions import EigenspaceWarning, InvalidInputError, SavedVersionWarning
 from specmargin.spectra.eigenpairs import LaplacianLike, eigenpairs_of, fix_signs, null_space, read_laplacian
 from specmargin.spectra.spectrum import TIE, Spectrum
@@ -154,7 +154,7 @@ def reached(spectra: Spectrum | Sequence[Spectrum], values: AnyArray) -> AnyArra
     return values[np.unique(np.concatenate(rows))] if len(rows) == len(known) else values
 
 
-def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
+def whole_eigenspaces(spectrum: Spectrum) -> Spectrum:
     """Return the eigenpairs of whole eigenspaces, and warn where the last one is cut and left out.
 
     Of an eigenspace that q cuts, the eigensolver returns some basis, which changes with the order of the nodes, and so
@@ -179,10 +179,9 @@ def whole_eigenspaces(spectrum: Spectrum, *, stacklevel: int = 2) -> Spectrum:
         if whole == 1
         else f"the {whole} of whole eigenspaces are used, as with q={whole}. A larger q may hold all of it."
     )
-    warnings.warn(
+    warn(
         f"q={spectrum.q} cuts the eigenspace of the repeated eigenvalue {largest:.6g}, whose basis is any: {text}",
         EigenspaceWarning,
-        stacklevel=stacklevel + 1,
     )
     return spectrum if whole == 1 else spectrum.truncate(whole)
 
@@ -241,7 +240,7 @@ class KeptSpectrum:
             with warnings.catch_warnings():
                 if stored is not None:
                     warnings.simplefilter("ignore", EigenspaceWarning)
-                self._known = whole_eigenspaces(known, stacklevel=outside())
+                self._known = whole_eigenspaces(known)
             if isinstance(W, Spectrum) or not isinstance(self.random_state, int | np.integer):
                 self.graph = self.random_state = None
             else:
@@ -258,7 +257,7 @@ class KeptSpectrum:
         return {**vars(self), "_known": self._known if self.graph is None else None}
 
 
-def warn_of_repeated(spectrum: Spectrum, who: str, instead: str, *, stacklevel: int = 2) -> None:
+def warn_of_repeated(spectrum: Spectrum, who: str, instead: str) -> None:
     """Warn where a weight of its own is learned for each of several eigenvectors of one eigenvalue.
 
     Those of eigenvalue 0 are set by the sizes of the components, and are warned of where two are of one size.
@@ -281,12 +280,11 @@ def warn_of_repeated(spectrum: Spectrum, who: str, instead: str, *, stacklevel: 
     repeated = (sizes > 1) & ((values > 0) | (not told_apart))
     if repeated.any():
         first = int(repeated.argmax())
-        warnings.warn(
+        warn(
             f"the eigenvalue {values[first]:.6g} is repeated {sizes[first]} times ({np.count_nonzero(repeated)} such "
             f"eigenvalues), and {who} weighs each of its eigenvectors, whose basis is arbitrary: the answer depends on "
             f"the order of the nodes. {instead} shares one weight within an eigenspace.",
             EigenspaceWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

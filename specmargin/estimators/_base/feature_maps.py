@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from specmargin.arrays import available_memory, require_memory
-from specmargin.checks import outside
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties
@@ -239,5 +238,5 @@ def feature_map(
         raise InvalidInputError(
             f"functions={functions!r} are those of the graph, which gamma_I=0 leaves out; take Landmarks(500)."
         )
-    spectrum = whole_eigenspaces(functions(replace(L, power=1)), stacklevel=outside())
+    spectrum = whole_eigenspaces(functions(replace(L, power=1)))
     return EigenvectorFunctions(spectrum, *opened(graph, place, X), first=first)

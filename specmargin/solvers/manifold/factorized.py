@@ -13,9 +13,6 @@ at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l u
 
 Where the answer is not proved, gamma_A is too far below gamma_I for S, and the reduction is computed once more on a
 Cholesky factor of K (`specmargin.objectives.LapSVM.pivoted`).
-
-X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
-ratio (`specmargin.objectives.LapSVM.with_`).
 """
 
 from __future__ import annotations
@@ -50,14 +47,12 @@ _SMO_STEPS = 100
 """Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
 _SMO_TOL = 1e-5
 """libsvm keeps kernels in single precision: asked for more it may never end."""
-_LARGEST = 1e150
-"""Entries of a kernel up to which their squares are representable."""
+_LARGEST = 1e150  # entries of a kernel up to which their squares are representable
 _PATIENCE = 10
 """Steps of Newton's method in a row without a lower objective: rounding decides who is where, and no more will help."""
 _OUTWARDS = (2.0**-48, 2.0**-40, 2.0**-34)
 """Shares by which the decisions grow where rounding leaves them short of the margin: each costs twice the penalty's."""
-_SAFE = 1e-7
-"""Smallest pivot, relative to the largest, at which Cholesky's method determines the free multipliers."""
+_SAFE = 1e-7  # smallest pivot, relative to the largest, at which Cholesky's method determines the free multipliers
 
 
 def factorized(
@@ -145,13 +140,13 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
 
     answer = judged(obj.reduction.coefficients(v), b)
     if not answer[0].is_optimal(tol) and (refined := _refined(obj, theta, answer[1])) is not None:
-        answer = min(answer, judged(refined, b), key=_gap)
+        answer = min(answer, judged(refined, b), key=lambda one: one[0].gap)
     # A hinge counts what rounding leaves of a margin in full: where the optimum is far below one, that is all of it.
     _, start, offset, _ = answer
     for share in _OUTWARDS if loss.box_dual else ():
         if answer[0].is_optimal(tol):
             break
-        answer = min(answer, judged((1.0 + share) * start, (1.0 + share) * offset), key=_gap)
+        answer = min(answer, judged((1.0 + share) * start, (1.0 + share) * offset), key=lambda one: one[0].gap)
     certificate, alpha, b, f = answer
     stopped = Status.MAX_ITER if pieces.kinks and n_iter >= max_iter else None
     return SolveResult(
@@ -165,10 +160,6 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
         n_iter=n_iter,
         message=f"relative gap {certificate.relative_gap:.1e}",
     )
-
-
-def _gap(answer: tuple[Any, ...]) -> float:
-    return float(answer[0].gap)
 
 
 def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
@@ -398,9 +389,7 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
     The gap comes third, relative to the objective.
     """
     G, y, rows, weights = obj.reduction.G, obj.labels.sign, obj.labeled_rows, obj.labels.weights
-    caps = 1.0 if weights is None else weights
-
-    coefficients = obj.reduction.coefficients
+    caps, coefficients = 1.0 if weights is None else weights, obj.reduction.coefficients
 
     def measured(v: FloatArray, b: float) -> tuple[float, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
@@ -423,8 +412,7 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         trial_v = np.where(free, trial_v, np.where(at_one, caps * y / 2, 0.0))
         # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
         rhs = (y - rows @ coefficients(trial_v) - trial_b)[free]
-        k = int(free.sum())
-        if k == 0:
+        if not free.any():
             break
         step, shift = _correction(G[np.ix_(free, free)], rhs, trial_v.sum(), obj.fit_intercept)
         trial_v[free] += step
@@ -447,7 +435,6 @@ def _correction(G: FloatArray, rhs: FloatArray, excess: float, fit_intercept: bo
     A = np.zeros((k + 1, k + 1))
     A[:k, :k] = G
     A[:k, k] = A[k, :k] = float(fit_intercept)
-    if not fit_intercept:
-        A[k, k] = 1.0
+    A[k, k] = float(not fit_intercept)
     solution = np.linalg.lstsq(A, np.append(rhs, -excess * fit_intercept), rcond=1e-14)[0]
     return solution[:k], float(solution[k])
