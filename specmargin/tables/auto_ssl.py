@@ -6,11 +6,13 @@ The mathematics is in `specmargin.tables.candidates`: the bank of kernels, decis
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from specmargin.checks import Rule, instance, maybe
 from specmargin.estimators._base.calibrated import Calibration
@@ -238,6 +240,12 @@ class AutoSSL(SemiSupervisedClassifier):
             parameters out of range.
         """
         return super().fit(X, y, graph)
+
+    def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any, sample_weight: Any) -> None:
+        constants = CONSTANTS if self.constants is None else self.constants
+        # Hundreds of small decompositions: threads that share one of them wait longer than they work.
+        with nullcontext() if X.shape[0] > constants.large else threadpool_limits(1):
+            super()._learn(X, y, labels, graph, sample_weight)
 
     def _calibrate(self, X: Matrix, labels: Labels, graph: Any) -> None:
         self._calibration = Calibration(labels, scale=self._fitted.calibration_)

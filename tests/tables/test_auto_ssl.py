@@ -13,10 +13,12 @@ from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, SingleClassWarning
 from specmargin.objectives.held_out.calibration import log_probabilities
+from specmargin.tables import auto_ssl
 from specmargin.tables.candidates import CONSTANTS
 
 
@@ -287,3 +289,19 @@ def test_shares_of_labels_do_not_matter_where_those_of_the_classes_are_known():
     np.testing.assert_allclose(wide.probabilities_, plain.probabilities_, atol=1e-12)
     above = sm.AutoSSL(class_balance={0: (0.0, 0.4), 1: (0.6, 0.7)}).fit(X, y)
     assert 0.59 < np.mean(above.transduction_) < 0.71
+
+
+@pytest.mark.parametrize(("large", "threads"), [(5000, [1]), (100, [3])])
+def test_threads_share_the_decompositions_of_many_samples_only(large, threads, monkeypatch):
+    X, truth = blobs(150)
+    y, seen, built = sm.hide_labels(truth, per_class=4, random_state=0), set(), auto_ssl.build_bank
+
+    def bank(*args, **params):
+        seen.update(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return built(*args, **params)
+
+    monkeypatch.setattr(auto_ssl, "build_bank", bank)
+    with threadpool_limits(3, user_api="blas"):
+        sm.AutoSSL(constants=replace(CONSTANTS, large=large)).fit(X, y)
+        assert sorted(seen) == threads
+        assert {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"} == {3}
