@@ -35,14 +35,16 @@ class LapRLS(LinearDecisions, LapSVM):
     ----------
     gamma_A : float or "auto", default "auto"
         Weight of the ambient norm, > 0, next to a loss that is a sum over the labelled samples. "auto": 0.1 tr(H G
-        H) / l, in units that depend neither on their number l nor on the scale of the kernel; see the notes.
+        H) / l, in units that depend neither on their number l nor on the scale of the kernel; or a tenth or ten times
+        of that, where the labels choose the kernel, too; see the notes.
     gamma_I : float or str, default "auto"
         Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
         over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
         graph and kernel, or 0 where the labels speak against the graph; see the notes.
-    kernel : Kernel, str, float or callable, default RBF()
+    kernel : Kernel, str, float or callable, default RBF("auto")
         Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
-        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices. The width "auto" is
+        "local", or where ``gamma_I="auto"`` leaves the graph out "4 median", if the labels say so; see the notes.
     graph : KNN, int or callable, default KNN()
         Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
         object that returns the adjacency of samples when it is called with them.

@@ -47,7 +47,8 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     ----------
     gamma_A : float or "auto", default "auto"
         Weight of the ambient norm, > 0, next to a loss that is a sum over the labelled samples. "auto": 0.1 tr(H G
-        H) / l, in units that depend neither on their number l nor on the scale of the kernel; see the notes.
+        H) / l, in units that depend neither on their number l nor on the scale of the kernel; or a tenth or ten times
+        of that, where the labels choose the kernel, too; see the notes.
     gamma_I : float or str, default "auto"
         Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
         over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
@@ -55,9 +56,10 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     loss : str or MarginLoss, default "hinge"
         Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any
         convex loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
-    kernel : Kernel, str, float or callable, default RBF()
+    kernel : Kernel, str, float or callable, default RBF("auto")
         Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
-        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices.
+        "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices. The width "auto" is
+        "local", or where ``gamma_I="auto"`` leaves the graph out "4 median", if the labels say so; see the notes.
     graph : KNN, int or callable, default KNN()
         Graph of the samples where `fit` is given none: `specmargin.graphs.KNN`, a number of neighbours, or an
         object that returns the adjacency of samples when it is called with them.
@@ -161,7 +163,12 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     **Graphs that mislead.** No weight repairs a graph that says nothing about the classes. ``gamma_I="auto"`` asks the
     labels: least squares with the graph and without it decide about each labelled sample from the others (exact
     leave-one-out), and where the sum of the log-losses of their calibrated probabilities is larger by more than one
-    with the graph, it is left out. A few labels seldom say that, so that the graph is taken then.
+    with the graph, it is left out. A few labels seldom say that, so that the graph is taken then. The default width of
+    the kernel, "auto", is a third candidate: what knows distances only, with a graph or without it, errs where classes
+    differ along a direction in which samples vary little, and a kernel of four times the median distance, nearly
+    linear, finds that direction. Each of the three is tried with a tenth of the usual gamma_A, with that, and with ten
+    times of it, where ``gamma_A="auto"``. More than 10,000 samples have eigenvectors instead of a kernel: of these
+    only the graph is in question.
 
     **Shrunken share.** With few labels the error is mostly that of the threshold. ``class_balance="shrunk"`` cuts the
     decisions of the training samples where a share A s + (1 - A) t of them is positive: t is the share above 0, s that
@@ -188,7 +195,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     gamma_A: float | str = "auto"
     gamma_I: float | str = "auto"
     loss: Any = "hinge"
-    kernel: Any = RBF("local")
+    kernel: Any = RBF("auto")
     graph: Any = KNN()
     laplacian: Any = Laplacian(power=2, normalized="auto")
     functions: Any = "auto"

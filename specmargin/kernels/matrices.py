@@ -55,7 +55,7 @@ _ROWS = 512  # that are copied at a time
 _MEDIAN_ROWS = 1000  # half a million pairs determine a median well enough
 
 
-WIDTHS = ("scale", "median", "local")
+WIDTHS = ("scale", "median", "local", "auto")
 """Rules for the width of a kernel."""
 
 SCALED = ("rbf", "poly", "polynomial")
@@ -235,7 +235,8 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
         rows when there are more; of the distances that are not zero when more than half are). "local" takes the
         distance below which a twentieth of those that are not zero lies, at least a quarter of the median: in many
         dimensions, where all distances are alike, nearly the median; in two or three the width of what is curved or in
-        pieces. "0.5 median" is half the median distance for sigma, and so on. None depends on the number of rows. Where
+        pieces. "auto" is "local"; `LapSVM` and `LapRLS` choose by the labels between it and a wide
+        one. "0.5 median" is half the median distance for sigma, and so on. None depends on the number of rows. Where
         all rows agree (or X has no variance) all rules give 1.0.
 
     Returns
@@ -363,8 +364,8 @@ def width_of(X: Matrix, rule: str) -> float:
     """
     if rule == "scale":
         return _scale_gamma(X)
-    if rule == "local":
-        return _distance_gamma(X, rule)
+    if rule in ("local", "auto"):
+        return _distance_gamma(X, "local")
     return _distance_gamma(X, "median") / (multiple_of_median(rule) or 1.0) ** 2
 
 

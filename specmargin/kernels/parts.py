@@ -96,7 +96,7 @@ class RBF(Kernel):
     gamma : float or str, default "local"
         Inverse width, 1 / (2 sigma^2), > 0; it has nothing to do with gamma_A and gamma_I. Or a rule of
         `specmargin.kernels.resolve_gamma` on the training samples: "local", "median", "scale", or a multiple of the
-        median distance such as "0.5 median".
+        median distance such as "0.5 median". "auto", the default of `LapSVM` and `LapRLS`, lets the labels choose.
 
     Examples
     --------

@@ -182,7 +182,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "kernel": {
         "Linear()": "An S3VM errs least with a linear kernel; convex classifiers choose from many functions.",
-        "RBF()": "In two or three dimensions the median is too wide; in many it is nearly the same.",
+        "RBF(gamma='auto')": "The width of what is curved or in pieces; without the graph the labels may say wide.",
         "RBF(gamma='median')": 'Tried first by the searches: on eleven sets it errs a point less than "scale".',
     },
     "laplacian": {

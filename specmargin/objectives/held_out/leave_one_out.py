@@ -49,7 +49,6 @@ __all__ = [
     "nll",
     "modes",
     "one_left_out",
-    "ridge_left_out",
     "squared_error",
     "squares",
     "told_alone",
@@ -168,21 +167,6 @@ def modes(
     else:
         w, B = sla.eigh(G, check_finite=False)
     return np.maximum(w, 0.0), B, B.T @ target
-
-
-def ridge_left_out(G: FloatArray, sign: FloatArray, gamma_A: float, fit_intercept: bool = True) -> FloatArray:
-    """Return `RidgePath.leave_one_out` at one gamma_A, shaped like `sign`, of numbers that have been checked.
-
-    Examples
-    --------
-    >>> ridge_left_out(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0]), 0.1).round(12).tolist()
-    [-1.0, 1.0]
-    """
-    w, B, target = modes((G + G.T) / 2, sign, fit_intercept, None, None)
-    weights = 1.0 / (w + gamma_A)
-    v = B @ (target.T * weights).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sign - (v.T / (B**2 @ weights)).T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -241,16 +241,47 @@ def test_the_graph_is_left_out_where_the_labels_speak_against_it():
         X[:, 0] += (seed % 3) * np.sign(X[:, 0])  # from one cluster to two
         y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=24, random_state=seed)
         graph = with_graph(X, y)
-        alone, auto = (sm.LapRLS(gamma_I=gamma_I).fit(X, y) for gamma_I in ("0 gamma_A", "auto"))
+        local = RBF("local")
+        alone, auto = (sm.LapRLS(gamma_I=gamma_I, kernel=local).fit(X, y) for gamma_I in ("0 gamma_A", "auto"))
         weights = [{"gamma_A": one.gamma_A_, "gamma_I": one.gamma_I_} for one in (graph, alone)]
         losses = [by_refits(X, y, laplacian=Laplacian(2, False), **each) for each in weights]
         assert abs(losses[0] - losses[1] - 1.0) > 1e-3
         expected = alone if losses[0] - losses[1] > 1.0 else graph
         assert (auto.gamma_A_, auto.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-12)
         np.testing.assert_allclose(auto.scores_, expected.scores_, atol=1e-10)
-        assert sm.LapSVM().fit(X, y).gamma_I_ == auto.gamma_I_  # of any loss least squares decide
+        assert sm.LapSVM(kernel=local).fit(X, y).gamma_I_ == auto.gamma_I_  # of any loss least squares decide
         chosen.append(auto.gamma_I_ == 0)
     assert 0 < sum(chosen) < 6
+
+
+def test_labels_choose_graph_width_and_weight_by_refits_without_each_of_them():
+    rng, chosen = np.random.default_rng(1), set()
+    for seed in range(6):
+        X = rng.standard_normal((70, 4)) * (1.0 if seed % 2 else [0.05, 1.0, 1.0, 1.0])
+        X[:, 0] += (seed % 3) * 0.5 * np.sign(X[:, 0])
+        y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=20, random_state=seed)
+        graph = sm.LapRLS(gamma_I="auto", kernel=RBF("local")).fit(X, y)
+        tried = []
+        for kernel, ratio in ((RBF("local"), "auto"), (RBF("local"), 0.0), (RBF("4 median"), 0.0)):
+            one = with_graph(X, y) if ratio == "auto" else sm.LapRLS(kernel=kernel, gamma_I=0.0).fit(X, y)
+            for size in (0.1, 1.0, 10.0):
+                weights = {"gamma_A": size * one.gamma_A_, "gamma_I": size * one.gamma_I_, "kernel": one.kernel_}
+                loss = by_refits(X, y, laplacian=Laplacian(2, False), **weights) + (one.gamma_I_ == 0)
+                tried.append((loss, *weights.values()))
+        least = min(tried, key=lambda one: one[0])
+        auto = sm.LapRLS().fit(X, y)
+        assert (auto.gamma_A_, auto.gamma_I_) == pytest.approx(least[1:3], rel=1e-9)
+        assert auto.kernel_.gamma == pytest.approx(least[3].gamma, rel=1e-12)
+        svm = sm.LapSVM().fit(X, y)  # of any loss least squares decide
+        assert (svm.kernel_, svm.gamma_A_, svm.gamma_I_) == (auto.kernel_, auto.gamma_A_, auto.gamma_I_)
+        given = {"gamma_A": auto.gamma_A_, "gamma_I": auto.gamma_I_, "kernel": auto.kernel_}
+        again = sm.LapRLS(**given, laplacian=auto.laplacian_).fit(X, y)
+        np.testing.assert_allclose(auto.scores_, again.scores_, atol=1e-9)
+        np.testing.assert_allclose(auto.decision_function(X), auto.scores_, atol=1e-8)
+        auto.conformal_sets()
+        assert auto.kernel_ == svm.kernel_  # what is asked of it afterwards changes nothing
+        chosen.add((auto.kernel_ == graph.kernel_, auto.gamma_I_ > 0))
+    assert len(chosen) > 1
 
 
 def test_numbers_leave_the_graph_out_for_more_than_one_unit_of_log_likelihood():
