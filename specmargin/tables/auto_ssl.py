@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,6 +37,7 @@ from specmargin.tables.candidates import (
     Mixture,
     SelectionReport,
     build_bank,
+    graph_bank,
     train_candidates,
 )
 from specmargin.tables.candidates.constants import check_families
@@ -220,8 +221,9 @@ class AutoSSL(SemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features.
+        X : {array-like, sparse matrix} of shape (n, n_features) or None
+            Features; None where a graph alone is learned from. Candidates are then filters of its spectrum and label
+            spreading, all with exact leave-one-out, and `baseline_` is this very mixture: nothing is supervised.
         y : array-like of shape (n,), or mapping by node
             Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
         graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
@@ -250,6 +252,8 @@ class AutoSSL(SemiSupervisedClassifier):
     def _calibrate(self, X: Matrix, labels: Labels, graph: Any) -> None:
         self._calibration = Calibration(labels, scale=self._fitted.calibration_)
 
+    _takes_graph_alone: ClassVar[bool] = True
+
     def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
         return None if graph is None else check_adjacency(graph, X.shape[0])
 
@@ -265,7 +269,16 @@ class AutoSSL(SemiSupervisedClassifier):
             raise InvalidInputError(
                 f"families={families!r} is for two classes, and y has {n_classes}; add another family, such as 'graph'."
             )
-        bank = build_bank(X, families=both, constants=constants, graph=graph, metric=self.metric, random_state=seed)
+        if self._alone and "graph" not in families:
+            raise InvalidInputError(
+                f"families={self.families!r} need features, and X=None has none; add 'graph', or pass features."
+            )
+        if self._alone:
+            constants = replace(constants, penalties=constants.graph_penalties)
+            bank = graph_bank(graph, constants=constants, random_state=seed)
+            families = both = ("graph",)
+        else:
+            bank = build_bank(X, families=both, constants=constants, graph=graph, metric=self.metric, random_state=seed)
         options: dict[str, Any] = {"constants": constants, "random_state": seed, "dealt": as_they_appear(codes)}
         trained = train_candidates(bank, labels.labeled, codes, n_classes, families=both, **options)
 
@@ -298,9 +311,18 @@ class AutoSSL(SemiSupervisedClassifier):
             Calibrated on left-out labels; the largest is the class that `predict` returns.
         """
         check_is_fitted(self)
+        self._require_rows()
         return self._at_new(X, self._fitted.predict_proba)
 
+    def _require_rows(self) -> None:
+        if self._alone:
+            raise InvalidInputError(
+                "AutoSSL learned from a graph alone, which says nothing of features: predict(None, graph=...) takes "
+                "the graph with new nodes after those of fit; transduction_ and probabilities_ are of the nodes of fit."
+            )
+
     def _decision(self, X: Matrix) -> FloatArray:
+        self._require_rows()
         return _log_odds(self._fitted.log_proba(X))
 
 

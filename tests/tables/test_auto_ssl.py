@@ -19,7 +19,7 @@ import specmargin as sm
 from specmargin.exceptions import InvalidInputError, SingleClassWarning
 from specmargin.objectives.held_out.calibration import log_probabilities
 from specmargin.tables import auto_ssl
-from specmargin.tables.candidates import CONSTANTS
+from specmargin.tables.candidates import CONSTANTS, graph_bank, train_candidates
 
 
 def blobs(n=120, n_classes=2, d=5, seed=0):
@@ -305,3 +305,60 @@ def test_threads_share_the_decompositions_of_many_samples_only(large, threads, m
         sm.AutoSSL(constants=replace(CONSTANTS, large=large)).fit(X, y)
         assert sorted(seen) == threads
         assert {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"} == {3}
+
+
+def test_a_graph_alone_is_learned_from():
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 25)
+    W = np.triu(rng.random((75, 75)) < np.where(truth[:, None] == truth, 0.35, 0.02), 1).astype(float)
+    W += W.T
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    clf = sm.AutoSSL().fit(None, y, graph=W)
+    assert np.mean(clf.transduction_ == truth) > 0.95
+    assert set(clf.report_.families) == {"graph"}
+    assert clf.report_.comparison.disagreement == 0  # nothing is supervised
+    assert clf.score(None, truth) == np.mean(clf.transduction_ == truth)
+    order = rng.permutation(75)
+    again = sm.AutoSSL().fit(None, y[order], graph=W[np.ix_(order, order)])
+    np.testing.assert_allclose(again.probabilities_, clf.probabilities_[order], atol=1e-6)
+    larger = np.zeros((76, 76))
+    larger[:75, :75] = W
+    larger[75, :3] = larger[:3, 75] = 1.0
+    assert clf.predict(None, graph=larger)[0] == truth[0]
+    with pytest.raises(InvalidInputError, match="learned from a graph alone"):
+        clf.predict(np.eye(75)[:2])
+    with pytest.raises(InvalidInputError, match="learned from a graph alone"):
+        clf.predict_proba(np.eye(75)[:2])
+    with pytest.raises(InvalidInputError, match=r"families=\('sup',\) need features"):
+        sm.AutoSSL(families=("sup",)).fit(None, y, graph=W)
+
+
+def test_label_spreading_is_among_the_candidates_of_a_graph_alone():
+    rng = np.random.default_rng(1)
+    W = sp.csr_array(np.triu(rng.random((30, 30)) < 0.3, 1).astype(float))
+    W = sp.csr_array(W + W.T + sp.diags_array(np.ones(29), offsets=1) + sp.diags_array(np.ones(29), offsets=-1))
+    codes, labeled = np.array([0, 1, 0, 1, 1, 0]), np.array([0, 4, 9, 13, 20, 29])
+    [group] = graph_bank(W)
+    root = np.sqrt(W.sum(axis=1))
+    S = W.toarray() / np.outer(root, root)
+    at = group.names.index("spreading 0.9")
+    K = (group.map.values * group.weights[at]) @ group.map.values.T
+    exact = np.linalg.inv(np.eye(30) - 0.9 * S)
+    H = np.eye(30) - 1.0 / 30
+    exact = H @ exact @ H
+    np.testing.assert_allclose(K / np.trace(K), exact / np.trace(exact), atol=1e-8)
+    # A large penalty adds the kernel over the labels, and a label that is left out is taken out of the sum.
+    constants = replace(CONSTANTS, penalties=(1e9,))
+    one = replace(group, names=[group.names[at]], weights=group.weights[[at]])
+    [trained] = train_candidates([one], labeled, codes, 2, families=("graph",), constants=constants)
+    f = group.map.values @ trained.coefficients[:, 0, 0]
+    spread = K[:, labeled] @ np.where(codes == 1, 1.0, -1.0)
+    np.testing.assert_allclose(f / np.abs(f).max(), spread / np.abs(spread).max(), atol=1e-6)
+
+
+def test_a_graph_without_edges_is_answered_with_a_warning():
+    y = np.array([0, 1, 0, 1, 0, *[-1] * 20])
+    with pytest.warns(sm.exceptions.DisconnectedGraphWarning):
+        clf = sm.AutoSSL().fit(None, y, graph=np.zeros((25, 25)))
+    assert (clf.transduction_[5:] == clf.transduction_[5]).all()
+    assert (clf.transduction_[:5] == y[:5]).mean() >= 0.6

@@ -221,8 +221,8 @@ class SemiSupervised(Composed):
         if X is None and graph is not None:
             if not self._takes_graph_alone:
                 raise InvalidTypeError(
-                    f"X=None, but {type(self).__name__} learns from features, too; pass them, or take STORM, "
-                    "SpectralRidge or SpectralFilterClassifier, which learn from a graph alone."
+                    f"X=None, but {type(self).__name__} learns from features, too; pass them, or take AutoSSL, "
+                    "STORM, SpectralRidge or SpectralFilterClassifier, which learn from a graph alone."
                 )
             several = isinstance(graph, list) and hasattr(graph[0] if graph else None, "shape")
             graph = graph if several or isinstance(graph, Spectrum) else check_adjacency(graph)

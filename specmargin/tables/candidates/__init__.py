@@ -4,7 +4,7 @@
 decides about every label without it, and a `Mixture` weighs them. `Constants` holds what is not learned from the data.
 """
 
-from specmargin.tables.candidates.bank import KernelGroup, build_bank
+from specmargin.tables.candidates.bank import KernelGroup, build_bank, graph_bank
 from specmargin.tables.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED, Constants
 from specmargin.tables.candidates.mixture import Mixture
 from specmargin.tables.candidates.selection_report import SelectionReport
@@ -20,5 +20,6 @@ __all__ = [
     "Mixture",
     "SelectionReport",
     "build_bank",
+    "graph_bank",
     "train_candidates",
 ]

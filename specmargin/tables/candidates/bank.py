@@ -22,10 +22,16 @@ import scipy.sparse as sp
 from specmargin.graphs import LaplacianOperator
 from specmargin.tables.candidates.ambient_maps import FeatureMap, PrincipalComponents, RadialFeatures, Whitened
 from specmargin.tables.candidates.constants import CONSTANTS, FAMILIES, Constants
-from specmargin.tables.candidates.graph_maps import Eigenvectors, NeighborView, filter_spectra, heat_graph
+from specmargin.tables.candidates.graph_maps import (
+    Eigenvectors,
+    NeighborView,
+    filter_spectra,
+    heat_graph,
+    node_spectra,
+)
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["KernelGroup", "build_bank"]
+__all__ = ["KernelGroup", "build_bank", "graph_bank"]
 
 _LEADING = 50
 """Principal components in which neighbours are searched, of more than twice as many columns."""
@@ -209,3 +215,19 @@ def build_bank(
         groups += [group for group in builder.graphs(graph, "lap" in families) if group.family in families]
     builder.components.products = None
     return groups
+
+
+def graph_bank(W: SparseArray, *, constants: Constants = CONSTANTS, random_state: int = 0) -> list[KernelGroup]:
+    """Return the kernels of a graph whose nodes have no features: filters of its spectrum, and label spreading.
+
+    Up to `Constants.whole` nodes all eigenvectors take part, and label spreading is exact.
+
+    Examples
+    --------
+    >>> [group] = graph_bank(sp.csr_array(np.ones((5, 5)) - np.eye(5)))
+    >>> group.family, len(group.names), group.weights.shape
+    ('graph', 12, (12, 5))
+    """
+    n = W.shape[0]
+    features = Eigenvectors(W, q=n if n <= constants.whole else constants.eigenpairs, random_state=random_state)
+    return [KernelGroup("graph", features, *node_spectra(features.spectrum.eigenvalues))]

@@ -64,8 +64,12 @@ class Constants:
         Landmarks of the RBF kernels; up to as many samples the kernels are exact.
     large : int
         Samples beyond which fewer graphs are built, on the leading principal components.
+    whole : int
+        Nodes of a graph without features up to which all eigenvectors take part.
     penalties : tuple of float
         Penalties of the ridge, in units of tr(G) / l.
+    graph_penalties : tuple of float
+        The same on a graph without features.
     Cs, few_Cs : tuple of float
         Weights of the hinge loss, with two classes and with more.
     folds : int
@@ -115,7 +119,9 @@ class Constants:
     deformed_width: float = 0.5
     landmarks: int = 300
     large: int = 5000
+    whole: int = 1000
     penalties: tuple[float, ...] = (0.1, 1.0)
+    graph_penalties: tuple[float, ...] = (0.1, 1.0, 100.0)
     Cs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
     few_Cs: tuple[float, ...] = (1.0, 10.0)
     folds: int = 10

@@ -6,6 +6,9 @@ whose width is the mean length.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -14,7 +17,7 @@ from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.tables.candidates.ambient_maps import FeatureMap, Known, once
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph"]
+__all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph", "node_spectra"]
 
 _TOL = 1e-2  # residual of the eigenpairs, relative to the norm: candidates are judged by their errors alone
 _LANCZOS = 800  # samples from which on LAPACK takes longer
@@ -22,6 +25,9 @@ _ROUNDING = 1e-13  # of a squared length: a squared distance below it is that of
 _COPY = 1e-8  # of the width: rounding of features that are computed again
 _FILTERS = ((2, 20), (2, 80))
 _STEPS = (5, 10, 20, 40, 100)
+_NODE_FILTERS = ((2, 1), (2, 3), (2, 8), (2, 20))
+_NODE_STEPS = (1, 2, 3, 5, 10, 20)
+_SPREADS = (0.2, 0.9)
 
 
 class NeighborView:
@@ -115,7 +121,9 @@ def heat_graph(view: NeighborView, k: int, n: int) -> SparseArray:
     return sp.csr_array(listed.maximum(listed.T))
 
 
-def filter_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
+def filter_spectra(
+    theta: FloatArray, filters: Sequence[tuple[int, int]] = _FILTERS, steps: Sequence[int] = _STEPS
+) -> tuple[list[str], FloatArray]:
     r"""Return the names and the weights of the kernels of one graph, each of sum one.
 
     They are :math:`1 / (1 + (\theta / \theta_m)^p)`, which halves the weight behind m eigenvalues that are not
@@ -125,6 +133,9 @@ def filter_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
     ----------
     theta : ndarray of shape (q,)
         Eigenvalues, not decreasing.
+    filters : sequence of (int, int)
+        Powers p, and numbers m.
+    steps : sequence of int
 
     Examples
     --------
@@ -135,15 +146,33 @@ def filter_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
     zeros = int((theta == 0).sum())
     index = np.arange(len(theta))
     names, d = [], []
-    for p, m in _FILTERS:
+    for p, m in filters:
         at = float(theta[min(zeros + m, len(theta) - 1)])
         names.append(f"p{p} m{m}")
         d.append(1.0 / (1.0 + (theta / (at or 1.0)) ** p))
-    for m in _STEPS:
+    for m in steps:
         names.append(f"step{m}")
         d.append((index < zeros + m).astype(np.float64))
     weights = np.array(d)
     return names, weights / weights.sum(axis=1, keepdims=True)
+
+
+def node_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
+    r"""Return the same for a graph whose nodes have no features: fewer eigenvectors, and label spreading.
+
+    The kernel of label spreading is :math:`(I - \alpha S)^{-1}`, S the graph over the roots of degrees; a ridge with a
+    large penalty adds it over the labels of each class, as label spreading does.
+
+    Examples
+    --------
+    >>> names, d = node_spectra(np.array([0.0, 1.0]))
+    >>> names[-2], d[-2].round(3).tolist()
+    ('spreading 0.2', [0.556, 0.444])
+    """
+    names, d = filter_spectra(theta, _NODE_FILTERS, _NODE_STEPS)
+    spread = np.array([1.0 / (1.0 - alpha + alpha * theta) for alpha in _SPREADS])
+    named = [f"spreading {alpha:g}" for alpha in _SPREADS]
+    return names + named, np.vstack([d, spread / spread.sum(axis=1, keepdims=True)])
 
 
 class Eigenvectors(FeatureMap):
@@ -154,23 +183,25 @@ class Eigenvectors(FeatureMap):
     W : sparse matrix of shape (n, n)
     q : int
         Number of eigenvectors at most.
-    view : NeighborView
-        Neighbours of the training samples.
+    view : NeighborView, optional
+        Neighbours of the training samples; without it there are no new samples.
     k : int
         Neighbours of new samples.
     random_state : int
         Starts the search for eigenvectors.
     """
 
-    def __init__(self, W: SparseArray, *, q: int, view: NeighborView, k: int, random_state: int = 0) -> None:
+    def __init__(
+        self, W: SparseArray, *, q: int, view: NeighborView | None = None, k: int = 0, random_state: int = 0
+    ) -> None:
         self.laplacian: LaplacianOperator = laplacian(W)
         n = W.shape[0]
-        q = min(q, n - 1)
+        q = min(q, n if view is None else n - 1)
         method = "lanczos" if n > _LANCZOS and q <= n / 3 else "dense"
         self.spectrum: Spectrum = laplacian_eigenpairs(
             self.laplacian, q=q, method=method, tol=_TOL if method == "lanczos" else None, random_state=random_state
         )
-        self._view, self._k, self._width = view, k, view.width(k)
+        self._view, self._k, self._width = view, k, 1.0 if view is None else view.width(k)
         values = np.sqrt(n) * self.spectrum.eigenvectors
         self._mean = values.mean(axis=0)
         self.values = values - self._mean
@@ -178,7 +209,7 @@ class Eigenvectors(FeatureMap):
 
     def at(self, X: Matrix, known: Known | None = None) -> FloatArray:
         """Return the means of the neighbours' values, (m, q)."""
-        view = self._view
+        view: Any = self._view  # nodes without features have none, and nothing new
         distances, indices = once(known, id(view), lambda: view.neighbors(X))
         ties = _tied(distances[:, : self._k], indices[:, : self._k], self._width, len(self.values))
         return extend(self.values, ties)
@@ -189,7 +220,8 @@ class Eigenvectors(FeatureMap):
 
     def forget(self) -> None:
         """Drop the graph and its neighbours; the values are what new samples get the means of."""
-        self._view.forget()
+        if self._view is not None:
+            self._view.forget()
         self.__dict__.pop("covariance", None)
         self.__dict__.pop("spectrum", None)
         self.__dict__.pop("laplacian", None)
