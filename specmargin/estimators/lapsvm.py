@@ -167,7 +167,8 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     the kernel, "auto", is a third candidate: what knows distances only, with a graph or without it, errs where classes
     differ along a direction in which samples vary little, and a kernel of four times the median distance, nearly
     linear, finds that direction. Each of the three is tried with a tenth of the usual gamma_A, with that, and with ten
-    times of it, where ``gamma_A="auto"``. More than 10,000 samples have eigenvectors instead of a kernel: of these
+    times of it, where ``gamma_A="auto"``; losses of bounded slope, such as the hinge, get a tenth of what is best for
+    squares. More than 10,000 samples have eigenvectors instead of a kernel: of these
     only the graph is in question.
 
     **Shrunken share.** With few labels the error is mostly that of the threshold. ``class_balance="shrunk"`` cuts the

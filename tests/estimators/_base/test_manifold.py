@@ -273,7 +273,9 @@ def test_labels_choose_graph_width_and_weight_by_refits_without_each_of_them():
         assert (auto.gamma_A_, auto.gamma_I_) == pytest.approx(least[1:3], rel=1e-9)
         assert auto.kernel_.gamma == pytest.approx(least[3].gamma, rel=1e-12)
         svm = sm.LapSVM().fit(X, y)  # of any loss least squares decide
-        assert (svm.kernel_, svm.gamma_A_, svm.gamma_I_) == (auto.kernel_, auto.gamma_A_, auto.gamma_I_)
+        assert svm.kernel_ == auto.kernel_
+        assert (svm.gamma_A_, svm.gamma_I_) == pytest.approx((0.1 * auto.gamma_A_, 0.1 * auto.gamma_I_), rel=1e-12)
+        assert sm.LapSVM(loss="squared_hinge").fit(X, y).gamma_A_ == pytest.approx(auto.gamma_A_, rel=1e-12)
         given = {"gamma_A": auto.gamma_A_, "gamma_I": auto.gamma_I_, "kernel": auto.kernel_}
         again = sm.LapRLS(**given, laplacian=auto.laplacian_).fit(X, y)
         np.testing.assert_allclose(auto.scores_, again.scores_, atol=1e-9)
