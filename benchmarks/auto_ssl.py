@@ -2,13 +2,16 @@
 
     python benchmarks/auto_ssl.py            1,500 and 20,000 digits, five sets of 1:50, eight draws
     python benchmarks/auto_ssl.py --quick    500 of scikit-learn's digits, two moons, two draws
+    python benchmarks/auto_ssl.py --graphs   graphs alone: nine that courses use, four of nearest neighbours
+    python benchmarks/auto_ssl.py --small    the cost of 1,500 digits alone
     python benchmarks/auto_ssl.py --predict  what predictions cost alone
 
 Cost: seconds of the processor of a fit with 100 labels, in units of ``LabelSpreading(kernel="knn")`` on the same
 samples in the same process; of `predict` at 1,000 new samples, in units of LapSVM's. A class of one in fifty: 1,000
 samples, 20 of them of the rare class, 150 labels, 3 of them of the rare class; balanced accuracy on the unlabelled
 samples, next to ``SVC(class_weight="balanced")``. How well it does on sets of even classes is the table ``python -m
-reproduction tables auto_ssl``.
+reproduction tables auto_ssl``. Graphs alone: errors next to label spreading with alpha 0.2 and `SpectralRidge`, six
+draws of two or three labels a class, on graphs of neighbours three draws of ten labels.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from functools import partial
 from typing import Any
 
 import _harness as harness
+import default_choices
 import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.semi_supervised import LabelSpreading
@@ -31,6 +36,8 @@ from sklearn.svm import SVC
 import specmargin as sm
 from reproduction.data import DataNotFoundError, load
 from reproduction.data.pairs import newsgroups_pair
+from reproduction.papers._protocols.auto_ssl_sets import SETS as AUTO_SSL_SETS
+from reproduction.tasks import samples
 
 GOAL = 30.0
 LABELS = 100
@@ -124,12 +131,59 @@ def rare(report: harness.Report, name: str, X: Any, y: np.ndarray, draws: int) -
     report.add(f"1:50, balanced accuracy: {name}", float(own), "", at_least=float(theirs), note=note)
 
 
+def graphs(report: harness.Report) -> None:
+    """Compare errors on graphs whose nodes have no features."""
+    every = [(name, W, y, 3 if np.bincount(y).min() > 6 else 2, 6) for name, W, y in default_choices.teaching_graphs()]
+    for name in ("g50c", "mac-windows", "mnist 3-8 1:4", "pc-mac"):
+        X, y, *_ = samples(AUTO_SSL_SETS[name], None)
+        kept = np.sort(np.random.default_rng(0).permutation(len(y))[:800])
+        every.append((name, sm.graphs.knn_graph(X[kept], 10), y[kept], 10, 3))
+    table: dict[str, list[np.ndarray]] = {}
+    for name, W, y, count, draws in every:
+        errors = []
+        for draw in range(draws):
+            known = default_choices.labelled(y, count, draw, draws == 6)
+            hidden, models = np.where(known, y, -1), [sm.SpectralRidge(), sm.AutoSSL()]
+            predicted = [spread(W, y, known), *(one.fit(None, hidden, graph=W).transduction_ for one in models)]
+            errors.append([100 * np.mean(one[~known] != y[~known]) for one in predicted])
+        table.setdefault("teaching" if draws == 6 else "neighbours", []).append(np.mean(errors, axis=0))
+        print(f"{name:24}", *(f"{error:6.1f}" for error in np.mean(errors, axis=0)))
+    for kind, rows in table.items():
+        spreading, ridge, auto = np.mean(rows, axis=0)
+        note = f"label spreading {spreading:.1f}, SpectralRidge {ridge:.1f}"
+        report.add(f"graphs alone, {kind}: error", float(auto), "%", at_most=min(spreading, ridge) + 1.0, note=note)
+
+
+def spread(W: Any, y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the classes of label spreading on a given graph, which scikit-learn's takes none of."""
+    A = sp.csr_array(W).toarray().astype(float)
+    root = np.sqrt(np.maximum(A.sum(axis=1), 1e-300))
+    marked = np.zeros((len(y), y.max() + 1))
+    marked[np.flatnonzero(known), y[known]] = 1.0
+    return np.linalg.solve(np.eye(len(y)) - 0.2 * A / np.outer(root, root), marked).argmax(axis=1)
+
+
 def main() -> None:
-    """Measure both."""
-    given = harness.options(str(__doc__).partition("\n")[0], predict="what predictions cost alone")
+    """Measure all."""
+    flags = {
+        "predict": "what predictions cost alone",
+        "graphs": "graphs alone",
+        "small": "the cost of 1,500 digits alone",
+    }
+    given = harness.options(str(__doc__).partition("\n")[0], **flags)
     warnings.simplefilter("ignore")
-    report = harness.Report("auto_ssl", "AutoSSL: cost in LabelSpreadings, and rare classes")
-    for n, d in ((500, 20),) if given.quick else ((1000, 2), (1000, 20), (2000, 50), (4000, 20), (4000, 50)):
+    report = harness.Report("auto_ssl", "AutoSSL: cost in LabelSpreadings, rare classes, and graphs alone")
+    if given.graphs:
+        graphs(report)
+        report.write()
+        return
+    for n, d in (
+        ()
+        if given.small
+        else ((500, 20),)
+        if given.quick
+        else ((1000, 2), (1000, 20), (2000, 50), (4000, 20), (4000, 50))
+    ):
         predictions(report, n, d)
     if given.predict:
         report.write()
@@ -148,7 +202,11 @@ def main() -> None:
             print(f"{name}: {error}")
             continue
         rows = np.random.default_rng(0).permutation(len(y))[:n]
-        cost(report, name, np.asarray(X[rows], dtype=float), y[rows], 1 if n > 5000 or given.quick else 3)
+        if not given.small or n == 1500:
+            cost(report, name, np.asarray(X[rows], dtype=float), y[rows], 1 if n > 5000 or given.quick else 3)
+    if given.small:
+        report.write()
+        return
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     report.add("peak memory of all that", peak, "GB", at_most=4.0)
     for name, read in list(SETS.items())[: 1 if given.quick else None]:

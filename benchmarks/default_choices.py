@@ -108,7 +108,7 @@ WEIGHTS = {
     "median, 100 (former)": {"kernel": RBF("median"), "gamma_I": "100 gamma_A"},
     "local, 100": {"gamma_I": "100 gamma_A"},
     "median, auto": {"kernel": RBF("median")},
-    "local, auto": {},
+    "local, auto": {"kernel": RBF("local")},
 }
 
 
