@@ -100,9 +100,41 @@ def test_derivatives_are_central_differences(seed):
 
 @pytest.mark.slow
 def test_derivatives_of_two_hundred_problems():
+    """Refits have sixteen digits of the decisions: of derivatives a ten-thousandth of these, differences have few."""
     errors = np.array([compare(seed) for seed in range(200)])
     assert np.isfinite(errors).sum() >= 190
-    assert np.nanmax(errors) <= 1e-8
+    assert np.nanquantile(errors, 0.95) <= 1e-8
+    assert np.nanmax(errors) <= 1e-6
+
+
+@pytest.mark.parametrize("seed", [35, 41])
+def test_small_derivatives_are_those_of_three_hundred_bits(seed):
+    """The two of which differences of refits are worst, in the span of few functions."""
+    flint = pytest.importorskip("flint")
+    obj = problem(seed)
+    answer = sm.solvers.factorized(obj, tol=1e-13).variables
+    system = pieced(obj, answer["f"][obj.labels.labeled], answer["beta"])
+    at = derivatives(obj, answer["f"][obj.labels.labeled], answer["beta"]).decisions[:, 0]
+    matrix = lambda rows: flint.arb_mat([[flint.arb(float(x)) for x in row] for row in rows])
+    rows, ones, c, y = obj.labels.labeled, np.ones((len(at), 1)), obj.labels.weights_or_ones, obj.labels.sign
+    own = np.hstack([obj.K.factor, ones] if obj.fit_intercept else [obj.K.factor])
+    norm = np.append(np.ones(obj.K.factor.shape[1]), np.zeros(own.shape[1] - obj.K.factor.shape[1]))
+    before, flint.ctx.prec = flint.ctx.prec, 300
+    try:
+        F, Z, L = matrix(own), matrix(own[rows]), matrix(obj.L.matrix.toarray())
+        penalised = smooth = matrix(own * norm)
+        for _ in range(obj.L.power):
+            smooth = L * smooth
+        ambient = matrix(np.diag(obj.gamma_A * norm))
+        H = ambient + penalised.transpose() * smooth * flint.arb(obj.gamma_I)
+        H = H + Z.transpose() * matrix(np.diag(c * np.where(system.curved, system.square, 0.0))) * Z
+        w = H.solve(Z.transpose() * matrix((c * y * (system.square + system.half))[:, None]))
+        change = F * H.solve(ambient * w) * flint.arb(-1)
+        exact = np.array([float(change[i, 0].mid()) for i in range(len(at))])
+    finally:
+        flint.ctx.prec = before
+    assert np.abs(exact).max() < 1e-3
+    np.testing.assert_allclose(at, exact, atol=3e-8 * np.abs(exact).max())
 
 
 def test_scaled_reductions_and_copies():
