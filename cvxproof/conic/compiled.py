@@ -28,7 +28,6 @@ from cvxproof.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Compiled", "compiled"]
 
-_TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 _ORDER = (Zero, NonNeg, SOC, PSD, SvecPSD, ExpCone, PowCone3D, PowConeND)
 
 
@@ -111,11 +110,10 @@ class Compiled:
         parts += [replace(one, rows=one.rows + more + k) for one in program.parts if not isinstance(one, cones.Zero)]
         dims.zero, dims.nonneg = 0, dims.nonneg + 2 * k + more
         data = {name: held for name, held in self.data.items() if name != "P"}
-        size = float(np.abs(b).max()) or 1.0  # x, s and t are as many times larger: solvers take one as their unit
+        size = float(np.abs(b).max())
+        size = size if 0 < size < 1e-3 or size > 1e3 else 1.0  # x, s and t are in units of it
         with as_solver_errors():
-            raw = run(
-                self.solver, self.chain, {**data, "A": A, "b": b / size, "c": q, "dims": dims}, self.inverse, _TIGHT
-            )
+            raw = run(self.solver, self.chain, {**data, "A": A, "b": b / size, "c": q, "dims": dims}, self.inverse, {})
         z, up, down = np.array(raw.z), np.arange(more, more + k), np.arange(more + k, more + 2 * k)
         net = z[up] - z[down]
         z[up], z[down] = np.maximum(net, 0.0), np.maximum(-net, 0.0)
