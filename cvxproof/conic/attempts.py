@@ -43,6 +43,8 @@ _FURTHER: tuple[tuple[bool, Mapping[str, Any]], ...] = (
 _WHOLE = 100
 """Semidefinite cones up to this order are solved as they are: the decomposition of sparse ones into cliques has
 returned answers that were 1.5 % off as solved. A larger one takes Clarabel a matrix of order^4 / 4 entries."""
+_LARGE = 1000
+"""Entries of a linear program above which a bound without an assumption is worth no further attempt."""
 _SMALL = 2000
 """Entries up to which a program whose answer is outside is looked at for a contradiction."""
 _DEPTHS = (1e-9, 1e-8, 1e-7, 1e-6)
@@ -174,7 +176,7 @@ def _best(problem: cp.Problem, solver: str, tol: float, measure: Measure, option
         return best
     scale = _scale(form.program)
     others = _FURTHER[1:] if is_clarabel else ()
-    is_large_lp = form.program.is_lp and form.program.A.nnz > _SMALL
+    is_large_lp = form.program.is_lp and form.program.A.nnz > _LARGE
     for is_scaled, changes in (*_FURTHER[:1], *others) if scale != 1.0 else others:
         supposes = best.proof is None or bool(best.proof.assumptions)
         is_sought = supposes and not is_large_lp and (is_scaled or "max_step_fraction" in changes)

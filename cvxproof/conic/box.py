@@ -15,7 +15,7 @@ import numpy as np
 from cvxproof.conic.outward import Box, Outward
 from cvxproof.conic.program import ConeProgram
 from cvxproof.rounding import UNIT
-from cvxproof.typing import FloatArray, IntArray
+from cvxproof.typing import AnyArray, FloatArray
 
 __all__ = ["implied_box", "propagated", "tightened_box", "written_box"]
 
@@ -63,7 +63,7 @@ def implied_box(
     Box
         Infinite where nothing is implied.
     """
-    return _Propagation(program, _level(program, level, xh), start, slacks).run(passes)
+    return _Propagation(program, _level(program, level, xh), start, slacks, 1e-300).run(passes)
 
 
 def written_box(program: ConeProgram) -> Box:
@@ -104,24 +104,20 @@ class _Propagation:
     """Bounds of columns and slacks, tightened in turns."""
 
     def __init__(
-        self,
-        program: ConeProgram,
-        level: _Level | None,
-        start: Box | None,
-        slacks: FloatArray | None,
-        least: float = 1e-300,
+        self, program: ConeProgram, level: _Level | None, start: Box | None, slacks: FloatArray | None, least: float
     ) -> None:
         self.program, self.level, self.b = program, level, program.b
         self.m, self.n = program.A.shape
         self.i, self.j, self.a = program.entries
+        self.modulus = np.abs(self.a)
         self.starts = np.flatnonzero(np.diff(self.j, prepend=-1))
         self.full = self.j[self.starts]
-        box = _from_pairs(program) if start is None else start
+        box = Box(*program.paired_ends) if start is None else start
         self.low, self.high = box.low.copy(), box.high.copy()
         self.least = np.full(self.m, -np.inf)
         self.most = np.full(self.m, np.inf) if slacks is None else slacks.copy()
         self.counts = np.bincount(self.i, minlength=self.m)
-        self.chain = _ordered_pairs(program)
+        self.chain = program.ordered_pairs
         self.crossing, self.smallest = 0.0, least
 
     def run(self, passes: int = _PASSES) -> Box:
@@ -139,7 +135,7 @@ class _Propagation:
             self.crossing = max(self.crossing, float(((low - high) / size).max(initial=0.0)))
             self.low[crossed], self.high[crossed] = -np.inf, np.inf
             width = self.high - self.low
-            finite = self._n_ends
+            finite = Box(self.low, self.high).n_ends
             now = finite, float(np.log1p(width[np.isfinite(width)]).sum())
             if before is not None and finite == before[0]:
                 gained = now[1] / before[1] if before[1] > 0 else 1.0
@@ -148,57 +144,47 @@ class _Propagation:
             before = now
         return Box(self.low, self.high)
 
-    @property
-    def _n_ends(self) -> int:
-        return Box(self.low, self.high).n_ends
-
     def _rows(self) -> None:
-        """Tighten slacks by columns, then columns by slacks."""
-        i, j, a, b = self.i, self.j, self.a, self.b
-        positive = a > 0
+        """Tighten slacks by columns, then columns by slacks: a x in the first row of an array, -a x in the second."""
+        i, j, is_positive = self.i, self.j, self.a > 0
+        ends = np.take([self.low, -self.high], j, axis=1)
+        terms = self.modulus * np.where(is_positive, ends, ends[::-1])
+        is_finite = np.isfinite(terms)
+        kept, b = np.where(is_finite, terms, 0.0), np.array([self.b, -self.b])
+        sums, n_open = self._sums(kept), self._sums(~is_finite)
+        pad = (self.counts + 8) * 2 * UNIT * (self._sums(np.abs(kept)) + np.abs(b))
+        reach = np.where(n_open == 0, pad - sums, np.inf)
+        self.most, self.least = np.minimum(self.most, self.b + reach[0]), np.maximum(self.least, self.b - reach[1])
+        others = np.where(
+            n_open.take(i, axis=1) == ~is_finite, sums.take(i, axis=1) - kept, -np.inf
+        )  # without the term itself
+        slacks = np.array([-self.least, self.most])
+        rest = b + slacks + pad + 4 * UNIT * np.where(np.isfinite(slacks), np.abs(slacks), 0.0)
         with np.errstate(invalid="ignore"):
-            small = np.where(positive, a * self.low[j], a * self.high[j])
-            large = np.where(positive, a * self.high[j], a * self.low[j])
-        small_sum, small_open, small_pad = self._sums(small)
-        large_sum, large_open, large_pad = self._sums(large)
-        self.most = np.where(small_open == 0, np.minimum(self.most, b - small_sum + small_pad), self.most)
-        self.least = np.where(large_open == 0, np.maximum(self.least, b - large_sum - large_pad), self.least)
-        # Without the term itself.
-        others_small = _without(small, small_sum[i], small_open[i], -np.inf)
-        others_large = _without(large, large_sum[i], large_open[i], np.inf)
-        least, most = self.least[i], self.most[i]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            top = b[i] - least - others_small + small_pad[i] + 4 * UNIT * _size(least)
-            bottom = b[i] - most - others_large - large_pad[i] - 4 * UNIT * _size(most)
-            upper, lower = np.where(positive, top / a, bottom / a), np.where(positive, bottom / a, top / a)
-            upper, lower = upper + 4 * UNIT * np.abs(upper), lower - 4 * UNIT * np.abs(lower)
-        if len(a):
-            ends = np.minimum.reduceat(np.where(np.isfinite(upper), upper, np.inf), self.starts)
-            self.high[self.full] = np.minimum(self.high[self.full], ends)
-            ends = np.maximum.reduceat(np.where(np.isfinite(lower), lower, -np.inf), self.starts)
-            self.low[self.full] = np.maximum(self.low[self.full], ends)
+            room = rest.take(i, axis=1) - others
+            room = np.where(is_positive, room, room[::-1]) / self.modulus
+            room += 4 * UNIT * np.abs(room)
+        if len(j):
+            ends = np.minimum.reduceat(np.where(np.isfinite(room), room, np.inf), self.starts, axis=1)
+            self.high[self.full] = np.minimum(self.high[self.full], ends[0])
+            self.low[self.full] = np.maximum(self.low[self.full], -ends[1])
+
+    def _sums(self, terms: AnyArray) -> FloatArray:
+        """Return the sums over every row of both rows of an array of terms."""
+        return np.array([np.bincount(self.i, one, self.m) for one in terms], dtype=float)
 
     def _chains(self) -> None:
         """Hand bounds on along a x_j <= c x_k + b, so that an order of many columns does not take a pass for each."""
         j, k, a, c, rows = self.chain
         if not len(j):
             return
-        known, b = self._n_ends, self.b[rows]
+        known, b = Box(self.low, self.high).n_ends, self.b[rows]
         for _ in range(_STEPS):
             np.minimum.at(self.high, j, _outward(c * self.high[k], b, a))
             np.maximum.at(self.low, k, -_outward(-a * self.low[j], b, c))
-            before, known = known, self._n_ends
+            before, known = known, Box(self.low, self.high).n_ends
             if known == before:
                 break
-
-    def _sums(self, terms: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return the sums of the finite terms of each row, how many are not, and what rounding may have done."""
-        finite = np.isfinite(terms)
-        kept = np.where(finite, terms, 0.0)
-        sums = np.bincount(self.i, kept, self.m)
-        size = np.bincount(self.i, np.abs(kept), self.m) + np.abs(self.b)
-        n_open = np.bincount(self.i, ~finite, self.m).astype(np.intp)
-        return sums.astype(float), n_open, np.asarray((self.counts + 8) * 2 * UNIT * size, dtype=float)
 
     def _objective(self, level: _Level) -> None:
         """Tighten every column by the level and the least values of the others."""
@@ -225,54 +211,6 @@ def _outward(term: FloatArray, b: FloatArray, a: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         end = (term + b) / a + 8 * UNIT * ((np.abs(term) + np.abs(b)) / a) + _TINY
     return np.where(np.isfinite(end), end, np.inf)
-
-
-def _ordered_pairs(program: ConeProgram) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
-    """Return j, k, a, c and the rows of the inequalities a x_j <= c x_k + b with a, c > 0."""
-    rows, place = program.inequalities
-    starts = rows.indptr[:-1]
-    two = np.flatnonzero(np.diff(rows.indptr) == 2)
-    first, second = starts[two], starts[two] + 1
-    apart = rows.data[first] * rows.data[second] < 0
-    two, first, second = two[apart], first[apart], second[apart]
-    rising = rows.data[first] > 0
-    up, down = np.where(rising, first, second), np.where(rising, second, first)
-    return rows.indices[up], rows.indices[down], rows.data[up], -rows.data[down], place[two]
-
-
-def _without(terms: FloatArray, sums: FloatArray, n_open: IntArray, empty: float) -> FloatArray:
-    """Return the sums of the other terms, `empty` where one of these is not finite."""
-    finite = np.isfinite(terms)
-    return np.where(n_open - ~finite == 0, sums - np.where(finite, terms, 0.0), empty)
-
-
-def _size(values: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(values), np.abs(values), 0.0)
-
-
-def _from_pairs(program: ConeProgram) -> Box:
-    """Return bounds by two inequalities whose sum has one column: t >= u and t >= -u, which CVXPY writes for |u|."""
-    n = program.A.shape[1]
-    low, high = np.full(n, -np.inf), np.full(n, np.inf)
-    rows, place = program.inequalities
-    columns, length = rows.tocsc(), np.diff(rows.indptr)
-    starts, counts = columns.indptr[:-1], np.diff(columns.indptr)
-    for t, k in ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)):
-        at = starts[(counts > t) & (counts <= 4)]
-        first, second, value = columns.indices[at + t], columns.indices[at + k], columns.data[at + t]
-        like = (value == columns.data[at + k]) & (length[first] == length[second])
-        if not like.any():
-            continue
-        first, second = first[like], second[like]
-        whole = rows[first] + rows[second]
-        whole.eliminate_zeros()
-        single = np.flatnonzero(np.diff(whole.indptr) == 1)
-        j, a = whole.indices[whole.indptr[single]], whole.data[whole.indptr[single]]
-        one, two = program.b[place[first[single]]], program.b[place[second[single]]]
-        end, pad = (one + two) / a, 8 * UNIT * (np.abs(one) + np.abs(two)) / np.abs(a)
-        np.minimum.at(high, j[a > 0], (end + pad)[a > 0])
-        np.maximum.at(low, j[a < 0], (end - pad)[a < 0])
-    return Box(low, high)
 
 
 def tightened_box(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, tee
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ _LARGEST = 1e100
 """Largest multiplier that is looked at: squares must not overflow."""
 _WORSE = 10.0
 """How much more than before the residual may cost after a correction, so that a deeper one is tried."""
-_SMALL = 2000
+_SMALL = 1000
 """Entries of a program up to which nothing is left out to save time."""
 _DIGITS = 20
 """Binary digits of multipliers that are rounded."""
@@ -41,6 +41,10 @@ _ROOM = 2.0**-36
 """Share of a column's terms by which its residual has the sign that one bound is enough for, next to an exact point."""
 _DECIMALS = (12, 9)
 """Digits of multipliers that are rounded where residuals must vanish."""
+_FAR = 10.0
+"""How many times the tolerance, of the size of the terms, a solver's own gap may be in a hasty look."""
+_USEFUL = 1e-7
+"""Share of the objective by which a bound may be worse so that it holds without an assumption."""
 _GAINED = 0.95
 """Share of the gap that smaller boxes must leave at most, so that still smaller ones are tried."""
 _KNOWN = 2.0
@@ -116,8 +120,8 @@ def judged(
     known : Proof, optional
         Proof without an assumption, by other multipliers: it implies bounds of x, at the level of that proof.
     is_hasty : bool, default False
-        Whether less is tried where another answer is better than a long look at this one: of a linear program with a
-        gap above ten times `tol`, of others where a gap above ten thousand times that is the solver's own.
+        Whether less is tried where another answer is better than a long look at this one: where the solver's own gap
+        is far above `tol`, and of a large linear program where that of a first correction is.
 
     Returns
     -------
@@ -140,13 +144,7 @@ class _Search:
     """The search for the best bound of one answer."""
 
     def __init__(
-        self,
-        program: ConeProgram,
-        answer: Answer,
-        tol: float,
-        radius: float,
-        known: Proof | None,
-        is_hasty: bool = False,
+        self, program: ConeProgram, answer: Answer, tol: float, radius: float, known: Proof | None, is_hasty: bool
     ) -> None:
         self.is_hasty = is_hasty
         self.program, self.answer, self.radius, self.known = program, answer, radius, known
@@ -154,6 +152,7 @@ class _Search:
         self.value = program.value(answer.x)
         size = program.size(answer.x)
         self.size = max(abs(self.value), 1e-3 * size, 1e-300)
+        self.far = _FAR * tol * max(abs(self.value), size)
         self.tol = tol * max(abs(self.value), ZERO * size, 1e-300)
         self.level = self.value + _SLACK * self.size
         if known is not None:
@@ -172,6 +171,8 @@ class _Search:
         known = self.known
         if known is not None and abs(self.value - known.bound) <= _KNOWN * self.tol:
             return self._proof_of(nothing, known)
+        if self.is_hasty and abs(self.answer.z @ self.program.slacks(self.answer.x)) > self.far:
+            rounds = 0  # no correction makes up for the solver's own gap, also of an optimum that counts as zero
         best = self._as_answered() if self.program.is_linear or not rounds else None
         if rounds and not (best is not None and self._is_done(best)):
             best = self._searched(rounds)
@@ -192,25 +193,35 @@ class _Search:
         """Return the answer with its bound next to bounds of x that cost little: rows, and what a few passes find."""
         program, x = self.program, self.answer.x
         z = program.moved_inside(self.answer.z, 0.0, program.slacks(x))
-        self.box = implied_box(program, self.level, x, written_box(program), passes=_LOOKS)
-        return self._judged(x, z) if program.proves(z) else None
+        self.box = written_box(program)
+        if not program.proves(z):
+            return None
+        one = self._judged(x, z)
+        if not self._is_done(one):
+            self.box = implied_box(program, self.level, x, self.box, passes=_LOOKS)
+            one = self._judged(x, z)
+        return one
 
     def _searched(self, rounds: int) -> _Candidate | None:
         """Return the best candidate of corrected multipliers and smaller boxes."""
         reduced, self.idle = self.program.without_idle_rows()
         self.outward = Outward(reduced) if self.idle.any() else self.outward
+        pairs, first = tee(corrections(self.outward, self.answer.x, self.answer.z, rounds))
         if self.program.is_linear:  # signs are enough in most columns
-            for one in self._judged_candidates(1, first=1):
+            looks = list[_Candidate]()
+            for one in self._judged_candidates(islice(first, 1, 3)):
                 if self._is_done(one):
                     return one
+                looks.append(one)
+            best = max(looks, key=lambda one: one.bound, default=None)
+            is_large_lp = self.program.is_lp and self.program.A.nnz > _SMALL
+            if self.is_hasty and is_large_lp and best is not None and self.value - best.bound > 10 * self.tol:
+                return best
         self.box = self._first_box()
-        candidates = list(self._judged_candidates(rounds))
+        candidates = list(self._judged_candidates(pairs))
         if not candidates:
             return None
         best = max(candidates, key=lambda one: one.bound)
-        far = 10 * self.tol if self.program.is_lp else max(1e4 * self.tol, 10 * best.from_residual)
-        if self.is_hasty and self.program.A.nnz > _SMALL and self.value - best.bound > far:
-            return best
         best = self._in_smaller_boxes(candidates, best)
         for _ in range(_RAISES):
             if not self.level < best.bound < math.inf:
@@ -229,22 +240,23 @@ class _Search:
         bound = self.outward.bound(xh, z, self.answer.x, self.box, self.radius)
         return _Candidate(bound.value, bound.from_residual, bound.is_unconditional, xh, z, bound.residual)
 
-    def _judged_candidates(self, rounds: int, first: int = 0) -> Iterator[_Candidate]:
-        """Yield corrected multipliers with their bounds.
+    def _judged_candidates(self, pairs: Iterable[tuple[FloatArray, FloatArray]]) -> Iterator[_Candidate]:
+        """Yield those pairs that are proved to lie in the dual cone, with their bounds.
 
         The box stays: files are verified with boxes that follow from the last multipliers alone, and would be wider.
         """
-        last, least = None, math.inf
-        for xh, z in islice(corrections(self.outward, self.answer.x, self.answer.z, rounds), first, None):
+        last, least, most = None, math.inf, -math.inf
+        for xh, z in pairs:
             if (last is not None and np.array_equal(z, last)) or not self.program.proves(z):
                 continue
             one, last = self._judged(xh, z), z
             yield one
             if self._is_enough(one) and math.isfinite(one.bound):
                 return  # what is left is the solver's own gap
-            if one.is_unconditional and one.from_residual > _WORSE * least:
+            most, least = max(most, one.bound), min(least, one.from_residual)
+            is_useless = one.is_unconditional or one.bound < most - _USEFUL * self.size
+            if is_useless and one.from_residual > _WORSE * least:
                 return  # what is deeper costs more
-            least = min(least, one.from_residual)
 
     def _is_enough(self, one: _Candidate) -> bool:
         gap = abs(self.value - one.bound)
@@ -277,7 +289,7 @@ class _Search:
         Or one by completing squares, or a rounded one: with multipliers of few digits, or with none, residuals of open
         columns may vanish.
         """
-        least = min(best.bound - 1e-7 * self.size, self.value - 10 * self.tol)
+        least = min(best.bound - _USEFUL * self.size, self.value - 10 * self.tol)
         near = ((one.xh, one.z) for one in sorted(candidates, key=lambda one: -one.bound)[:3])
         rounds = 0 if self.program.is_lp and self.program.A.nnz > _SMALL else 3  # signs do it in large ones
         deeper = corrections(self.outward, self.answer.x, best.z, rounds, boost=2.0**13)

@@ -26,7 +26,7 @@ from cvxproof.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Metric", "Stationarity", "corrections", "onto_rows"]
 
-_DENSE = 300
+_DENSE = 150
 """Columns up to which the least-squares problem is factorised by QR: its condition is not squared."""
 _ENTRIES = 1_500_000
 _LARGE = 3000

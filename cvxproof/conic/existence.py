@@ -241,8 +241,7 @@ def _by_qr(B: FloatArray, sizes: FloatArray, scale: FloatArray) -> _Root | None:
     B, sizes = B * scale, sizes * scale
     if len(B) < n or not np.isfinite(B).all():
         return None
-    Q, R = np.linalg.qr(B)
-    X = _inverse(R)
+    X = _inverse(np.asarray(np.linalg.qr(B, mode="r")))
     if X is None:
         return None
     G = B @ X
@@ -251,7 +250,12 @@ def _by_qr(B: FloatArray, sizes: FloatArray, scale: FloatArray) -> _Root | None:
     defect += float(np.linalg.norm(error)) ** 2 + 2 * n * n * UNIT
     if not defect < 0.5:
         return None
-    return _Root(X, scale, defect, lambda y: Q @ scipy.linalg.solve_triangular(R, scale * y, trans="T"))
+
+    def solution(y: FloatArray) -> FloatArray:
+        Q, R = np.linalg.qr(B)
+        return np.asarray(Q @ scipy.linalg.solve_triangular(R, scale * y, trans="T"))
+
+    return _Root(X, scale, defect, solution)
 
 
 @np.errstate(all="ignore")  # what overflows proves nothing

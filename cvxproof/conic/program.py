@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from cvxproof.conic import cones
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.convexity import convexity
+from cvxproof.rounding import UNIT
 from cvxproof.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["Answer", "ColumnBounds", "ConeProgram"]
@@ -100,6 +101,41 @@ class ConeProgram:
         is_bound &= np.bincount(i, minlength=len(self.b)) == 1
         lower, upper = is_bound[i] & (a < 0), is_bound[i] & (a > 0)
         return ColumnBounds(i[lower], j[lower], a[lower]), ColumnBounds(i[upper], j[upper], a[upper])
+
+    @cached_property
+    def ordered_pairs(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
+        """The j, k, a, c and the rows of the inequalities a x_j <= c x_k + b with a, c > 0."""
+        rows, place = self.inequalities
+        starts = rows.indptr[:-1]
+        two = np.flatnonzero(np.diff(rows.indptr) == 2)
+        first, second = starts[two], starts[two] + 1
+        apart = rows.data[first] * rows.data[second] < 0
+        two, first, second = two[apart], first[apart], second[apart]
+        rising = rows.data[first] > 0
+        up, down = np.where(rising, first, second), np.where(rising, second, first)
+        return rows.indices[up], rows.indices[down], rows.data[up], -rows.data[down], place[two]
+
+    @cached_property
+    def paired_ends(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds by two inequalities whose sum has one column: t >= u and t >= -u, which CVXPY writes for |u|."""
+        n = self.A.shape[1]
+        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        rows, place = self.inequalities
+        columns, length = rows.tocsc(), np.diff(rows.indptr)
+        starts, counts = columns.indptr[:-1], np.diff(columns.indptr)
+        at, t, k = np.concatenate([_paired(starts[counts == m], m) for m in (2, 3, 4)], axis=1)
+        first, second = columns.indices[at + t], columns.indices[at + k]
+        like = (columns.data[at + t] == columns.data[at + k]) & (length[first] == length[second])
+        first, second = first[like], second[like]
+        whole = rows[first] + rows[second]
+        whole.eliminate_zeros()
+        single = np.flatnonzero(np.diff(whole.indptr) == 1)
+        j, a = whole.indices[whole.indptr[single]], whole.data[whole.indptr[single]]
+        one, two = self.b[place[first[single]]], self.b[place[second[single]]]
+        end, pad = (one + two) / a, 8 * UNIT * (np.abs(one) + np.abs(two)) / np.abs(a)
+        np.minimum.at(high, j[a > 0], (end + pad)[a > 0])
+        np.maximum.at(low, j[a < 0], (end - pad)[a < 0])
+        return low, high
 
     def value(self, x: FloatArray) -> float:
         """Return the objective of the minimisation."""
@@ -241,6 +277,12 @@ class ConeProgram:
         if self.is_separable and (self.P.diagonal() >= 0).all():
             return 0.0, 1.0
         return convexity(self.P)
+
+
+def _paired(starts: IntArray, m: int) -> IntArray:
+    """Return the starts of columns of m entries with the places of every two of these."""
+    t, k = np.tril_indices(m, -1)
+    return np.array([np.repeat(starts, len(t)), np.tile(t, len(starts)), np.tile(k, len(starts))])
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ def test_a_known_proof_bounds_the_columns_for_another_answer():
     assert known.assumptions == ()
     assert known.bound == pytest.approx(4 / 3)
     spoilt = Answer("", point, np.array([0.6, 0.8, 0.0]))
-    alone, after = (_Search(program, spoilt, 1e-7, 1e3, one)._first_box() for one in (None, known))
+    alone, after = (_Search(program, spoilt, 1e-7, 1e3, one, False)._first_box() for one in (None, known))
     assert alone.high[0] > 1e3
     assert (after.high - after.low).max() < 1e-4
     assert (after.low <= point).all()

@@ -16,6 +16,7 @@ from cvxproof.conic.certificate import (
     judged,
 )
 from cvxproof.conic.compiled import compiled
+from cvxproof.conic.cones import Nonnegative
 from cvxproof.conic.outward import Box
 from cvxproof.conic.program import Answer
 
@@ -105,14 +106,28 @@ def test_bounds_of_better_points_alone_bound_no_more_than_their_level():
 def test_a_bound_above_the_level_is_cut_off_at_it():
     x = cp.Variable(2)
     program = compiled(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0])).program
-    search = _Search(program, Answer("", np.full(2, -1.0), np.ones(2)), 1e-9, 1000.0, None)
+    search = _Search(program, Answer("", np.full(2, -1.0), np.ones(2)), 1e-9, 1000.0, None, False)
     far = _Candidate(1e9, 0.0, True, np.zeros(2), np.ones(2), Box(np.zeros(2), np.zeros(2)))
     search._as_answered = lambda: None
-    search._judged_candidates = lambda rounds, first=0: iter([far])
+    search._judged_candidates = lambda pairs: iter([far])
     search._judged = lambda xh, z: far._replace(bound=2 * search.level + 1e9)
     search._in_smaller_boxes = lambda candidates, best: best
     nothing = Proof(-2.0, -np.inf, (), 0.0, np.ones(2), np.zeros(2))
     assert search.run(nothing, 3).bound <= search.level
+
+
+@pytest.mark.parametrize(("entry", "is_hasty", "looks"), [(1e-3, True, 0), (1e-3, False, 1), (1e-9, True, 1)])
+def test_a_hasty_look_leaves_a_solver_with_a_gap_of_its_own(monkeypatch, entry, is_hasty, looks):
+    """The optimum is zero: the gap is relative to the size of the terms, or none would be near."""
+    x = cp.Variable(2)
+    form = compiled(cp.Problem(cp.Minimize(cp.norm(x - 1)), [cp.sum(x) == 2, x <= 5]))
+    program, answer = form.program, form.solved()
+    row = next(cone.rows[0, 0] for cone in program.parts if isinstance(cone, Nonnegative))
+    z, counted = answer.z.copy(), []
+    z[row] += entry
+    monkeypatch.setattr(_Search, "_searched", lambda *args: counted.append(args))
+    judged(program, replace(answer, z=z), tol=1e-7, is_hasty=is_hasty)
+    assert len(counted) == looks
 
 
 def test_a_bound_within_a_radius_says_so():
