@@ -5,9 +5,9 @@
 Two overlapping Gaussians in 20 dimensions with 50 labels, and the defaults of every method, each in a process of its
 own. The exponent is that of the CPU seconds of a fit, the best of two, from the smallest n to the largest; memory is
 the peak above that of the data. The floor is what a fit cannot do without: the largest terms of its operations and of
-the numbers that it holds, by n, l labels, d features, q = 200 eigenvectors and k neighbours, and their exponent. A search
-for neighbours by brute force is n^2 d products with a small constant; what is linear without it grows between one and
-two. The table is kept in ``benchmarks/results/growth.md`` as it grows.
+the numbers that it holds, by n, l labels, d features, q = 200 eigenvectors and k neighbours, and their exponent. A
+search for neighbours by brute force is n^2 d products with a small constant; what is linear without it grows between
+one and two. The table is kept in ``benchmarks/results/growth.md`` as it grows.
 """
 
 from __future__ import annotations
