@@ -6,7 +6,7 @@ how well weights can be learned: smoothing leaves a large constant part, which t
 takes up the trace, and it shortens the rows of nodes with many or mixed neighbours, whose direction carries the class.
 
 No n x n array is ever formed: one Chebyshev recursion of the sparse S on a few columns of X at a time serves all the
-filters.
+filters; powers are each S times the one before.
 """
 
 from __future__ import annotations
