@@ -361,6 +361,12 @@ def available_memory() -> float | None:
     return min(sizes) if sizes else None
 
 
+def room_for(each: float) -> float:
+    """Return how many times that many bytes may be taken; inf where it is unknown what is free."""
+    there = available_memory()
+    return math.inf if there is None else _SHARE * there / each
+
+
 def require_memory(needed: float, what: str, remedy: str) -> None:
     """Raise a MemoryError where `needed` bytes are too many, before hours are lost in swapping.
 

@@ -57,8 +57,9 @@ class LapRLS(LinearDecisions, LapSVM):
         than 2,000 samples only n x r where the numerical rank r of the kernel is below n / 8, as of a few features.
         `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
         `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
-        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
-        gamma_I is 0.
+        the optimum is exact. "auto" takes "kernel" up to 5,000 samples, and up to 10,000 where its rank is low; then
+        200 eigenvectors, or 500 to 1,000 landmarks where the labels lose less by them when they are left out, or
+        where gamma_I is 0. ``result_`` tells in whose span it is.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
     class_weight : dict, "balanced" or None, default None

@@ -62,8 +62,9 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
         than 2,000 samples only n x r where the numerical rank r of the kernel is below n / 8, as of a few features.
         `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
         `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
-        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
-        gamma_I is 0.
+        the optimum is exact. "auto" takes "kernel" up to 5,000 samples, and up to 10,000 where its rank is low; then
+        200 eigenvectors, or 500 to 1,000 landmarks where the targets lose less by them when they are left out, or
+        where gamma_I is 0. ``result_`` tells in whose span it is.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
     model : callable, optional
@@ -177,7 +178,7 @@ class LapRLSRegressor(ManifoldModel, SemiSupervisedRegressor):
             fit_intercept=self.fit_intercept,
         )
         numbers = targets.values
-        weighted: objectives.LapRLS = self._with_weights(X, targets, graph, made, numbers, numbers=True)
+        weighted: objectives.LapRLS = self._with_functions(X, targets, graph, made, numbers, numbers=True)
         return weighted
 
     def _values(self, X: Matrix) -> FloatArray:

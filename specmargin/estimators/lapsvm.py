@@ -72,8 +72,9 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         than 2,000 samples only n x r where the numerical rank r of the kernel is below n / 8, as of a few features.
         `specmargin.kernels.Landmarks`: that over some of them (Nyström), the labelled ones included.
         `specmargin.spectra.Eigenvectors`: the lowest eigenvectors of the graph Laplacian, with no kernel. In each
-        the optimum is exact. "auto" takes "kernel" up to 10,000 samples, then eigenvectors, or landmarks where
-        gamma_I is 0.
+        the optimum is exact. "auto" takes "kernel" up to 5,000 samples, and up to 10,000 where its rank is low; then
+        200 eigenvectors, or 500 to 1,000 landmarks where the labels lose less by them when they are left out, or
+        where gamma_I is 0. ``result_`` tells in whose span it is.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
     class_weight : dict, "balanced" or None, default None
@@ -255,7 +256,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
         known = loss is not None and type(part_of("laplacian", self.laplacian)) is Laplacian
         make = objectives.LapSVM.of if known else objectives.LapSVM
         made = partial(make, labels=first, loss=loss or self.loss, fit_intercept=self.fit_intercept)
-        weighted: objectives.LapSVM = self._with_weights(X, labels, graph, made, labels.sign)
+        weighted: objectives.LapSVM = self._with_functions(X, labels, graph, made, labels.sign)
         return weighted
 
     def _on_graph(self, X: Any, graph: Any) -> FloatArray:

@@ -1,11 +1,13 @@
 """Fewer functions than samples: exact in themselves, near the whole, and chosen by size and memory."""
 
+import re
+
 import numpy as np
 import pytest
 
 import specmargin as sm
 from specmargin import arrays
-from specmargin.estimators._base import manifold
+from specmargin.estimators._base import feature_maps, manifold
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, KernelFunctions, LandmarkFunctions
 from specmargin.kernels import RBF, Landmarks, LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
@@ -94,16 +96,77 @@ def test_the_size_decides(moons, monkeypatch):
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
     X, _, y = moons
+    monkeypatch.setattr(feature_maps, "_STORED", 100)
     monkeypatch.setattr(arrays, "available_memory", lambda: 1e5)
-    monkeypatch.setattr(KernelFunctions, "values", lambda *a: pytest.fail("computed"))
-    with pytest.raises(
-        MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take functions=Eigenvectors"
-    ):
-        sm.LapSVM().fit(X, y)
-    with pytest.raises(MemoryError, match="landmarks for 120 samples"):
-        sm.LapSVM(functions=Landmarks()).fit(X, y)
+    with monkeypatch.context() as computed:
+        for name in ("truncated_kernel", "feature_map"):
+            computed.setattr(feature_maps, name, lambda *a, **k: pytest.fail("computed"))
+        computed.setattr("specmargin.estimators._base.semi_supervised.built", lambda *a: pytest.fail("a graph"))
+        kernel = r"stored kernel of 120 samples.*0\.0 GB are free; take functions=Eigenvectors\(\d+\), or Landmarks"
+        for functions in ("auto", "kernel"):
+            with pytest.raises(MemoryError, match=kernel + r"\(\d+\); a kernel of \d+ samples fits"):
+                sm.LapSVM(functions=functions).fit(X, y)
+        with pytest.raises(MemoryError, match=r"landmarks for 120 samples.*take fewer: Landmarks\(\d+\)"):
+            sm.LapSVM(functions=Landmarks()).fit(X, y)
+        monkeypatch.setattr(arrays, "available_memory", lambda: 100.0)
+        with pytest.raises(MemoryError, match="take fewer samples; a kernel of 2 samples fits"):
+            sm.LapSVM().fit(X, y)
     monkeypatch.setattr(arrays, "available_memory", lambda: None)
     sm.LapSVM().fit(X, y)
+
+
+def test_what_there_is_room_for_fits(monkeypatch):
+    """The numbers of the refusal are those of a fit that is not refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 12)), np.where(np.arange(150) < 20, np.arange(150) % 2, -1)
+    monkeypatch.setattr(feature_maps, "_STORED", 20)
+    monkeypatch.setattr(arrays, "available_memory", lambda: 1.5e5)
+    with pytest.raises(MemoryError) as refused:
+        sm.LapSVM().fit(X, y)
+    m, n = map(int, re.search(r"Landmarks\((\d+)\); a kernel of (\d+)", str(refused.value)).groups())
+    sm.LapSVM(functions=Landmarks(m)).fit(X, y)
+    sm.LapSVM().fit(X[:n], y[:n])
+    with pytest.raises(MemoryError):
+        sm.LapSVM().fit(X[: n + 5], y[: n + 5])
+
+
+def test_a_kernel_of_low_rank_is_looked_for_where_there_is_room_for_its_factor(monkeypatch):
+    X, y_true = sm.datasets.make_two_moons(n_samples=2500, noise=0.1, random_state=0)
+    y = np.where(np.arange(2500) < 40, y_true, -1)
+    monkeypatch.setattr(arrays, "available_memory", lambda: 3e7)  # of a stored one, 100 MB
+    clf = sm.LapSVM(functions="kernel", kernel=RBF(1.0)).fit(X, y)
+    assert isinstance(next(clf._objectives()).K, LowRankKernel)
+
+
+@pytest.mark.parametrize("name", ["LapSVM", "LapRLS", "LapRLSRegressor"])
+def test_the_labels_choose_among_functions_of_many_samples(name, monkeypatch):
+    """Against fits with each of them: the one that is taken loses less, is told, and is taken again."""
+    rng = np.random.default_rng(1)
+    monkeypatch.setattr(manifold, "STORED_SAMPLES", 200)
+    monkeypatch.setattr(manifold, "is_of_low_rank", lambda *a: False)
+    taken = set()
+    for on_graph in (True, False):
+        truth = rng.integers(2, size=300)
+        X = rng.normal(size=(300, 5)) + 2.0 * truth[:, None] * (np.arange(5) < 1)
+        near = truth if on_graph else rng.integers(2, size=300)  # the graph tells all, or nothing
+        W = sm.graphs.knn_graph(near[:, None] * 9.0 + 0.1 * rng.normal(size=(300, 2)), n_neighbors=8)
+        y = np.where(np.arange(300) < 60, truth, np.nan if "Regressor" in name else -1)
+        weights = {"gamma_I": "100 gamma_A"}  # which does not leave the graph out
+        fits = {
+            type(functions): getattr(sm, name)(functions=functions, **weights).fit(X, y, W)
+            for functions in (Eigenvectors(), Landmarks(1000))
+        }
+        clf = getattr(sm, name)(**weights).fit(X, y, W)
+        kind = Eigenvectors if isinstance(clf._functions, EigenvectorFunctions) else Landmarks
+        taken.add(kind)
+        np.testing.assert_array_equal(clf.dual_coef_, fits[kind].dual_coef_)
+        result = clf.result_[0] if isinstance(clf.result_, tuple) else clf.result_
+        assert f"over {clf.dual_coef_.shape[1] if kind is Landmarks else 199}" in str(result)
+        assert ("landmarks" in str(result)) == (kind is Landmarks)
+        unlabeled = np.arange(300) >= 60
+        errors = {one: np.mean((fit.transduction_ > 0.5)[unlabeled] != truth[unlabeled]) for one, fit in fits.items()}
+        assert errors[kind] <= min(errors.values()) + 0.02
+    assert taken == {Eigenvectors, Landmarks}
 
 
 def test_the_memory_of_this_computer_is_known_or_unknown():

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.arrays import available_memory, require_memory
+from specmargin.arrays import require_memory, room_for
+from specmargin.checks import outside
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties
@@ -36,7 +37,9 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 HELD = {"kernel": 2, "landmarks": 3}
 """Matrices of the size of the kernel, or of the landmarks' features, that LapSVM holds at once."""
 _STORED = 2000
-"""Samples up to which a kernel is stored without a look at its rank."""
+"""Samples up to which a kernel is stored without a look at its rank or at the memory: 64 MB."""
+_FEWEST = 64
+"""Columns of a factor without room for which none is looked for."""
 
 
 class FeatureMap(ABC):
@@ -96,17 +99,13 @@ class KernelFunctions(FeatureMap):
 
     def __init__(self, X: Matrix, matrix: Kernel, held: int, truncate: bool = False) -> None:
         n = X.shape[0]
-        self._matrix, stored = matrix, True
-        if truncate and n > _STORED and type(matrix) in OWN and matrix.is_semidefinite:
-            fitting = (available_memory() or np.inf) / (24.0 * n)  # with what is computed from the factor
-            self.kernel = truncated_kernel(matrix.block, X, int(min(n // 8, fitting)))
-            stored = self.kernel is None
-        if stored:
-            require_memory(
-                8.0 * held * n * n,
-                f"the stored kernel of {n} samples and what is computed from it",
-                "take functions=Eigenvectors(200), or Landmarks(500)",
-            )
+        self._matrix = matrix
+        columns = factor_columns(n, matrix, held, truncate)
+        known = truncated_kernel(matrix.block, X, columns) if columns else None
+        if known is not None:
+            self.kernel = known
+        else:
+            require_stored(n, held)
             self.kernel = matrix.block(X)
             if type(matrix) not in OWN:
                 self.kernel = symmetric(as_kernel(self.kernel), "K")
@@ -141,6 +140,43 @@ class KernelFunctions(FeatureMap):
         return np.asarray(self._matrix.block(X, reference) @ coefficients.T)
 
 
+def factor_columns(n: int, matrix: Kernel, held: int = HELD["kernel"], truncate: bool = True) -> int:
+    """Return the most columns of a factor that a kernel of n samples is looked for, 0 where it is stored.
+
+    A kernel for which there is room in neither form is refused.
+    """
+    if truncate and n > _STORED and type(matrix) in OWN and matrix.is_semidefinite:
+        columns = int(min(n // 8, room_for(24.0 * n)))  # with what is computed from the factor
+        if columns >= _FEWEST:
+            return columns
+    require_stored(n, held)
+    return 0
+
+
+def require_stored(n: int, held: int) -> None:
+    """Raise where there is no room for a stored kernel; say what there is room for."""
+    if n > _STORED:
+        q, m = (int(min(most, room_for(24.0 * n + 32.0 * most))) for most in (200, 500))
+        fitting = f"take functions=Eigenvectors({q}), or Landmarks({m})" if q else "take fewer samples"
+        most = int(np.sqrt(room_for(8.0 * held))) if np.isfinite(room_for(1.0)) else n
+        what = f"the stored kernel of {n} samples and what is computed from it"
+        require_memory(8.0 * held * n * n, what, f"{fitting}; a kernel of {most} samples fits")
+
+
+def is_of_low_rank(X: Matrix, kernel: Kernel) -> bool:
+    """Whether a kernel of known width has so low a rank, between some of the samples, that it need not be stored."""
+    some = X[np.sort(np.random.default_rng(0).choice(X.shape[0], _STORED, replace=False))]
+    suits = type(kernel) in OWN and kernel.is_semidefinite
+    return suits and truncated_kernel(kernel.block, some, X.shape[0] // 8) is not None
+
+
+def require_landmarks(n: int, m: int, held: int = HELD["landmarks"]) -> None:
+    """Raise where there is no room for m landmarks of n samples."""
+    fitting = int(min(m, room_for(8.0 * held * n + 32.0 * m)))
+    remedy = f"take fewer: Landmarks({fitting})" if fitting else "take fewer samples"
+    require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", remedy)
+
+
 class LandmarkFunctions(FeatureMap):
     """The kernel functions at m samples: the labelled rows, and others that the part draws.
 
@@ -152,8 +188,8 @@ class LandmarkFunctions(FeatureMap):
             raise InvalidInputError(
                 f"functions={part!r} draws samples, and kernel='precomputed' holds none; take 'kernel'."
             )
-        n, m = X.shape[0], max(min(part.n, X.shape[0]), len(labeled))
-        require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", "take fewer: Landmarks(n)")
+        n = X.shape[0]
+        require_landmarks(n, max(min(part.n, n), len(labeled)), held)
         self._map = part(X, kernel, labeled)
         self.features = self._map(X)
 

@@ -9,18 +9,23 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import clone
 
+from specmargin.arrays import room_for
 from specmargin.estimators._base.feature_maps import (
     EigenvectorFunctions,
     FeatureMap,
     KernelFunctions,
     LandmarkFunctions,
+    factor_columns,
     feature_map,
+    is_of_low_rank,
+    require_landmarks,
 )
 from specmargin.estimators._base.parameters import multiple_of, part_of
 from specmargin.estimators._base.semi_supervised import check_features, unpacked
@@ -41,6 +46,10 @@ USUAL_RATIO = 100.0
 """For the normalized Laplacian, where the ratio is not in units of the graph; a search looks near it first."""
 _FULL_SAMPLES = 10_000
 """Up to here one factorisation takes seconds."""
+STORED_SAMPLES = 5000
+"""Up to here it takes no longer per sample than three times what 30,000 take in the span of fewer functions."""
+_ENTRIES, _LANDMARKS = 10_000_000, (500, 1000)
+"""Of landmarks' features, between the least and the largest number of landmarks."""
 _FEWER: dict[bool, Any] = {True: Eigenvectors(), False: Landmarks()}
 """Functions beyond, with a graph and without."""
 NO_NODES = (
@@ -97,6 +106,8 @@ class ManifoldModel:
     gamma_I_: float
     _functions: FeatureMap
     _place: Matrix | NeighborSearch | None
+    _in_use: Any = None
+    """Functions that were chosen among several."""
 
     _tells_classes: ClassVar[bool] = True
     _keeps_training: ClassVar[bool] = True
@@ -146,8 +157,18 @@ class ManifoldModel:
     def _needs_graph(self: Any) -> bool:
         return self.gamma_I == "auto" or not (self.gamma_I == 0 or multiple_of("gamma_A", self.gamma_I) == 0)
 
+    def _graph(self: Any, X: Matrix, graph: Any) -> Any:
+        n, functions = X.shape[0], self.functions
+        if functions == "kernel" or (functions == "auto" and n <= STORED_SAMPLES):
+            factor_columns(n, part_of("kernel", self.kernel))
+        elif isinstance(functions, Landmarks):
+            require_landmarks(n, min(functions.n, n))
+        return super()._graph(X, graph)  # type: ignore[misc]
+
     def _chosen_functions(self: Any, n: int, with_graph: bool) -> Any:
         """Return the functions; those that suit n samples are all samples', then eigenvectors, or landmarks."""
+        if self._in_use is not None:
+            return self._in_use
         if not (isinstance(self.functions, str) and self.functions == "auto"):
             return part_of("functions", self.functions)
         if n <= _FULL_SAMPLES or self._is_precomputed:
@@ -196,6 +217,10 @@ class ManifoldModel:
 
     def _keep_answers(self: Any, results: list[SolveResult], problem: Any = None) -> None:
         """Keep the coefficients of all answers, which predictions follow from; and the problem until the next fit."""
+        if isinstance(self._in_use, Eigenvectors | Landmarks):
+            kind = "landmarks" if isinstance(self._in_use, Landmarks) else "eigenvectors"
+            over = f"over {self._functions.features.shape[1]} {kind}"
+            results = [replace(result, problem=f"{result.problem} {over}") for result in results]
         self.result_ = unpacked(results)
         _LAST.clear()
         if problem is not None and len(problem.K) <= _KEPT_SAMPLES:
@@ -204,6 +229,37 @@ class ManifoldModel:
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
         self._functions.forget()
         self._place = None  # functions that ask for neighbours of new samples have the search themselves
+
+    def _with_functions(
+        self: Any, X: Matrix, labels: Any, graph: Any, made: Callable[..., Any], targets: FloatArray, **options: Any
+    ) -> Any:
+        """Return `_with_weights` of the functions by which the labels lose least, where several suit the samples."""
+        n, self._in_use = X.shape[0], None
+        if self.functions != "auto" or self._is_precomputed or n <= STORED_SAMPLES:
+            return self._with_weights(X, labels, graph, made, targets, **options)
+        candidates: list[Any] = [] if graph is None else [Eigenvectors()]
+        landmarks = Landmarks(int(np.clip(_ENTRIES // n, *_LANDMARKS)))
+        if graph is None or room_for(40.0 * n) >= landmarks.n:
+            candidates.append(landmarks)
+        if n <= _FULL_SAMPLES and is_of_low_rank(X, part_of("kernel", self.kernel).fitted_to(X)):
+            candidates = ["kernel"]
+        tried = []
+        for functions in candidates:
+            self._in_use = functions
+            objective = self._with_weights(X, labels, graph, made, targets, **options)
+            loss = self._lost(objective.reduction.G, targets, **options) if len(candidates) > 1 else 0.0
+            tried.append((loss, dict(vars(self)), objective))
+        _, kept, objective = min(tried, key=itemgetter(0))
+        vars(self).update(kept)
+        return objective
+
+    def _lost(self: Any, G: FloatArray, targets: FloatArray, numbers: bool = False) -> float:
+        """Return what the labelled samples lose by each other's least squares: nats, of numbers the squared error."""
+        left_out = loo.RidgePath(G, targets, self.fit_intercept).leave_one_out([self.gamma_A_])[0]
+        kept = loo.told_alone(targets)
+        if numbers or not kept.any():
+            return float(loo.squared_error(left_out, targets)) if numbers else 0.0
+        return float(np.nan_to_num(loo.log_losses(left_out[None, kept], targets[kept]).sum(), nan=np.inf))
 
     def _with_weights(
         self: Any,
@@ -277,6 +333,7 @@ class ManifoldModel:
         known, labels, graph = self._remembered()
         apart: Any = clone(self).set_params(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, kernel=self.kernel_)
         apart.set_params(laplacian=getattr(self, "laplacian_", self.laplacian))
+        apart.set_params(functions=self.functions if self._in_use is None else self._in_use)
         return apart, apart._objective(known, labels, graph)
 
     def _objectives(self: Any) -> Any:
@@ -323,9 +380,9 @@ class ManifoldModel:
         and a graph takes part.
         """
         known, labels, graph = self._remembered()
-        chosen = self.kernel_
+        kernel, chosen, self._in_use = self.kernel_, self._in_use, None
         functions, L, ratio = self._norms(known, labels, graph)
-        self.kernel_ = chosen
+        self.kernel_, self._in_use = kernel, chosen
         if isinstance(functions, LandmarkFunctions):
             raise InvalidInputError(
                 "functions=Landmarks(...) takes the labelled samples for landmarks, so that they are not exchangeable "

@@ -24,7 +24,7 @@ from specmargin import objectives, solvers
 from specmargin.arrays import require_memory
 from specmargin.estimators._base.calibrated import Calibration
 from specmargin.estimators._base.feature_maps import EigenvectorFunctions, FeatureMap, KernelFunctions
-from specmargin.estimators._base.manifold import USUAL_RATIO
+from specmargin.estimators._base.manifold import STORED_SAMPLES, USUAL_RATIO
 from specmargin.estimators._base.parameters import multiple_of, part_of
 from specmargin.estimators._base.semi_supervised import columns
 from specmargin.estimators._search.candidates import Candidates
@@ -223,7 +223,9 @@ class RidgeCandidates(Candidates):
         none: dict[str, Any] = {}
         if isinstance(part_of("functions", template.functions), Eigenvectors):
             none = {"functions": "kernel" if template._is_precomputed else Landmarks()}
-        automatic = template.functions == "auto"
+        automatic, of_size = template.functions == "auto", {}
+        if automatic and n > STORED_SAMPLES:  # where a fit by itself would ask the labels
+            none, of_size = ({"functions": template._chosen_functions(n, with_graph)} for with_graph in (False, True))
 
         def deformed(K: Any, L: MatrixLike | None, params: dict[str, Any], ratio: float, pairs: Any) -> Deformed:
             ratio = ratio if paired else ratio_for(K, ratio)
@@ -245,11 +247,11 @@ class RidgeCandidates(Candidates):
             for which, W, place in [] if spectral else graphs:
                 if functions is None or isinstance(functions, EigenvectorFunctions):
                     once = laplacians[0].with_(power=1).of(W)
-                    functions = self._functions({**params, **which}, once, place)
+                    functions = self._functions({**params, **which, **of_size}, once, place)
                 for L, K, part in self._powers(W, laplacians, functions, kernel):
                     for ratio, pairs in weights:
                         if ratio > 0:
-                            yield deformed(K, L, {**params, **which, "laplacian": part}, ratio, pairs)
+                            yield deformed(K, L, {**params, **which, **of_size, "laplacian": part}, ratio, pairs)
             spectral = spectral or isinstance(functions, EigenvectorFunctions)
 
     def _laplacians(self) -> list[Laplacian]:

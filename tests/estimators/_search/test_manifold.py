@@ -383,8 +383,12 @@ def test_the_unit_of_the_features_changes_nothing(moons, kernel, scale):
     np.testing.assert_array_equal(there.transduction_, here.transduction_)
 
 
-def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch):
+@pytest.mark.parametrize("asked", [False, True])
+def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch, asked):
     monkeypatch.setattr("specmargin.estimators._base.manifold._FULL_SAMPLES", 100)
+    if asked:  # a fit by itself would ask the labels, and the search tells which functions it has had
+        monkeypatch.setattr("specmargin.estimators._base.manifold.STORED_SAMPLES", 100)
+        monkeypatch.setattr("specmargin.estimators._search.manifold.STORED_SAMPLES", 100)
     monkeypatch.setattr("specmargin.estimators._base.manifold._FEWER", {True: Eigenvectors(20), False: Landmarks(20)})
     X, _, y = moons
     clf = sm.LabelSearch(
