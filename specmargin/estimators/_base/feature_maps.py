@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from specmargin.arrays import require_memory, room_for
-from specmargin.checks import outside
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import KNN, LaplacianOperator, NeighborSearch
 from specmargin.graphs.parts import ties
@@ -165,7 +164,7 @@ def require_stored(n: int, held: int) -> None:
 
 def is_of_low_rank(X: Matrix, kernel: Kernel) -> bool:
     """Whether a kernel of known width has so low a rank, between some of the samples, that it need not be stored."""
-    some = X[np.sort(np.random.default_rng(0).choice(X.shape[0], _STORED, replace=False))]
+    some = X[np.sort(np.random.default_rng(0).permutation(X.shape[0])[:_STORED])]
     suits = type(kernel) in OWN and kernel.is_semidefinite
     return suits and truncated_kernel(kernel.block, some, X.shape[0] // 8) is not None
 
