@@ -99,12 +99,11 @@ class KernelFunctions(FeatureMap):
     def __init__(self, X: Matrix, matrix: Kernel, held: int, truncate: bool = False) -> None:
         n = X.shape[0]
         self._matrix = matrix
-        columns = factor_columns(n, matrix, held, truncate)
-        known = truncated_kernel(matrix.block, X, columns) if columns else None
-        if known is not None:
-            self.kernel = known
-        else:
-            require_stored(n, held)
+        columns = factor_columns(n, matrix, held, truncate) if n > _STORED else 0
+        self.kernel = truncated_kernel(matrix.block, X, columns) if columns else None
+        if self.kernel is None:
+            if columns:
+                require_stored(n, held)
             self.kernel = matrix.block(X)
             if type(matrix) not in OWN:
                 self.kernel = symmetric(as_kernel(self.kernel), "K")
@@ -144,7 +143,9 @@ def factor_columns(n: int, matrix: Kernel, held: int = HELD["kernel"], truncate:
 
     A kernel for which there is room in neither form is refused.
     """
-    if truncate and n > _STORED and type(matrix) in OWN and matrix.is_semidefinite:
+    if n <= _STORED:
+        return 0
+    if truncate and type(matrix) in OWN and matrix.is_semidefinite:
         columns = int(min(n // 8, room_for(24.0 * n)))  # with what is computed from the factor
         if columns >= _FEWEST:
             return columns
@@ -154,12 +155,11 @@ def factor_columns(n: int, matrix: Kernel, held: int = HELD["kernel"], truncate:
 
 def require_stored(n: int, held: int) -> None:
     """Raise where there is no room for a stored kernel; say what there is room for."""
-    if n > _STORED:
-        q, m = (int(min(most, room_for(24.0 * n + 32.0 * most))) for most in (200, 500))
-        fitting = f"take functions=Eigenvectors({q}), or Landmarks({m})" if q else "take fewer samples"
-        most = int(np.sqrt(room_for(8.0 * held))) if np.isfinite(room_for(1.0)) else n
-        what = f"the stored kernel of {n} samples and what is computed from it"
-        require_memory(8.0 * held * n * n, what, f"{fitting}; a kernel of {most} samples fits")
+    q, m = (int(min(most, room_for(24.0 * n + 32.0 * most))) for most in (200, 500))
+    fitting = f"take functions=Eigenvectors({q}), or Landmarks({m})" if q else "take fewer samples"
+    most = int(min(np.sqrt(room_for(8.0 * held)), n))
+    what = f"the stored kernel of {n} samples and what is computed from it"
+    require_memory(8.0 * held * n * n, what, f"{fitting}; a kernel of {most} samples fits")
 
 
 def is_of_low_rank(X: Matrix, kernel: Kernel) -> bool:
