@@ -49,6 +49,7 @@ __all__ = [
     "nll",
     "modes",
     "one_left_out",
+    "ridge_left_out",
     "squared_error",
     "squares",
     "told_alone",
@@ -169,6 +170,32 @@ def modes(
     return np.maximum(w, 0.0), B, B.T @ target
 
 
+def ridge_left_out(
+    w: FloatArray,
+    B: FloatArray,
+    target: FloatArray,
+    sign: FloatArray,
+    gamma_As: Sequence[float] | FloatArray,
+    root: FloatArray | float = 1.0,
+) -> FloatArray:
+    """Return `RidgePath.leave_one_out` by its `modes`, for numbers that have been checked.
+
+    Examples
+    --------
+    >>> sign = np.array([1.0, -1.0])
+    >>> parts = modes(np.array([[2.0, 1.0], [1.0, 2.0]]), sign, True, None, None)
+    >>> ridge_left_out(*parts, sign, [0.1]).round(12).tolist()
+    [[-1.0, 1.0]]
+    """
+    squares, decisions = B**2, []
+    for gamma_A in gamma_As:
+        weights = 1.0 / (w + gamma_A)
+        v = B @ (target.T * weights).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            decisions.append(sign - (v.T / (squares @ weights) / root).T)
+    return np.stack(decisions)
+
+
 @dataclass(frozen=True, eq=False)
 class RidgePath:
     """LapRLS at the labelled samples, for every gamma_A at one ratio gamma_I / gamma_A.
@@ -246,15 +273,9 @@ class RidgePath:
         -------
         ndarray of shape (len(gamma_As), l) or (len(gamma_As), l, K)
         """
-        w, B, target = self._modes
-        squares, decisions = B**2, []
         for gamma_A in gamma_As:
             _check(gamma_A)
-            weights = 1.0 / (w + gamma_A)
-            v = B @ (target.T * weights).T
-            with np.errstate(divide="ignore", invalid="ignore"):
-                decisions.append(self.sign - (v.T / (squares @ weights) / self._root).T)
-        return np.stack(decisions)
+        return ridge_left_out(*self._modes, self.sign, gamma_As, self._root)
 
     def held_out(self, gamma_As: Sequence[float] | FloatArray, folds: Sequence[Fold]) -> FloatArray:
         """Return the decisions at the tested samples, fold by fold, by the others' labels, per gamma_A.
