@@ -23,7 +23,7 @@ from cvxproof.conic.attributes import attribute_constraints, written_out
 from cvxproof.conic.cones import Cone
 from cvxproof.conic.program import Answer, ConeProgram
 from cvxproof.conic.running import as_solver_errors, data_for, run
-from cvxproof.conic.values import densify
+from cvxproof.conic.values import dense
 from cvxproof.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Compiled", "compiled"]
@@ -82,8 +82,9 @@ class Compiled:
                 solution = reduction.invert(solution, inverse)
             if solution.status in cp.settings.ERROR:
                 raise cp.SolverError(f"{self.solver} failed ({solution.status})")
+            # Before CVXPY evaluates the objective, which not all its functions can of the diagonal that it stores.
+            solution.primal_vars.update({key: dense(value) for key, value in solution.primal_vars.items()})
             self.problem.unpack(solution)
-            densify(self.problem)
             for one in self.attributes.values():
                 if one.id in (solution.dual_vars or {}):
                     one.save_dual_value(solution.dual_vars[one.id])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from cvxproof.typing import AnyArray
 
-__all__ = ["densify", "dual_of", "parts_of", "value_of"]
+__all__ = ["dense", "densify", "dual_of", "parts_of", "value_of"]
 
 
 def parts_of(held: Any) -> list[Any]:
@@ -23,14 +23,14 @@ def dual_of(constraint: Any) -> AnyArray | None:
     parts = parts_of(constraint.dual_value)
     if any(part is None for part in parts):
         return None
-    whole = [np.asarray(part, dtype=complex if np.iscomplexobj(part) else float) for part in map(_dense, parts)]
+    whole = [np.asarray(part, dtype=complex if np.iscomplexobj(part) else float) for part in map(dense, parts)]
     return whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
 
 
 def value_of(part: Any) -> AnyArray | None:
     """Return the value of a variable or an expression as an array; None where it has none."""
     value = part.value if getattr(part, "sparse_idx", None) is None else part.value_sparse
-    return None if value is None else np.asarray(_dense(value))
+    return None if value is None else np.asarray(dense(value))
 
 
 def densify(problem: cp.Problem) -> None:
@@ -40,5 +40,6 @@ def densify(problem: cp.Problem) -> None:
             variable.save_value(variable.value.toarray())
 
 
-def _dense(value: Any) -> Any:
+def dense(value: Any) -> Any:
+    """Return an array in the place of a sparse one."""
     return value.toarray() if sp.issparse(value) else value

@@ -94,3 +94,19 @@ def test_entries_of_diagonal_and_sparse_matrices_are_constrained():
     np.testing.assert_allclose(result.variables["D"], np.diag([2.0, 1.0, 1.0]), atol=1e-6)
     problem.solve()
     assert cvxproof.certify(problem).is_optimal()
+
+
+@pytest.mark.parametrize(
+    ("function", "optimum"),
+    [
+        (cp.lambda_max, 1.0),
+        (lambda D: cp.norm(D, "nuc"), 3.0),
+        (lambda D: -cp.log_det(D), 0.0),
+        (lambda D: cp.sum_squares(D[0, 0] - 2), 0.0),
+    ],
+)
+def test_functions_that_cvxpy_does_not_evaluate_at_diagonal_variables_are_proved(function, optimum):
+    D = cp.Variable((3, 3), diag=True, name="D")
+    result = cvxproof.solve(cp.Problem(cp.Minimize(function(D)), [cp.trace(D) == 3]))
+    assert result.status is cvxproof.Status.OPTIMAL, result
+    assert abs(result.certificate.primal_objective - optimum) < 1e-6

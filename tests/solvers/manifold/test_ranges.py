@@ -67,9 +67,10 @@ def check(seed, weight, refits):
     assert low <= 1.0 <= high
     factors = [low, high, *np.exp(rng.uniform(np.log(low), np.log(high), refits))]
     wrong = sum(bool((np.sign(refit(obj, weight, factor)) != np.sign(own)).any()) for factor in factors)
-    for one in stretches:
+    for way, one in zip((-1.0, 1.0), stretches, strict=True):
         if one.sample is not None:  # which changes where it is said to
-            assert abs(refit(obj, weight, one.at)[one.sample]) < 1e-6
+            beyond = refit(obj, weight, one.at * (1.0 + 1e-5 * way))
+            assert np.sign(beyond[one.sample]) != np.sign(own[one.sample])
             assert abs(np.log(one.at / one.end)) < 1e-3
     return wrong
 
