@@ -142,7 +142,7 @@ def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
     program, names, n, rng = form.program, list(parts), len(parts), np.random.default_rng(0)
     (i, _, a), size = program.entries, np.full(n + 1, 1e-300)
     np.maximum.at(size, owner[i], np.abs(a))
-    count, found = np.bincount(owner, minlength=n + 1), dict[frozenset[str], None]()
+    count, sets = np.bincount(owner, minlength=n + 1), dict[frozenset[str], None]()
     work = len(a) + sum(cone.rows.size * cone.rows.shape[1] for cone in program.parts)
     for draw in range(min(_DRAWS, _WORK // work)):
         weight = np.exp(2 * rng.standard_normal(n + 1)) / np.maximum(count, 1.0) ** (draw % 3)
@@ -152,10 +152,12 @@ def _lightest(parts: dict[str, list[Any]]) -> list[frozenset[str]]:
                 weight[n] = 0.0
                 _, _, z = form.relaxed((size * weight)[owner, None], np.ones(1))
                 use = np.bincount(owner, np.abs(z) * size[owner], n + 1)[:n]
+                if not use.any():
+                    break
                 share = use / use.sum()
                 few = frozenset(names[k] for k in np.flatnonzero(share > _IDLE))
-                found[few] = None
+                sets[few] = None
                 if len(few) == len(last):
                     break
                 last, weight = few, np.append(1 / (share + 10 * _IDLE), 0.0)
-    return sorted((few for few in found if few), key=len)[:_LOOKS]
+    return sorted((few for few in sets if few), key=len)[:_LOOKS]

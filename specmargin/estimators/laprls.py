@@ -41,7 +41,7 @@ class LapRLS(LinearDecisions, LapSVM):
         Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph. "100 gamma_A": 100 times gamma_A
         over the mean of the kernel's diagonal, so that it suits kernels of any unit. "auto": a multiple in units of
         graph and kernel, or 0 where the labels speak against the graph; see the notes.
-    kernel : Kernel, str, float or callable, default RBF("auto")
+    kernel : Kernel, str, float or callable, default RBF(gamma="auto")
         Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
         "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices. The width "auto" is
         "local", or where ``gamma_I="auto"`` leaves the graph out "4 median", if the labels say so; see the notes.

@@ -56,7 +56,7 @@ class LapSVM(ManifoldModel, SemiSupervisedClassifier):
     loss : str or MarginLoss, default "hinge"
         Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any
         convex loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
-    kernel : Kernel, str, float or callable, default RBF("auto")
+    kernel : Kernel, str, float or callable, default RBF(gamma="auto")
         Kernel of the expansion: one of `specmargin.kernels` such as ``RBF(1.0)``, a name ("rbf", "poly", "linear",
         "cosine", "precomputed"), a number (the gamma of `RBF`), or a function of two data matrices. The width "auto" is
         "local", or where ``gamma_I="auto"`` leaves the graph out "4 median", if the labels say so; see the notes.

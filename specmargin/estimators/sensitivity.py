@@ -87,6 +87,16 @@ class Sensitivity(AsText):
         number or (K,); ``"label_weights"`` per change of each, (l,) or (K, l).
     labeled : ndarray of int, of shape (l,)
         Rows of the labelled samples in the training.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(truth, per_class=3, random_state=0)
+    >>> clf = sm.LapSVM(gamma_A=1e-2, gamma_I=1.0, loss="squared_hinge", kernel=4.0, graph=5).fit(X, y)
+    >>> found = sm.sensitivity(clf)
+    >>> bool(np.allclose(found.C, -found.gamma_A - found.gamma_I)), found.range("gamma_I").weight
+    (True, 'gamma_I')
     """
 
     estimator: Any = field(repr=False)

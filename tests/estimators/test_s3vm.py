@@ -668,6 +668,7 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     with pytest.raises(MemoryError, match=f"{64.0 * n * n / 1e9:.1f} GB"):
         KernelFunctions(huge, refuse, 8)
     monkeypatch.setattr("specmargin.arrays.available_memory", lambda: 48.0 * 60 * 60)
+    monkeypatch.setattr("specmargin.estimators._base.feature_maps._STORED", 50)
     with pytest.raises(MemoryError, match="kernel of 60 samples"):
         plain("gradient").fit(X, y)
     plain("gradient", kernel="linear").fit(X, y)

@@ -105,7 +105,7 @@ def test_weights_of_samples_follow_the_nodes():
 
 
 def test_features_are_needed_by_those_who_learn_from_them():
-    for estimator in (sm.LapSVM(), sm.AutoSSL(), sm.LabelSearch(sm.STORM())):
+    for estimator in (sm.LapSVM(), sm.LabelSearch(sm.STORM())):
         with pytest.raises(TypeError, match=f"X=None, but {type(estimator).__name__} learns from features, too; pass"):
             estimator.fit(None, Y, graph=CLUB)
     with pytest.raises(ValueError, match=r"X=None"):

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from cvxproof import result_files
+from cvxproof import Contradiction, result_files
 from cvxproof.archive import read_archive, write_archive
 from cvxproof.result_files import read_provenance
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
@@ -257,6 +257,7 @@ def everything():
         seconds=0.1,
         attempts=("ECOS: failed", "CLARABEL: solved"),
         log=ProofLog(3, *np.split(np.arange(2), 2), np.zeros(1), *np.split(np.arange(4), 4)[:3], np.ones(1)),
+        contradiction=Contradiction(("a", "b"), ("b",)),
     )
 
 

@@ -397,6 +397,6 @@ def test_who_checks_loads_nothing_of_who_claims():
         "m for m in sys.modules if m.startswith(('specmargin.', 'cvxproof.'))))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    below = ("exceptions", "proofs", "proofs.balls", "proofs.judging", "proofs.record", "typing")
+    below = ("checks", "exceptions", "proofs", "proofs.balls", "proofs.judging", "proofs.record", "typing")
     own = ("proofs", "proofs.bounds", "proofs.conjugates", "proofs.verifier", "typing")
     assert found.split() == [*(f"cvxproof.{one}" for one in below), *(f"specmargin.{one}" for one in own)]
