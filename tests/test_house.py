@@ -138,6 +138,7 @@ PRIVATE_READS = {
     "specmargin.estimators._base.proved_decisions": "of the estimator whose decisions are compared",
     "specmargin.estimators.sensitivity": "of the estimator whose scores change",
     "specmargin.estimators.laprls": "of a clone of the same estimator",
+    "specmargin.estimators.mkl": "of a clone of the same estimator",
     "specmargin.estimators._base.classifier": "of a clone of the same estimator",
     "specmargin.estimators._search.candidates": "of the estimator whose parameters it chooses",
     "specmargin.estimators._search.filters": "of the estimator whose parameters it chooses",
@@ -158,7 +159,7 @@ LONG_MODULES = {
 # How often the old words may still stand in specmargin, figures, docs, notebooks and README: these numbers only fall.
 CEILING = {
     "machine": 4,
-    "found": 20,
+    "found": 17,
     "slop": 0,
     "slip": 0,
     "watch": 0,
@@ -456,13 +457,15 @@ def test_planted_comparison_of_a_name_is_noticed(copy: Path) -> None:
 # cvxproof: files in rational numbers with their checker, exact rays, names of any number of constraints, explanations;
 # the limit of 25 constraints and the rational look at rays of floats are gone. The core: proved decisions, collective
 # flips, graphs that grow, kernels of low rank; two of four modules of filters are gone, and eigenvectors of landmarks.
-# What this adds is more than what went: the difference is owed.
+# The core: derivatives, proved ranges and paths of weights, kernels of one's own, kernels and functions that labels
+# choose; fit_warnings, connectivity and requirements are gone. cvxproof: contradictions by light rays of all cones.
+# tables: AutoSSL on a graph alone. What this adds is more than what went: the difference is owed.
 CEILINGS = {
-    "specmargin": 25275,
+    "specmargin": 26245,
     "specmargin/optima": 4670,
-    "specmargin/tables": 5395,
+    "specmargin/tables": 5460,
     "reproduction": 9605,
-    "cvxproof": 5810,
+    "cvxproof": 5910,
 }
 WINGS = ("optima", "tables")
 
@@ -493,9 +496,9 @@ def test_a_house_that_grows_is_noticed(copy: Path) -> None:
 
 # Own functions, and files, that one fit enters: these numbers only fall.
 ENTERED = {
-    "LapSVM()": (174, 32),
+    "LapSVM()": (173, 32),
     "STORM()": (164, 32),
-    "LapRLS()": (169, 33),
+    "LapRLS()": (168, 33),
     "S3VM('quasi_newton')": (118, 28),
 }
 

@@ -163,7 +163,7 @@ def source_fault(number: str, source: str) -> str:
         ("10.06", SVM),
         ("840", "lapsvm_svm: cells: 840, failed: 0"),
         ("9.33", "lapsvm_primal_table04_errors.csv | g50c | svm | U | mean"),
-        ("16.4", "defaults | # Next to a tuned SVM | g50c | 4 | LapSVM()"),
+        ("18.0", "defaults | # Next to a tuned SVM | g50c | 4 | LapSVM()"),
         ("14", "test tests/test_page_numbers.py::test_a_picture_shows_what_the_code_draws"),
         ("14", "given: a constant"),
         ("14", "not kept: a command prints it"),

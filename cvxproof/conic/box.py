@@ -153,8 +153,8 @@ class _Propagation:
         kept, b = np.where(is_finite, terms, 0.0), np.array([self.b, -self.b])
         sums, n_open = self._sums(kept), self._sums(~is_finite)
         pad = (self.counts + 8) * 2 * UNIT * (self._sums(np.abs(kept)) + np.abs(b))
-        reach = np.where(n_open == 0, pad - sums, np.inf)
-        self.most, self.least = np.minimum(self.most, self.b + reach[0]), np.maximum(self.least, self.b - reach[1])
+        most = np.where(n_open == 0, pad - sums, np.inf)
+        self.most, self.least = np.minimum(self.most, self.b + most[0]), np.maximum(self.least, self.b - most[1])
         others = np.where(
             n_open.take(i, axis=1) == ~is_finite, sums.take(i, axis=1) - kept, -np.inf
         )  # without the term itself

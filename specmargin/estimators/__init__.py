@@ -8,12 +8,13 @@ from specmargin.estimators.label_search import LabelSearch
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
 from specmargin.estimators.lapsvm import LapSVM
+from specmargin.estimators.mkl import MKL
 from specmargin.estimators.relative_margin import RMM
 from specmargin.estimators.s3vm import S3VM
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.estimators.spectral_filter_regressor import SpectralFilterRegressor
 from specmargin.estimators.spectral_ridge import SpectralRidge
-from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
+from specmargin.estimators.spectrum_margin import STOAM, STORM
 
 __all__ = [
     "KTA",

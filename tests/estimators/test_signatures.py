@@ -35,6 +35,8 @@ CONCEPTS = {
     "loss": "loss",
     "how the minimum of an S3VM is looked for": "search",
     "kernel": "kernel",
+    "kernels that are weighed": "kernels",
+    "order of the weights of kernels": "order",
     "graph of the samples": "graph",
     "Laplacian of the graph": "laplacian",
     "functions to choose from": "functions",

@@ -256,7 +256,7 @@ class ManifoldModel:
     def _lost(self: Any, G: FloatArray, targets: FloatArray, numbers: bool = False) -> float:
         """Return what the labelled samples lose by each other's least squares: nats, of numbers the squared error."""
         modes = loo.modes((G + G.T) / 2, targets, self.fit_intercept, None, None)
-        left_out = loo.ridge_left_out(*modes, targets, [1.0])[0]  # G holds gamma_A
+        left_out = loo.ridge_left_out(modes, targets, [1.0])[0]  # G holds gamma_A
         kept = loo.told_alone(targets)
         if numbers or not kept.any():
             return float(loo.squared_error(left_out, targets)) if numbers else 0.0
@@ -318,7 +318,7 @@ class ManifoldModel:
         for G in Gs:
             usual = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
             modes = loo.modes((G + G.T) / 2, targets, self.fit_intercept, None, None)
-            held = loo.ridge_left_out(*modes, targets, [size * usual for size in sizes])[:, kept]
+            held = loo.ridge_left_out(modes, targets, [size * usual for size in sizes])[:, kept]
             if numbers:
                 # A normal error of the deviation that suits it best, up to a constant.
                 errors = np.maximum(loo.squared_error(held, targets), np.finfo(float).tiny)

@@ -105,14 +105,14 @@ class Trials:
         kept: Any = slice(None) if isinstance(labels, Targets) else loo.counted(labels.sign, folds)
         self.criterion, self.samples = criterion, np.concatenate([fold.test for fold in folds])[kept]
         self.tried: list[dict[str, Any]] = []
-        supervised, ranks, found = [], [], []
+        supervised, ranks, parts = [], [], []
         for one in each:
             judgement = judged(one.raw[:, kept], one.compared[:, kept], labels, criterion, self.samples)
-            found.append(judgement._replace(values={**judgement.values, **one.criteria}))
+            parts.append(judgement._replace(values={**judgement.values, **one.criteria}))
             ranks.append(np.arange(len(one.tried)) + len(self.tried) if one.ranks is None else one.ranks)
             supervised += [one.supervised] * len(one.tried)
             self.tried += one.tried
-        values, losses, wrong = zip(*found, strict=True)
+        values, losses, wrong = zip(*parts, strict=True)
         self.values = {name: np.concatenate([one[name] for one in values]) for name in values[0]}
         self.supervised, self._ranks = np.array(supervised), np.concatenate(ranks)
         self._losses, self._wrong = np.concatenate(losses), np.concatenate(wrong)

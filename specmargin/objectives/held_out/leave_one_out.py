@@ -14,12 +14,11 @@ the eigenvectors of G). Leaving out the samples F gives them the decisions
     y_F - M_FF^-1 v_F,   for one sample y_i - v_i / M_ii:
 
 exact: it is the residual that makes the multipliers v_F zero, as if F had no labels. One eigendecomposition serves
-all gamma_A and all classes. With weights and their roots r it is that of diag(r) G diag(r), r y, r for 1, and v / r.
+all gamma_A and classes. With weights and their roots r it is that of diag(r) G diag(r), r y, r for 1, and v / r.
 
 **Other losses** are solved again without the rows and columns of F: `specmargin.objectives.held_out.refitting`.
 
-The criteria `nll`, `squared_error`, `zero_one` and `RidgePath.gcv` make numbers of the decisions. A criterion that was
-minimised over settings is no estimate of the error of the setting found.
+`nll`, `squared_error`, `zero_one` and `RidgePath.gcv` are criteria; minimised over settings, they estimate no error.
 """
 
 from __future__ import annotations
@@ -171,9 +170,7 @@ def modes(
 
 
 def ridge_left_out(
-    w: FloatArray,
-    B: FloatArray,
-    target: FloatArray,
+    parts: tuple[FloatArray, FloatArray, FloatArray],
     sign: FloatArray,
     gamma_As: Sequence[float] | FloatArray,
     root: FloatArray | float = 1.0,
@@ -184,9 +181,10 @@ def ridge_left_out(
     --------
     >>> sign = np.array([1.0, -1.0])
     >>> parts = modes(np.array([[2.0, 1.0], [1.0, 2.0]]), sign, True, None, None)
-    >>> ridge_left_out(*parts, sign, [0.1]).round(12).tolist()
+    >>> ridge_left_out(parts, sign, [0.1]).round(12).tolist()
     [[-1.0, 1.0]]
     """
+    w, B, target = parts
     squares, decisions = B**2, []
     for gamma_A in gamma_As:
         weights = 1.0 / (w + gamma_A)
@@ -275,7 +273,7 @@ class RidgePath:
         """
         for gamma_A in gamma_As:
             _check(gamma_A)
-        return ridge_left_out(*self._modes, self.sign, gamma_As, self._root)
+        return ridge_left_out(self._modes, self.sign, gamma_As, self._root)
 
     def held_out(self, gamma_As: Sequence[float] | FloatArray, folds: Sequence[Fold]) -> FloatArray:
         """Return the decisions at the tested samples, fold by fold, by the others' labels, per gamma_A.
@@ -432,9 +430,7 @@ def zero_one(decisions: FloatArray, sign: FloatArray) -> FloatArray:
 
 def _check(gamma_A: float) -> None:
     if not (np.isfinite(gamma_A) and gamma_A > 0):
-        raise InvalidInputError(
-            f"gamma_A={gamma_A!r} must be a positive number: without the ambient norm v is not unique."
-        )
+        raise InvalidInputError(f"gamma_A={gamma_A!r} must be a positive number: without it v is not unique.")
 
 
 def check_fold(left_out: IntArray, l: int) -> None:
