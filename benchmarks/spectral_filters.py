@@ -150,7 +150,7 @@ def large(report: harness.Report, quick: bool) -> None:
 def sgc(nodes: Nodes, steps: Sequence[int]) -> float:
     """Return the share of right predictions of SGC: steps along the edges, chosen with C of logistic regression.
 
-    Of one number of steps there is no choice, and C is scikit-learn's default.
+    One number of steps leaves no choice, and C is scikit-learn's default.
     """
     S, Z, seen = sm.graphs.normalized_adjacency(nodes.W), nodes.X, nodes.y >= 0
     best, predicted = -np.inf, nodes.y

@@ -67,9 +67,9 @@ def parts_by_name(problem: cp.Problem) -> dict[str, list[Any]]:
 def contradiction(problem: cp.Problem) -> Contradiction:
     """Return constraints of a problem that contradict each other, none of which could be left out if that is proved.
 
-    Of many constraints few are looked for first that have a ray. Those without a multiplier in a ray are left out, then
-    one after the other, as far as a ray of what is left proves that it has no point. A constraint is needed if the
-    others have a point.
+    Where there are many constraints, few that have a ray are looked for first. Those without a multiplier in a ray are
+    left out, then one after the other, as far as a ray of what is left proves that it has no point. A constraint is
+    needed if the others have a point.
     """
     search = _Search(parts_by_name(problem))
     search.run()

@@ -6,37 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
+from piecewise_problems import piecewise_problem
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError, SolverError
-from specmargin.kernels import LowRankKernel
 from specmargin.objectives.sensitivity import derivatives, pieced
 
 EIGHTH = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
-LOSSES = ("hinge", "squared_hinge", "squared", "huber_hinge")
-
-
-def problem(seed, **options):
-    """Return a random problem of one of three kinds of functions, with weights of the labels or without."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(40, 90))
-    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.25, random_state=seed)
-    labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=int(rng.integers(3, 8)) * 2 + 1, random_state=seed))
-    if rng.random() < 0.5:
-        labels = labels.weighted(rng.uniform(0.5, 2.0, labels.n_labeled))
-    W = sm.graphs.knn_graph(X, n_neighbors=6)
-    kernels = (
-        lambda: sm.kernels.gram(X, gamma=4.0),
-        lambda: LowRankKernel(sm.kernels.landmark_features(X, 25, gamma=4.0, random_state=0)(X)),
-        lambda: LowRankKernel(np.sqrt(n) * sm.spectra.laplacian_eigenpairs(W, q=20).eigenvectors[:, 1:]),
-    )
-    chosen = {
-        "loss": LOSSES[seed % 4],
-        "gamma_A": 10 ** rng.uniform(-3, 0),
-        "gamma_I": 10 ** rng.uniform(-2, 1),
-        "fit_intercept": bool(rng.random() < 0.6),
-    }
-    return sm.objectives.LapSVM(kernels[seed % 3](), sm.graphs.laplacian(W), labels, **(chosen | options))
 
 
 def solved(obj):
@@ -68,7 +44,7 @@ def central(refit):
 
 def compare(seed):
     """Return the largest error of the derivatives of a problem, relative to their size; nan where it has none."""
-    obj = problem(seed)
+    obj = piecewise_problem(seed)
     found = sm.solvers.factorized(obj, tol=1e-13).variables
     try:
         at = derivatives(obj, found["f"][obj.labels.labeled], found["beta"])
@@ -111,7 +87,7 @@ def test_derivatives_of_two_hundred_problems():
 def test_small_derivatives_are_those_of_three_hundred_bits(seed):
     """The two of which differences of refits are worst, in the span of few functions."""
     flint = pytest.importorskip("flint")
-    obj = problem(seed)
+    obj = piecewise_problem(seed)
     answer = sm.solvers.factorized(obj, tol=1e-13).variables
     system = pieced(obj, answer["f"][obj.labels.labeled], answer["beta"])
     at = derivatives(obj, answer["f"][obj.labels.labeled], answer["beta"]).decisions[:, 0]
@@ -138,7 +114,7 @@ def test_small_derivatives_are_those_of_three_hundred_bits(seed):
 
 
 def test_scaled_reductions_and_copies():
-    obj = problem(1, loss="squared")
+    obj = piecewise_problem(1, loss="squared")
     other = obj.with_(gamma_A=3 * obj.gamma_A, gamma_I=3 * obj.gamma_I)
     units = np.eye(obj.labels.n_samples)[:, :2]
     _ = obj.reduction
@@ -183,7 +159,7 @@ def test_a_kink_is_refused():
 
 
 def test_a_loss_without_pieces_and_a_far_answer_are_refused():
-    obj = problem(0, loss="smooth_hinge")
+    obj = piecewise_problem(0, loss="smooth_hinge")
     with pytest.raises(InvalidInputError, match="not piecewise quadratic"):
         derivatives(obj, obj.labels.sign, np.zeros(obj.labels.n_labeled))
 

@@ -49,7 +49,7 @@ _FULL_SAMPLES = 10_000
 STORED_SAMPLES = 5000
 """Up to here it takes no longer per sample than three times what 30,000 take in the span of fewer functions."""
 _ENTRIES, _LANDMARKS = 10_000_000, (500, 1000)
-"""Of landmarks' features, between the least and the largest number of landmarks."""
+"""Entries of the landmarks' features, between the least and the largest number of landmarks."""
 _FEWER: dict[bool, Any] = {True: Eigenvectors(), False: Landmarks()}
 """Functions beyond, with a graph and without."""
 NO_NODES = (
@@ -62,7 +62,7 @@ _WIDE = RBF("4 median")
 """Kernel that takes part where the width is "auto": a nearly linear one. In its place 2 medians, linear kernels or
 whitened ones changed mean errors on some thirty sets by .6 points at most."""
 _SIZES = (1.0, 0.1, 10.0)
-"""Of gamma_A, in units of `ambient_weight`, where the width is "auto"."""
+"""Values of gamma_A, in units of `ambient_weight`, where the width is "auto"."""
 _BOUNDED = 0.1
 """The unit of losses of bounded slope, which cannot pull as far as the squares by which sizes are chosen."""
 _FEWEST = 3
@@ -247,20 +247,28 @@ class ManifoldModel:
         for functions in candidates:
             self._in_use = functions
             objective = self._with_weights(X, labels, graph, made, targets, **options)
-            loss = self._lost(objective.reduction.G, targets, **options) if len(candidates) > 1 else 0.0
+            loss = self._losses(objective.reduction.G, targets, [1.0], **options)[0]  # G holds gamma_A
             tried.append((loss, dict(vars(self)), objective))
         _, kept, objective = min(tried, key=itemgetter(0))
         vars(self).update(kept)
         return objective
 
-    def _lost(self: Any, G: FloatArray, targets: FloatArray, numbers: bool = False) -> float:
-        """Return what the labelled samples lose by each other's least squares: nats, of numbers the squared error."""
+    def _losses(
+        self: Any, G: FloatArray, targets: FloatArray, gamma_As: list[float], numbers: bool = False
+    ) -> FloatArray:
+        """Return what the labelled samples lose by each other's least squares, in nats, per gamma_A."""
+        kept = np.ones(len(targets), bool) if numbers else loo.told_alone(targets)
+        if not kept.any():
+            return np.zeros(len(gamma_As))
         modes = loo.modes((G + G.T) / 2, targets, self.fit_intercept, None, None)
-        left_out = loo.ridge_left_out(modes, targets, [1.0])[0]  # G holds gamma_A
-        kept = loo.told_alone(targets)
-        if numbers or not kept.any():
-            return float(loo.squared_error(left_out, targets)) if numbers else 0.0
-        return float(np.nan_to_num(loo.log_losses(left_out[None, kept], targets[kept]).sum(), nan=np.inf))
+        held = loo.ridge_left_out(modes, targets, gamma_As)[:, kept]
+        if numbers:
+            # A normal error of the deviation that suits it best, up to a constant.
+            errors = np.maximum(loo.squared_error(held, targets), np.finfo(float).tiny)
+            losses = 0.5 * len(targets) * np.log(errors)
+        else:
+            losses = loo.log_losses(held, targets[kept]).sum(axis=-1)
+        return np.nan_to_num(losses, nan=np.inf)
 
     def _with_weights(
         self: Any,
@@ -301,31 +309,19 @@ class ManifoldModel:
             unit = unit or made(gamma_A=1.0, gamma_I=ratio)
             self.gamma_A_ = size * ambient_weight(unit.reduction.G, centred=self.fit_intercept)
         self.gamma_I_ = ratio * self.gamma_A_ if isinstance(self.gamma_I, str) else float(self.gamma_I)
-        # Of the same ratio: what was factorised serves again.
+        # The ratio is the same, so that what was factorised serves again.
         return (unit.renewed if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
 
     def _chosen(
         self: Any, Gs: list[FloatArray], targets: FloatArray, sizes: tuple[float, ...], numbers: bool
     ) -> tuple[int, float]:
-        """Return which of several kernels, of which the first has the graph, suits the labels best, and which size.
-
-        By what the labelled samples lose by each other's least squares, in nats.
-        """
-        kept = np.ones(len(targets), bool) if numbers else loo.told_alone(targets)
-        if np.count_nonzero(kept) < (_FEWEST if numbers else 1):
+        """Return which of several kernels, of which the first has the graph, suits the labels best, and which size."""
+        if numbers and len(targets) < _FEWEST:
             return 0, 1.0
         losses = []
-        for G in Gs:
+        for k, G in enumerate(Gs):
             usual = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
-            modes = loo.modes((G + G.T) / 2, targets, self.fit_intercept, None, None)
-            held = loo.ridge_left_out(modes, targets, [size * usual for size in sizes])[:, kept]
-            if numbers:
-                # A normal error of the deviation that suits it best, up to a constant.
-                errors = np.maximum(loo.squared_error(held, targets), np.finfo(float).tiny)
-                losses.append(0.5 * len(targets) * np.log(errors))
-            else:
-                losses.append(loo.log_losses(held, targets[kept]).sum(axis=-1))
-            losses[-1] = np.nan_to_num(losses[-1], nan=np.inf) + (_NATS if len(losses) > 1 else 0.0)
+            losses.append(self._losses(G, targets, [size * usual for size in sizes], numbers) + (_NATS if k else 0.0))
         best, size = divmod(int(np.argmin(losses)), len(sizes))
         return best, sizes[size]
 

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 
 from specmargin.checks import shown, texts
 from specmargin.estimators._base.bound import within_bound
 from specmargin.estimators._base.parameters import part_of
 from specmargin.estimators._base.semi_supervised import solved_by_cvxpy
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.kernels.maps import kernel_map
 from specmargin.kernels.parts import Kernel, Precomputed, kernel_of
 from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
 from specmargin.labels import Labels
@@ -165,19 +165,12 @@ def _scaled(name: str, kernel: Kernel, places: Any, X: Matrix, rows: Any) -> Own
     return OwnKernel(name, own.kernel, places, scale)
 
 
-def _root(K: FloatArray) -> FloatArray:
-    """Return rows that have these products."""
-    w, V = sla.eigh((K + K.T) / 2.0, check_finite=False)
-    kept = w > len(w) * np.finfo(float).eps * w[-1]
-    return np.asarray(V[:, kept] * np.sqrt(w[kept]))
-
-
 def objective_of(kernels: list[OwnKernel], X: Matrix, labels: Labels, **options: Any) -> BlockMargin:
     """Return the problem over the labelled samples, on which alone it depends."""
     rows, l = labels.labeled, labels.n_labeled
     own = Labels(labels.sign, np.arange(l), labels.classes, l, labels.weights)
-    at = X[rows]
-    return BlockMargin([_root(one.block(at, at, rows)) for one in kernels], own, **options)
+    at, tol = X[rows], l * np.finfo(float).eps
+    return BlockMargin([kernel_map(one.block(at, at, rows), tol=tol).Z for one in kernels], own, **options)
 
 
 def learned(

@@ -121,7 +121,7 @@ class Products:
         self.kept: tuple[Any, Any] | None = None
         """Something costly that all problems of these products share, under its key."""
         source: Any = L.L if isinstance(L, Applied) else L
-        # By their class: what others call their matrix may be anything.
+        # Their class decides: what others call their matrix may be anything.
         matrix, self._power = (source.matrix, source.power) if isinstance(source, LaplacianOperator) else (source, 1)
         if sp.issparse(matrix):
             matrix = sp.csr_array(matrix)

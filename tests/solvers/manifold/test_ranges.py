@@ -4,38 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from piecewise_problems import piecewise_problem
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels import LowRankKernel
 from specmargin.solvers.manifold import ranges
 from specmargin.solvers.manifold.ranges import DIRECTIONS, proved_stretch
 from specmargin.solvers.manifold.weight_path import weight_path
-
-LOSSES = ("hinge", "squared_hinge", "squared", "huber_hinge")
-
-
-def problem(seed, **options):
-    """Return a random problem on a kernel, on landmarks or on eigenvectors."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(40, 80))
-    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.25, random_state=seed)
-    labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=int(rng.integers(3, 8)) * 2 + 1, random_state=seed))
-    if rng.random() < 0.5:
-        labels = labels.weighted(rng.uniform(0.5, 2.0, labels.n_labeled))
-    W = sm.graphs.knn_graph(X, n_neighbors=6)
-    kernels = (
-        lambda: sm.kernels.gram(X, gamma=4.0),
-        lambda: LowRankKernel(sm.kernels.landmark_features(X, 25, gamma=4.0, random_state=0)(X)),
-        lambda: LowRankKernel(np.sqrt(n) * sm.spectra.laplacian_eigenpairs(W, q=20).eigenvectors[:, 1:]),
-    )
-    chosen = {
-        "loss": LOSSES[seed % 4],
-        "gamma_A": 10 ** rng.uniform(-3, 0),
-        "gamma_I": 10 ** rng.uniform(-2, 1),
-        "fit_intercept": bool(rng.random() < 0.6),
-    }
-    return sm.objectives.LapSVM(kernels[seed % 3](), sm.graphs.laplacian(W), labels, **(chosen | options))
 
 
 def stays(start, end, radius):
@@ -57,7 +32,7 @@ def refit(obj, weight, factor):
 
 def check(seed, weight, refits):
     """Return how many refits inside the interval have another decision; refit at its ends and beyond, too."""
-    obj = problem(seed)
+    obj = piecewise_problem(seed, 80)
     own, rng = refit(obj, weight, 1.0), np.random.default_rng(seed)
     try:
         stretches = [proved_stretch([obj], weight, way, stays, flips, 100.0) for way in (-1.0, 1.0)]
@@ -93,7 +68,7 @@ def test_two_thousand_refits():
 @pytest.mark.parametrize("seed", range(8))
 def test_predictions_are_as_near_to_the_optimum_as_is_said(seed, way):
     """The bound holds, and is not far above what it bounds."""
-    obj = problem(seed)
+    obj = piecewise_problem(seed, 80)
     node, ratios = ranges._Node(obj), []
     for weight, direction in DIRECTIONS.items():
         line = ranges._Line(node, (way * direction[0], way * direction[1]))
@@ -120,7 +95,7 @@ def test_a_kernel_that_is_known_up_to_an_error_is_refused():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_path_is_that_of_refits(seed):
-    obj, rng = problem(seed, loss="hinge"), np.random.default_rng(seed)
+    obj, rng = piecewise_problem(seed, 80, loss="hinge"), np.random.default_rng(seed)
     for until in (30.0, 0.2):
         try:
             path = weight_path(obj, until)
@@ -145,6 +120,6 @@ def test_a_path_says_where_it_ends():
     with pytest.raises(InvalidInputError, match="is outside of the path; take one from"):
         path.decisions(0.1)
     with pytest.raises(InvalidInputError, match="take loss='hinge'"):
-        weight_path(problem(1, loss="squared"), 2.0)
+        weight_path(piecewise_problem(1, 80, loss="squared"), 2.0)
     with pytest.raises(InvalidInputError, match="must be a positive number"):
         weight_path(obj, 0.0)
