@@ -295,7 +295,15 @@ class ManifoldModel:
             if free:
                 wide = _WIDE.fitted_to(X)
                 Gs.append(np.asarray(wide.block(X[labels.labeled])))
-            best, size = self._chosen(Gs, targets, _SIZES if free and self.gamma_A == "auto" else (1.0,), numbers)
+            best, sizes = 0, _SIZES if free and self.gamma_A == "auto" else (1.0,)
+            losses: list[FloatArray] = []
+            for G in Gs if not numbers or len(targets) >= _FEWEST else ():
+                usual = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
+                lost = self._losses(G, targets, [one * usual for one in sizes], numbers)
+                losses.append(lost + (_NATS if losses else 0.0))  # the first has the graph
+            if losses:
+                best, k = divmod(int(np.argmin(losses)), len(sizes))
+                size = sizes[k]
             if free and np.isfinite(unit.margin_loss.upper).all():
                 size *= _BOUNDED
             if best > 0:
@@ -311,19 +319,6 @@ class ManifoldModel:
         self.gamma_I_ = ratio * self.gamma_A_ if isinstance(self.gamma_I, str) else float(self.gamma_I)
         # The ratio is the same, so that what was factorised serves again.
         return (unit.renewed if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
-
-    def _chosen(
-        self: Any, Gs: list[FloatArray], targets: FloatArray, sizes: tuple[float, ...], numbers: bool
-    ) -> tuple[int, float]:
-        """Return which of several kernels, of which the first has the graph, suits the labels best, and which size."""
-        if numbers and len(targets) < _FEWEST:
-            return 0, 1.0
-        losses = []
-        for k, G in enumerate(Gs):
-            usual = ambient_weight(G, centred=self.fit_intercept) if self.gamma_A == "auto" else float(self.gamma_A)
-            losses.append(self._losses(G, targets, [size * usual for size in sizes], numbers) + (_NATS if k else 0.0))
-        best, size = divmod(int(np.argmin(losses)), len(sizes))
-        return best, sizes[size]
 
     def _apart(self: Any) -> tuple[Any, Any]:
         """Return an estimator with the weights in use, and the objective that it makes of what was learned from."""
